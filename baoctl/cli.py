@@ -199,7 +199,7 @@ def render_command(
     hosts: tuple[str, ...],
 ) -> None:
     """Print the objects that the operator would make, without a cluster."""
-    from baoctl.commands.render import Place, RenderError, render
+    from baoctl.commands.render import RenderError, RenderOptions, render
     from baoctl.settings import REPOSITORY, from_environment, is_repository
 
     if image_repository is not None and not is_repository(image_repository):
@@ -213,7 +213,7 @@ def render_command(
         image_repository=image_repository or here.image_repository,
     )
     try:
-        text = render(content_of(filename), Place(installation, namespace, hosts, phase))
+        text = render(content_of(filename), RenderOptions(installation, namespace, hosts, phase))
     except RenderError as error:
         raise click.ClickException(str(error)) from None
     click.echo(text, nl=False)
@@ -254,7 +254,14 @@ def upgrade_plan_command(
     with 2 for arguments that make no sense, and with 1 when there is nothing to look at.
     """
     from baoctl.commands.upgrade.cluster_dump import DumpError
-    from baoctl.commands.upgrade.plan import VERSION, Wish, as_json, as_text, is_version, plan
+    from baoctl.commands.upgrade.plan import (
+        VERSION,
+        UpgradeRequest,
+        as_json,
+        as_text,
+        is_version,
+        plan,
+    )
     from baoctl.settings import IMAGE, is_image
 
     if not is_version(version):
@@ -263,7 +270,7 @@ def upgrade_plan_command(
         raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
     try:
         dump = content_of(filename) if filename else None
-        told = plan(Wish(version, image, strategy), dump, cluster)
+        told = plan(UpgradeRequest(version, image, strategy), dump, cluster)
     except DumpError as error:
         raise click.ClickException(str(error)) from None
     click.echo((as_json if output == "json" else as_text)(told), nl=False)

@@ -31,7 +31,7 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedFile:
     """One file, and what its content must hash to (SHA-256, lower-case hex)."""
 
     path: Path
@@ -80,7 +80,7 @@ def server_process(processes: Path = PROCESSES) -> int | None:
 
 
 def reload(
-    expected: Sequence[Expected],
+    expected: Sequence[ExpectedFile],
     seconds: float,
     *,
     processes: Path = PROCESSES,
@@ -113,12 +113,12 @@ def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _expected(measure: Callable[[bytes], str]) -> Callable[[str], Expected]:
-    def parse(text: str) -> Expected:
+def _expected(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
+    def parse(text: str) -> ExpectedFile:
         path, equals, digest = text.rpartition("=")
         if not equals or not path or len(digest) != hashlib.sha256().digest_size * 2:
             raise argparse.ArgumentTypeError(f"{text!r} is not PATH=SHA256")
-        return Expected(Path(path), digest, measure)
+        return ExpectedFile(Path(path), digest, measure)
 
     return parse
 

@@ -56,7 +56,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RbacManifest:
     """A folder of deploy/rbac: what an installation of this kind takes."""
 
     name: str
@@ -64,7 +64,7 @@ class Part:
     roles: tuple[Held, ...]
 
 
-OWN_NAMESPACE = Part(
+OWN_NAMESPACE = RbacManifest(
     "own-namespace",
     "What the operator needs in its own namespace, in every mode.",
     (
@@ -84,7 +84,7 @@ OWN_NAMESPACE = Part(
         ),
     ),
 )
-CLUSTER_WIDE = Part(
+CLUSTER_WIDE = RbacManifest(
     "cluster-wide",
     "Clusters of every namespace.",
     (
@@ -114,7 +114,7 @@ _OWN_POD = Held(
     "What rights in every namespace would cover.",
     (*OWN_POD, *PARAMETERS_SEEN),
 )
-NAMESPACES = Part(
+NAMESPACES = RbacManifest(
     "namespaces",
     "Clusters of the namespaces that somebody names.",
     (
@@ -135,7 +135,7 @@ NAMESPACES = Part(
         _OWN_POD,
     ),
 )
-MULTI_TENANT = Part(
+MULTI_TENANT = RbacManifest(
     "multi-tenant",
     "Clusters of the namespaces that the provisioner opens: everything else is in its Roles.",
     (
@@ -156,7 +156,7 @@ MULTI_TENANT = Part(
         _OWN_POD,
     ),
 )
-PROVISIONING = Part(
+PROVISIONING = RbacManifest(
     "provisioner",
     "Opens namespaces for tenants: may grant, and may use nothing of it.",
     (
@@ -184,7 +184,7 @@ PROVISIONING = Part(
         ),
     ),
 )
-TENANT_WATCH = Part(
+TENANT_WATCH = RbacManifest(
     "tenant-watch",
     "What the delegate needs besides, where TENANT_READS is watch.",
     (
@@ -197,7 +197,7 @@ TENANT_WATCH = Part(
         ),
     ),
 )
-OWNER_REFERENCES = Part(
+OWNER_REFERENCES = RbacManifest(
     "owner-references",
     "In addition, where the API server runs OwnerReferencesPermissionEnforcement, as OpenShift.",
     (
@@ -210,7 +210,7 @@ OWNER_REFERENCES = Part(
         ),
     ),
 )
-DATACENTERS = Part(
+DATACENTERS = RbacManifest(
     "datacenters",
     "In addition to cluster-wide, where the operator looks after datacenters.",
     (
@@ -223,7 +223,7 @@ DATACENTERS = Part(
         ),
     ),
 )
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[RbacManifest, ...] = (
     OWN_NAMESPACE,
     CLUSTER_WIDE,
     NAMESPACES,

@@ -9,18 +9,18 @@ from datetime import datetime
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 PAUSED = "Paused"
 
 
-@remembered
+@memoize
 def is_told(status: ClusterStatus) -> bool:
     """Tell whether the status says that the cluster is paused."""
     return any(one.type == PAUSED and one.status == "True" for one in status.conditions)
 
 
-def told_of(cluster: OpenBaoCluster) -> bool:
+def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
     """Tell whether the status says so of the spec as it is, so that nothing is left to write."""
     status = cluster.status
     return is_told(status) and status.observed_generation == cluster.metadata.generation

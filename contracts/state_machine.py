@@ -15,7 +15,7 @@ Guard = Callable[[Facts], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[Facts]):
+class Transition(Generic[Facts]):
     """One line of a table: at a place, when a guard has something to say, what is done.
 
     Without `to` it stays where it is. `act` names what is done before the next place is written.
@@ -35,10 +35,10 @@ class Row(Generic[Facts]):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[Facts]):
+class TransitionDecision(Generic[Facts]):
     """The row that decided, and its message."""
 
-    row: Row[Facts]
+    row: Transition[Facts]
     message: str
 
     @property
@@ -47,7 +47,9 @@ class Decision(Generic[Facts]):
         return self.row.to or self.row.at
 
 
-def decide(rows: Sequence[Row[Facts]], place: str, facts: Facts) -> Decision[Facts]:
+def decide(
+    rows: Sequence[Transition[Facts]], place: str, facts: Facts
+) -> TransitionDecision[Facts]:
     """Let the first row of a place decide whose guard has something to say.
 
     Raises ValueError when none has: each place of a table ends with a row that always applies.
@@ -55,7 +57,7 @@ def decide(rows: Sequence[Row[Facts]], place: str, facts: Facts) -> Decision[Fac
     for row in rows:
         message = row.when(facts) if row.at == place else None
         if message is not None:
-            return Decision(row, message)
+            return TransitionDecision(row, message)
     raise ValueError(f"no row of the table applies at {place}")
 
 
@@ -64,7 +66,7 @@ def always(_: object) -> str | None:
     return ""
 
 
-def diagram(rows: Sequence[Row[Facts]]) -> str:
+def diagram(rows: Sequence[Transition[Facts]]) -> str:
     """Draw a table as a Mermaid state diagram: places, and the rows that lead elsewhere.
 
     Several rows from one place to the same one are told on one arrow. Mermaid ends the words of an

@@ -74,7 +74,7 @@ class Memos:
                 self._kept.popitem(last=False)
 
 
-def remembered(
+def memoize(
     function: Callable[Concatenate[First, Rest], Result],
     *,
     size: int = SIZE,

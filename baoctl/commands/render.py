@@ -22,18 +22,18 @@ from contracts.conditions.condition import clean_message
 from contracts.naming import names
 from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.records.environment import NO_ENDPOINTS, ApiEndpoints
-from contracts.records.exposure import WaysFacts
-from contracts.records.observed import Observed, ReadPoolFacts, StatefulSetFacts, TokenIssuer
+from contracts.records.exposure import ExposureFacts
+from contracts.records.observed import Observed, PoolFacts, StatefulSetFacts, TokenIssuer
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, CredentialFacts, SecretFacts
 from managers.cluster.observe.observer import secret_names
-from managers.cluster.plan.steps import WORKLOAD, fold
+from managers.cluster.plan.steps import WORKLOAD, merge_plans
 from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve.resolve import resolve
 from managers.context.installation import Installation
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
-from runtime.cache.optional_kind import Offer, OptionalKind
+from runtime.cache.optional_kind import KindAvailability, OptionalKind
 from runtime.outcome import Blocked, Outcome
 from runtime.types import Object
 
@@ -55,7 +55,7 @@ class RenderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RenderOptions:
     """What is not in the manifest: where it will be, and what it will find there."""
 
     installation: Installation
@@ -99,7 +99,7 @@ class _Supplied(Mapping[str, CredentialFacts]):
         return 0
 
 
-def render(text: str | bytes, place: Place) -> str:
+def render(text: str | bytes, place: RenderOptions) -> str:
     """Print every object that belongs to the clusters in a YAML text, the same bytes each time.
 
     Raises RenderError when a manifest cannot be read or breaks a rule.
@@ -114,7 +114,7 @@ def render(text: str | bytes, place: Place) -> str:
     return "".join(_cluster(one, place) for one in clusters)
 
 
-def _cluster(manifest: Object, place: Place) -> str:
+def _cluster(manifest: Object, place: RenderOptions) -> str:
     live = _as_stored(manifest, place)
     try:
         cluster = OpenBaoCluster.from_object(live)
@@ -133,7 +133,7 @@ def _cluster(manifest: Object, place: Place) -> str:
     return "".join(_documents(meant, observed, place.phase))
 
 
-def _as_stored(manifest: Object, place: Place) -> Object:
+def _as_stored(manifest: Object, place: RenderOptions) -> Object:
     version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
     if version != API_VERSION:
         raise RenderError(f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})")
@@ -148,14 +148,16 @@ def _as_stored(manifest: Object, place: Place) -> Object:
     return {**manifest, "metadata": metadata, "status": status}
 
 
-def _meant(cluster: OpenBaoCluster, owner: Owner, place: Place, observed: Observed) -> Resolved:
+def _meant(
+    cluster: OpenBaoCluster, owner: Owner, place: RenderOptions, observed: Observed
+) -> Resolved:
     meant = resolve(cluster, owner, observed, place.installation)
     if isinstance(meant, Blocked):
         raise RenderError(f"{meant.reason}: {meant.message}")
     return meant
 
 
-def _imagined(cluster: OpenBaoCluster, place: Place) -> Observed:
+def _imagined(cluster: OpenBaoCluster, place: RenderOptions) -> Observed:
     # Without a StatefulSet: there is none that what is wanted could differ from.
     return Observed(
         now=NOON,
@@ -163,15 +165,15 @@ def _imagined(cluster: OpenBaoCluster, place: Place) -> Observed:
         api_server_hosts=place.api_server_hosts,
         api_endpoints=place.api_endpoints,
         read=_read_pool(cluster, place),
-        ways=WaysFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
+        ways=ExposureFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
     )
 
 
-def _read_pool(cluster: OpenBaoCluster, place: Place) -> ReadPoolFacts:
+def _read_pool(cluster: OpenBaoCluster, place: RenderOptions) -> PoolFacts:
     """Imagine that the read replicas found a leader: none is asked for more before."""
     asked = cluster.spec.servers - cluster.spec.replicas
     if place.phase == "first-boot" or not asked:
-        return ReadPoolFacts()
+        return PoolFacts()
     storage = cluster.spec.read_replicas.storage if cluster.spec.read_replicas else None
     voters = cluster.spec.storage
     live = StatefulSetFacts(
@@ -185,12 +187,12 @@ def _read_pool(cluster: OpenBaoCluster, place: Place) -> ReadPoolFacts:
         claim_size=str((storage.size if storage else None) or voters.size),
         claim_class=(storage.storage_class_name if storage else None) or voters.storage_class_name,
     )
-    return ReadPoolFacts(live)
+    return PoolFacts(live)
 
 
-def _newest(kind: OptionalKind) -> Offer:
+def _newest(kind: OptionalKind) -> KindAvailability:
     """Imagine that the API server serves the best version that we can write."""
-    return Offer(True, kind.versions, kind.resources[0])
+    return KindAvailability(True, kind.versions, kind.resources[0])
 
 
 def _secrets(cluster: OpenBaoCluster, meant: Resolved) -> dict[str, SecretFacts]:
@@ -225,7 +227,7 @@ def _secret(name: str, meant: Resolved) -> SecretFacts:
 
 
 def _documents(meant: Resolved, observed: Observed, phase: Phase) -> Iterator[str]:
-    desired = fold(meant, observed)
+    desired = merge_plans(meant, observed)
     intents: list[Intent] = [*desired.intents]
     yield HEADER.format(kind=CLUSTER_KIND, namespace=meant.namespace, name=meant.name, phase=phase)
     yield from _remarks(meant, desired.outcomes, sorted(observed.secrets))

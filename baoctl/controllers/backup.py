@@ -10,14 +10,14 @@ from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
 from baoctl.controllers.restore_test import build_proof_controller
 from contracts.api.backup import TERMINAL
-from contracts.jobs.template import Executors
-from managers.backup.caches import BY_CLUSTER, BackupSight, cluster_named
-from managers.backup.dependencies import Hands
+from contracts.jobs.template import JobTemplateSource
+from managers.backup.caches import BY_CLUSTER, BackupCaches, cluster_named
+from managers.backup.dependencies import BackupDependencies
 from managers.backup.metrics import BackupMetrics
 from managers.backup.reconcile import BackupReconciler
 from managers.backup.schedule import ScheduleReconciler
-from managers.cluster.tenancy_gate import Gated
-from managers.context.pause_guard import Pausing
+from managers.cluster.tenancy_gate import TenantGate
+from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
 from runtime.cache.cache import Cache
@@ -33,20 +33,20 @@ MakeController = Callable[[str, Reconciler], Controller]
 def build_backup_controllers(
     parts: Parts,
     caches: Caches,
-    executors: Executors,
+    executors: JobTemplateSource,
     leads: Callable[[], bool],
     make: MakeController,
 ) -> tuple[Controller, ...]:
     """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
-    sight = BackupSight(caches.clusters, caches.backups, caches.restores)
+    sight = BackupCaches(caches.clusters, caches.backups, caches.restores)
     locks = OperationLocks(parts.client, caches.clusters, parts.clock)
-    hands = Hands(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
+    hands = BackupDependencies(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
     metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
     run = BackupReconciler(sight, hands, executors)
-    pausing = Pausing(run, caches.clusters, partial(clusters_of_run, caches.backups))
+    pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
     runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
-    schedule = Pausing(ScheduleReconciler(sight, hands, metrics), caches.clusters)
-    schedules = make("openbaocluster-backup", Gated(schedule, caches.clusters, caches.gate))
+    schedule = PauseGuard(ScheduleReconciler(sight, hands, metrics), caches.clusters)
+    schedules = make("openbaocluster-backup", TenantGate(schedule, caches.clusters, caches.gate))
     watch_runs(runs, sight)
     watch_schedules(schedules, sight)
     watch_gates(runs, caches.backups, caches.opened, caches.tenants)
@@ -75,7 +75,7 @@ def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
     return map(_key, cluster_named(live)) if live and not is_terminating(live) else ()
 
 
-def watch_runs(controller: Controller, sight: BackupSight) -> None:
+def watch_runs(controller: Controller, sight: BackupCaches) -> None:
     """Wake a backup: itself, whatever of its cluster it waits for, and restores that come or go."""
 
     def unfinished(key: ObjectKey) -> Iterable[Request]:
@@ -102,7 +102,7 @@ def watch_runs(controller: Controller, sight: BackupSight) -> None:
     controller.watch(sight.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
 
 
-def watch_schedules(controller: Controller, sight: BackupSight) -> None:
+def watch_schedules(controller: Controller, sight: BackupCaches) -> None:
     """Wake the backups of a cluster: its spec and annotations, its lock, and each of them.
 
     A restore that is gone wakes them too: perhaps it gave no lock back.

@@ -25,9 +25,9 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
 from managers.bao.client import Bao
-from managers.cluster.observe.cache_refresh import Sight, Watched
-from managers.cluster.observe.health_poller import Pulse
-from managers.cluster.observe.polling import Polling
+from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
+from managers.cluster.observe.health_poller import HealthPoller
+from managers.cluster.observe.polling import PollingCacheRefresher
 from managers.tenancy.gate import Gate, ReadGate, TenantGate, all_of, open_gate, target_of
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
@@ -62,7 +62,7 @@ class Caches:
     restores: Cache
     children: Mapping[Resource, Cache]
     kinds: OptionalKinds
-    sight: Sight
+    sight: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
     """Tells when a namespace can be read."""
@@ -148,7 +148,9 @@ def _where_provisioned(parts: Parts) -> Caches:
         *_own(parts),
         {**children, **kinds.caches},
         kinds,
-        Watched(parts.settings.installation.secret_recheck, when_well=SECRETS_WHEN_WELL),
+        WatchCacheRefresher(
+            parts.settings.installation.secret_recheck, when_well=SECRETS_WHEN_WELL
+        ),
         gate=all_of(provisioned, ReadGate(every.is_ready)),
         opened=every,
         tenants=tenants,
@@ -162,8 +164,8 @@ def _polled(parts: Parts) -> Caches:
     definitions = _definitions(parts)
     kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
-    pulse = Pulse(partial(Bao, guard=parts.client.guard))
-    polling = Polling(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
+    pulse = HealthPoller(partial(Bao, guard=parts.client.guard))
+    polling = PollingCacheRefresher(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
     return Caches(
         *_own(parts),
         {**mirrors, **kinds.caches},
@@ -177,8 +179,8 @@ def _polled(parts: Parts) -> Caches:
     )
 
 
-def _told_of_all(parts: Parts) -> Watched:
-    return Watched(parts.settings.installation.secret_recheck)
+def _told_of_all(parts: Parts) -> WatchCacheRefresher:
+    return WatchCacheRefresher(parts.settings.installation.secret_recheck)
 
 
 def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:
@@ -188,7 +190,7 @@ def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:
     }
 
 
-async def _until_the_end(polling: Polling) -> None:
+async def _until_the_end(polling: PollingCacheRefresher) -> None:
     try:
         await asyncio.get_running_loop().create_future()
     finally:

@@ -12,7 +12,7 @@ from managers.tenancy.gate import target_of
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.cache.cache import Cache
 from runtime.cache.optional import OptionalKinds
-from runtime.controller.controller import Controller, Source
+from runtime.controller.controller import Controller, EventSource
 from runtime.controller.event import (
     Event,
     any_of,
@@ -97,7 +97,7 @@ def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds
 
 
 def watch_gates(
-    controller: Controller, clusters: Cache, opened: Source | None, tenants: Source | None
+    controller: Controller, clusters: Cache, opened: EventSource | None, tenants: EventSource | None
 ) -> None:
     """Wake the clusters of a namespace that can be read now, or of which a tenant tells."""
 

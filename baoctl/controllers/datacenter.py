@@ -14,17 +14,17 @@ from contracts.api.group import CLUSTERS, GROUP
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOAD_KIND, WORKLOADS
 from contracts.datacenter.objects import VALUES_MAX
-from managers.datacenter.lifecycle.service import Service
+from managers.datacenter.lifecycle.service import DatacenterService
 from managers.datacenter.metrics import DatacenterMetrics
 from managers.datacenter.provider.kubernetes import KubernetesProvider
 from managers.datacenter.reconcile import (
     BEGUN_LOOK,
+    BootstrapWorkloadReconciler,
     DatacenterReconciler,
-    Telling,
-    WorkloadReconciler,
+    EventReporter,
 )
 from managers.datacenter.sources import entry_points
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler
 from managers.datacenter.store.kubernetes import DATACENTER_INDEX, KubernetesStore
 from runtime.apply.apply import OwnedApply
@@ -76,17 +76,17 @@ def build_datacenter_controllers(
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
     children = _children(parts, caches, share)
-    registry = Registry()
+    registry = SourceRegistry()
     entry_points.fill(registry)
     store = KubernetesStore(parts.client, rows, parts.clock)
     provider = KubernetesProvider(parts.client, children, apply(children))
-    service = Service(
+    service = DatacenterService(
         store,
         {provider.name: provider},
         registry,
         parts.clock,
         parts.rng,
-        Telling(parts.events),
+        EventReporter(parts.events),
     )
     DatacenterMetrics(parts.metrics, datacenters, rows, leads)
     first = make(
@@ -96,7 +96,7 @@ def build_datacenter_controllers(
     )
     second = make(
         "bootstrapworkload",
-        WorkloadReconciler(datacenters, rows, store, service),
+        BootstrapWorkloadReconciler(datacenters, rows, store, service),
         ROW_WORKERS,
     )
     watch_datacenters(first, datacenters, rows)

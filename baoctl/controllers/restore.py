@@ -9,12 +9,12 @@ from functools import partial
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed
 from baoctl.controllers.components import Parts
-from contracts.jobs.template import Executors
-from managers.context.pause_guard import Pausing
+from contracts.jobs.template import JobTemplateSource
+from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
-from managers.restore.actions import Acts
-from managers.restore.events import RestoreTelling
+from managers.restore.actions import RestoreActions
+from managers.restore.events import RestoreReporter
 from managers.restore.observe import RestoreObserver
 from managers.restore.reconcile import RestoreReconciler
 from managers.restore.server_recovery import ServerSight
@@ -32,28 +32,34 @@ NAMED_BACKUP = "named-backup"
 
 
 def build_restore_controller(
-    parts: Parts, caches: Caches, executors: Executors, sight: ServerSight, make: MakeController
+    parts: Parts,
+    caches: Caches,
+    executors: JobTemplateSource,
+    sight: ServerSight,
+    make: MakeController,
 ) -> Controller:
     """Make the reconciler of restores and the controller that calls it."""
     restores, clusters = caches.restores, caches.clusters
     jobs = Jobs(parts.client)
-    telling = RestoreTelling(parts.events, parts.metrics)
+    telling = RestoreReporter(parts.events, parts.metrics)
     reconciler = RestoreReconciler(
         parts.client,
         restores,
         RestoreObserver(
             parts.client, clusters, caches.backups, jobs, executors, sight, parts.clock
         ),
-        Acts(parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs),
+        RestoreActions(
+            parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs
+        ),
         telling,
     )
-    pausing = Pausing(reconciler, clusters, partial(_clusters_of, restores))
+    pausing = PauseGuard(reconciler, clusters, partial(_clusters_of, restores))
     controller = make("openbaorestore", _Gated(pausing, restores, clusters, caches.gate))
     watch_restores(controller, caches, telling)
     return controller
 
 
-def watch_restores(controller: Controller, caches: Caches, telling: RestoreTelling) -> None:
+def watch_restores(controller: Controller, caches: Caches, telling: RestoreReporter) -> None:
     """Wake a restore: itself, its cluster, and the backup that it waits for.
 
     Every change of its own counts: the claim and the report of its job, and what a person decides.

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
-from contracts.jobs.template import Executors
-from managers.cluster.tenancy_gate import Gated
-from managers.context.pause_guard import Pausing
+from contracts.jobs.template import JobTemplateSource
+from managers.cluster.tenancy_gate import TenantGate
+from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.restore_test import metrics
-from managers.restore_test.reconcile import Hands, ProofReconciler, Sources
+from managers.restore_test.reconcile import RestoreTestDependencies, RestoreTestReconciler, Sources
 from runtime.controller.controller import Controller, Reconciler
 from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object
@@ -22,16 +22,18 @@ from runtime.types import Object, ObjectKey, Request, key_of
 def build_proof_controller(
     parts: Parts,
     caches: Caches,
-    executors: Executors,
+    executors: JobTemplateSource,
     leads: Callable[[], bool],
     make: Callable[[str, Reconciler], Controller],
 ) -> Controller:
     """Make the reconciler of the restore tests of each cluster, and its controller."""
     sources = Sources(caches.clusters, caches.backups, caches.children)
-    hands = Hands(parts.client, Jobs(parts.client), executors, parts.events, parts.clock)
-    reconciler = Pausing(ProofReconciler(sources, hands), caches.clusters)
+    hands = RestoreTestDependencies(
+        parts.client, Jobs(parts.client), executors, parts.events, parts.clock
+    )
+    reconciler = PauseGuard(RestoreTestReconciler(sources, hands), caches.clusters)
     metrics.register(parts.metrics, caches.clusters, leads)
-    controller = make("openbaocluster-proof", Gated(reconciler, caches.clusters, caches.gate))
+    controller = make("openbaocluster-proof", TenantGate(reconciler, caches.clusters, caches.gate))
     watch_proofs(controller, caches)
     watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
     return controller

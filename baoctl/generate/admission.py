@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from contracts.admission.policies import POLICIES
-from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, Policy, as_objects
+from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, AdmissionPolicy, as_objects
 from contracts.admission.referenced_objects import RESTORE_USES, TEST_NAMESPACE, USES
 from contracts.admission.secrets import CONFIG_MAP, REFERENCES, RESTORE_REFERENCES
-from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL, Role
+from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL, UserRole
 from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS, Verb
 from contracts.api.group import GROUP
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
@@ -100,12 +100,12 @@ def _kustomization(resources: list[str]) -> dict[str, Any]:
     }
 
 
-def _manifest(policy: Policy) -> str:
+def _manifest(policy: AdmissionPolicy) -> str:
     objects = (_yaml(body) for body in as_objects(policy, NAMESPACE))
     return f"{_HEADER}# {policy.why}\n" + "---\n".join(objects)
 
 
-def _roles(roles: Iterable[Role]) -> str:
+def _roles(roles: Iterable[UserRole]) -> str:
     return _HEADER + "---\n".join(f"# {role.why}\n{_yaml(role.to_object())}" for role in roles)
 
 

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from contracts.installation import NAMESPACE, PARTS, Held, Part, Reach
+from contracts.installation import NAMESPACE, PARTS, Held, RbacManifest, Reach
 from contracts.rbac.rules import RBAC, Right
 
 FOLDER = Path("deploy") / "rbac"
@@ -43,7 +43,7 @@ def manifests() -> dict[Path, str]:
     return found
 
 
-def manifest(part: Part) -> str:
+def manifest(part: RbacManifest) -> str:
     """One file: roles, each with its binding."""
     objects = [text for held in part.roles for text in _objects(held)]
     return f"{_HEADER}# {part.purpose}\n" + "---\n".join(objects)

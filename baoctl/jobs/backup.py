@@ -12,12 +12,12 @@ from datetime import datetime
 
 import structlog
 
-from baoctl.jobs.context import Here
+from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Leader, Session, find_leader, session
+from baoctl.jobs.leader_client import Leader, LeaderSession, find_leader, session
 from baoctl.jobs.retention import Removed, retain
 from baoctl.jobs.snapshot.upload import Taken, take
-from baoctl.jobs.store.store import Store, open_store
+from baoctl.jobs.store.store import JobStore, open_store
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import BackupReport
 from contracts.jobs.env import BackupEnv
@@ -45,7 +45,7 @@ class _Content:
         )
 
 
-async def back_up(env: BackupEnv, here: Here) -> BackupReport:
+async def back_up(env: BackupEnv, here: JobContext) -> BackupReport:
     """Take one snapshot, then remove outdated ones. Raises JobFailure; then there is none."""
     began = here.clock.monotonic()
     key = _key(env)
@@ -73,7 +73,7 @@ def _key(env: BackupEnv) -> BackupKey:
     return key
 
 
-async def _store_one(env: BackupEnv, here: Here, store: Store) -> Manifest:
+async def _store_one(env: BackupEnv, here: JobContext, store: JobStore) -> Manifest:
     async with session(env.server, here.clock, here.reach) as at:
         taken_at = here.clock.now()
         before = await _content(env, at)
@@ -90,14 +90,14 @@ async def _store_one(env: BackupEnv, here: Here, store: Store) -> Manifest:
     return manifest
 
 
-async def _check_size(store: Store, key: str, taken: Taken) -> None:
+async def _check_size(store: JobStore, key: str, taken: Taken) -> None:
     size = await store.size(key)
     if size != taken.size:
         kept = "nothing" if size is None else f"{size} bytes"
         raise JobFailure("Verification", f"{key}: {taken.size} bytes were sent, and {kept} is kept")
 
 
-async def _check_source(env: BackupEnv, here: Here, at: Session) -> None:
+async def _check_source(env: BackupEnv, here: JobContext, at: LeaderSession) -> None:
     """The id and the version that the manifest names must be those of the whole snapshot."""
     try:
         now = (await find_leader(at.bao, env.server, here.clock, here.reach)).health
@@ -113,7 +113,7 @@ async def _check_source(env: BackupEnv, here: Here, at: Session) -> None:
         )
 
 
-async def _content(env: BackupEnv, at: Session) -> _Content:
+async def _content(env: BackupEnv, at: LeaderSession) -> _Content:
     address, token = at.leader.address, at.token
     try:
         mounts = mounts_digest(await at.bao.read(address, token, MOUNTS_PATH))
@@ -154,7 +154,7 @@ def _manifest(
     )
 
 
-async def _take_back(store: Store, key: str, error: BaseException) -> None:
+async def _take_back(store: JobStore, key: str, error: BaseException) -> None:
     """Remove an object that gets no manifest; one that cannot be removed is no snapshot either."""
     try:
         await store.delete(key)
@@ -165,7 +165,7 @@ async def _take_back(store: Store, key: str, error: BaseException) -> None:
             raise JobFailure(error.failure, text) from None
 
 
-async def _clear(env: BackupEnv, here: Here, store: Store, key: BackupKey) -> Removed:
+async def _clear(env: BackupEnv, here: JobContext, store: JobStore, key: BackupKey) -> Removed:
     try:
         removed = await retain(store, env.retention, key, env.cluster_uid, here.clock)
     except asyncio.CancelledError:

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from baoctl.jobs.leader_client import Reach
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.leader_client import ServerAddresses
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class JobContext:
     """What every mode of a job gets beside its record of variables."""
 
     clock: Clock
     environ: Mapping[str, str]
-    policy: Policy
+    policy: EgressPolicy
     """Where a store may be."""
-    reach: Reach = field(default_factory=Reach)
+    reach: ServerAddresses = field(default_factory=ServerAddresses)

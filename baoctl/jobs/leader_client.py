@@ -18,7 +18,7 @@ from contracts.jobs.env import ServerEnv
 from contracts.naming import names
 from contracts.naming.ports import API
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
-from managers.bao.models import Health
+from managers.bao.models import ServerHealth
 from managers.context.secret_files import ascii_pem
 from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
@@ -38,11 +38,11 @@ class Leader:
 
     pod: str
     address: str
-    health: Health
+    health: ServerHealth
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LeaderSession:
     """Connections to the servers of one cluster, its leader and a token there."""
 
     bao: Bao
@@ -58,7 +58,7 @@ async def resolve(host: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ServerAddresses:
     """How the servers are reached: by whose names, and at which port."""
 
     resolve: Callable[[str], Awaitable[str]] = resolve
@@ -66,7 +66,7 @@ class Reach:
 
 
 @asynccontextmanager
-async def servers(env: ServerEnv, reach: Reach) -> AsyncIterator[Bao]:
+async def servers(env: ServerEnv, reach: ServerAddresses) -> AsyncIterator[Bao]:
     """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
     authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
@@ -85,14 +85,16 @@ def authority_of(env: ServerEnv) -> str:
 
 
 @asynccontextmanager
-async def session(env: ServerEnv, clock: Clock, reach: Reach) -> AsyncIterator[Session]:
+async def session(
+    env: ServerEnv, clock: Clock, reach: ServerAddresses
+) -> AsyncIterator[LeaderSession]:
     """Find the leader and log in to it. Raises JobFailure."""
     async with servers(env, reach) as bao:
         leader = await find_leader(bao, env, clock, reach)
-        yield Session(bao, leader, await log_in(bao, leader.address, env))
+        yield LeaderSession(bao, leader, await log_in(bao, leader.address, env))
 
 
-async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: Reach) -> Leader:
+async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: ServerAddresses) -> Leader:
     """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
     looks = await look_at_all(bao, env, reach)
     for pause in PAUSES:
@@ -131,7 +133,7 @@ class NoAnswerToLogin(JobFailure):
     """Nobody refused the login: whoever has time may try again."""
 
 
-async def look_at_all(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leader | str]:
+async def look_at_all(bao: Bao, env: ServerEnv, reach: ServerAddresses) -> dict[str, Leader | str]:
     """Ask every pod what it is, as `look_at` does."""
     found = await asyncio.gather(
         *(look_at(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
@@ -139,7 +141,7 @@ async def look_at_all(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leade
     return dict(zip(env.pods, found, strict=True))
 
 
-async def look_at(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
+async def look_at(bao: Bao, pod: str, host: str, reach: ServerAddresses) -> Leader | str:
     """Ask a server what it is: the leader, or a word for what else."""
     try:
         address = await reach.resolve(host)

@@ -21,21 +21,21 @@ import structlog
 
 from baoctl import __version__
 from baoctl.jobs.backup import back_up
-from baoctl.jobs.context import Here
+from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.report import ObjectGone, write_status
 from baoctl.jobs.restore import restore
 from baoctl.jobs.restore_test import restore_test
-from baoctl.jobs.store.egress_policy import Policy, policy_of
+from baoctl.jobs.store.egress_policy import EgressPolicy, policy_of
 from baoctl.jobs.store.store import open_store
-from baoctl.jobs.termination_log import leave_word
+from baoctl.jobs.termination_log import write_termination_message
 from baoctl.variables import SettingError, check_api_server, log_level
 from contracts.api.job_result import (
     EXECUTOR_MANAGER,
     TEST_MANAGER,
     BackupReport,
+    JobReport,
     ProofReport,
-    Report,
     RestoreReport,
 )
 from contracts.exit_codes import EXIT_CODES, FailureClass
@@ -48,7 +48,7 @@ from runtime.process import logs
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-Work = Callable[[Any, "Job"], Awaitable[Report]]
+Work = Callable[[Any, "Job"], Awaitable[JobReport]]
 """Does a mode, given its record of variables. Raises JobFailure."""
 
 
@@ -56,7 +56,7 @@ Work = Callable[[Any, "Job"], Awaitable[Report]]
 class Job:
     """What a mode works with."""
 
-    here: Here
+    here: JobContext
     client: Client
     run: RunEnv
 
@@ -67,7 +67,7 @@ class Mode:
 
     env: type[Env]
     work: Work
-    failed: type[Report]
+    failed: type[JobReport]
     """The report of a failure."""
     field: str = "report"
     """Where in status it stands."""
@@ -77,15 +77,15 @@ class Mode:
     """What a job that was told to stop has failed at."""
 
 
-async def _backup(env: BackupEnv, job: Job) -> Report:
+async def _backup(env: BackupEnv, job: Job) -> JobReport:
     return await back_up(env, job.here)
 
 
-async def _restore(env: RestoreEnv, job: Job) -> Report:
+async def _restore(env: RestoreEnv, job: Job) -> JobReport:
     return await restore(env, job.here, job.client)
 
 
-async def _restore_test(env: TestEnv, job: Job) -> Report:
+async def _restore_test(env: TestEnv, job: Job) -> JobReport:
     async with open_store(env.store, job.here.environ, job.here.policy) as store:
         return await restore_test(env, store, job.here.clock)
 
@@ -128,7 +128,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     log.info(
         "the job has ended", outcome=report.outcome, failure=report.failure, why=report.message
     )
-    leave_word(word)
+    write_termination_message(word)
     try:
         told = {mode.field: report.to_object()}
         await write_status(client, clock, run, told, mode.manager)
@@ -144,15 +144,17 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
 def _cannot_start(error: Exception) -> int:
     # Nobody can be told: the Job alone shows that it failed.
     log.error("the job cannot start", why=str(error))
-    leave_word(f"Config: {error}")
+    write_termination_message(f"Config: {error}")
     return EXIT_CODES["Config"]
 
 
-async def outcome(mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock) -> Report:
+async def outcome(
+    mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock
+) -> JobReport:
     """Do a mode, and say how it ended, whatever happened. A cancellation is told as a failure."""
     try:
         env = mode.env.from_environment(environ)
-        here = Here(clock, environ, _policy(environ))
+        here = JobContext(clock, environ, _policy(environ))
         return await mode.work(env, Job(here, client, RunEnv.from_environment(environ)))
     except JobFailure as error:
         return _failed(mode, error.failure, str(error))
@@ -165,7 +167,7 @@ async def outcome(mode: Mode, environ: Mapping[str, str], client: Client, clock:
         return _failed(mode, "Config", f"{type(error).__name__}; its log says where")
 
 
-def _policy(environ: Mapping[str, str]) -> Policy:
+def _policy(environ: Mapping[str, str]) -> EgressPolicy:
     forbidden = StoreEnv.from_environment(environ).forbidden
     try:
         return policy_of(environ, forbidden)
@@ -182,5 +184,5 @@ def _client(environ: Mapping[str, str], clock: Clock) -> Client:
     )
 
 
-def _failed(mode: Mode, failure: FailureClass, message: str) -> Report:
+def _failed(mode: Mode, failure: FailureClass, message: str) -> JobReport:
     return mode.failed(outcome="Failed", failure=failure, message=shortened(message))

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import structlog
 
-from baoctl.jobs.context import Here
+from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure, shortened
-from baoctl.jobs.leader_client import Session, session
+from baoctl.jobs.leader_client import LeaderSession, session
 from baoctl.jobs.snapshot.download import Staged, manifest_of, stage
 from baoctl.jobs.store.store import open_store
-from baoctl.jobs.submission_permit import Permit, take_claim
-from baoctl.jobs.verify_restore import Confirmation, Witness, confirm, find_witness
+from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
+from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_witness
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import RestoreReport, SubmissionClaim
 from contracts.jobs.env import RestoreEnv
@@ -43,7 +43,7 @@ FILE = "snapshot"
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class StagedSnapshot:
     """A whole snapshot on the disk, and what its manifest says of it."""
 
     staged: Staged
@@ -70,21 +70,21 @@ class Ready:
         )
 
 
-async def restore(env: RestoreEnv, here: Here, client: Client) -> RestoreReport:
+async def restore(env: RestoreEnv, here: JobContext, client: Client) -> RestoreReport:
     """Restore once. Raises JobFailure while nothing was sent."""
     began = here.clock.monotonic()
     deadline = _deadline(env)
     path = Path(env.scratch_path) / FILE
     async with open_store(env.store, here.environ, here.policy) as store:
         manifest = await manifest_of(store, env.key)
-        ready = Ready(await stage(store, env.key, path), manifest)
+        ready = StagedSnapshot(await stage(store, env.key, path), manifest)
     log.info("snapshot is here", key=env.key, size=ready.staged.size, digest=ready.staged.digest)
     check(env, ready)
     async with session(env.server, here.clock, here.reach) as at:
         check_target(env, at, ready.manifest)
         witness = await find_witness(at)
         await take_claim(
-            Permit(client, here.clock, env.run, deadline), _claim(env, at, ready, here)
+            SubmissionPermit(client, here.clock, env.run, deadline), _claim(env, at, ready, here)
         )
         # From here on nothing may be raised: the servers may have other data than before.
         report = await _send(env, here, at, ready.staged, witness)
@@ -97,7 +97,9 @@ def _deadline(env: RestoreEnv) -> datetime | None:
     return datetime.fromisoformat(env.deadline) if env.deadline else None
 
 
-def _claim(env: RestoreEnv, at: Session, ready: Ready, here: Here) -> SubmissionClaim:
+def _claim(
+    env: RestoreEnv, at: LeaderSession, ready: StagedSnapshot, here: JobContext
+) -> SubmissionClaim:
     return SubmissionClaim(
         pod_uid=env.run.pod_uid,
         pod_name=env.run.pod_name,
@@ -111,7 +113,7 @@ def _claim(env: RestoreEnv, at: Session, ready: Ready, here: Here) -> Submission
 # --- checks -------------------------------------------------------------------------------------
 
 
-def check(env: RestoreEnv, ready: Ready) -> None:
+def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
     """Compare the snapshot with what it has to be. Raises JobFailure(Verification)."""
     staged, told = ready.staged, ready.manifest
     if told is None and not env.expected_digest and not env.force:
@@ -149,7 +151,7 @@ def _same(what: str, wanted: str, found: str) -> tuple[str, str, str, bool]:
     return what, wanted, found, not wanted or not found or wanted == found
 
 
-def check_target(env: RestoreEnv, at: Session, told: Manifest | None) -> None:
+def check_target(env: RestoreEnv, at: LeaderSession, told: Manifest | None) -> None:
     """Compare the snapshot with the servers. Raises JobFailure(Verification)."""
     health = at.leader.health
     if env.force:
@@ -179,7 +181,7 @@ def _wrong(why: str) -> JobFailure:
 
 
 async def _send(
-    env: RestoreEnv, here: Here, at: Session, staged: Staged, witness: Witness
+    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, witness: RestoreEvidence
 ) -> RestoreReport:
     """Send the snapshot and say what became of it, whatever happens."""
     try:
@@ -192,7 +194,7 @@ async def _send(
 
 
 async def _sent(
-    env: RestoreEnv, here: Here, at: Session, staged: Staged, witness: Witness
+    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, witness: RestoreEvidence
 ) -> RestoreReport:
     address, trouble = at.leader.address, ""
     log.info("the snapshot is sent", to=at.leader.pod, force=env.force)

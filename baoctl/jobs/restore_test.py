@@ -20,7 +20,7 @@ from typing import Final
 
 from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
-from baoctl.jobs.store.store import Fetched, Store
+from baoctl.jobs.store.store import Fetched, JobStore
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from contracts.api.job_result import ProofReport
@@ -30,7 +30,7 @@ from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestErr
 from contracts.naming.snapshot_keys import manifest_key
 from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
-from managers.bao.models import Health
+from managers.bao.models import ServerHealth
 from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
 
@@ -65,7 +65,7 @@ class Trial:
     """One test on its way. `told` grows by a line with each check."""
 
     env: TestEnv
-    store: Store
+    store: JobStore
     clock: Clock
     bao: Bao
     told: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Trial:
         return self.manifest
 
 
-async def restore_test(env: TestEnv, store: Store, clock: Clock) -> ProofReport:
+async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofReport:
     """Run a test and say how it ended; raises nothing that a test can end with."""
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
@@ -255,15 +255,17 @@ async def _back(trial: Trial) -> str:
     return f"unsealed: by itself, as cluster {health.cluster_id}"
 
 
-def _leads(health: Health) -> bool:
+def _leads(health: ServerHealth) -> bool:
     return health.initialized and not health.sealed and not health.standby
 
 
-def _other(trial: Trial, health: Health) -> bool:
+def _other(trial: Trial, health: ServerHealth) -> bool:
     return bool(health.cluster_id) and health.cluster_id != trial.own_id
 
 
-async def _until(trial: Trial, seconds: float, enough: Callable[[Health], bool]) -> Health | None:
+async def _until(
+    trial: Trial, seconds: float, enough: Callable[[ServerHealth], bool]
+) -> ServerHealth | None:
     """Ask the server until it says what is waited for; None when it does not in time."""
     deadline = trial.clock.monotonic() + seconds
     while True:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.store import Store
+from baoctl.jobs.store.store import JobStore
 from contracts.jobs.env import RetentionEnv
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, ManifestError, read_manifest
 from contracts.naming import snapshot_keys
@@ -76,7 +76,7 @@ def left_alone(count: int) -> str:
 
 
 async def retain(
-    store: Store, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
+    store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
     """Remove what the rules say. Never raises for a store that refuses: that is in the message."""
     if not rules.max_count and not rules.max_age_seconds:
@@ -96,7 +96,7 @@ async def retain(
 
 @dataclass(slots=True)
 class _Work:
-    store: Store
+    store: JobStore
     rules: RetentionEnv
     just_stored: BackupKey
     cluster_uid: str

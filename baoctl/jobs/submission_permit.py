@@ -33,7 +33,7 @@ PAUSE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Permit:
+class SubmissionPermit:
     """What the claim is asked from, and until when; `deadline` is None without one."""
 
     client: Client
@@ -42,7 +42,7 @@ class Permit:
     deadline: datetime | None
 
 
-async def take_claim(permit: Permit, claim: SubmissionClaim) -> None:
+async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
     """Return once the claim stands. Raises JobFailure(Config) when it cannot be had.
 
     Waits while the operator has not written down yet that the Job exists, and while the API server
@@ -109,7 +109,7 @@ def is_written_down(status: RestoreObjectStatus, run: RunEnv) -> bool:
     )
 
 
-async def _read(permit: Permit) -> Object:
+async def _read(permit: SubmissionPermit) -> Object:
     run = permit.run
     try:
         return await permit.client.get(RESTORES, ObjectKey(run.namespace, run.name))

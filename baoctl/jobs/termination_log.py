@@ -9,7 +9,7 @@ TERMINATION_LOG: Final = Path("/dev/termination-log")
 _BYTES = 4000
 
 
-def leave_word(text: str, path: Path = TERMINATION_LOG) -> None:
+def write_termination_message(text: str, path: Path = TERMINATION_LOG) -> None:
     """Leave a line for whoever looks at the pod."""
     try:
         path.write_text(text[:_BYTES], encoding="utf-8")

@@ -11,11 +11,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from baoctl.jobs.context import Here
-from baoctl.jobs.leader_client import Session
+from baoctl.jobs.context import JobContext
+from baoctl.jobs.leader_client import LeaderSession
 from contracts.jobs.env import RestoreEnv
 from managers.bao.client import BaoError, Denied
-from managers.bao.models import Health
+from managers.bao.models import ServerHealth
 
 PATIENCE: Final = 180.0
 """Seconds until the servers have to agree on what they have."""
@@ -30,7 +30,7 @@ State = Literal["Applied", "Sealed", "Unconfirmed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class RestoreEvidence:
     """How it can be known. `proves`: the token of the session ends with the data before."""
 
     proves: bool
@@ -46,16 +46,18 @@ class Confirmation:
     message: str
 
 
-async def find_witness(at: Session) -> Witness:
+async def find_witness(at: LeaderSession) -> RestoreEvidence:
     """Look whether the token is one that is stored, and was given to this job."""
     try:
         known = await at.bao.read(at.leader.address, at.token, LOOKUP)
     except (Denied, BaoError):
-        return Witness(proves=False)
-    return Witness(proves=known.get("type") == "service")
+        return RestoreEvidence(proves=False)
+    return RestoreEvidence(proves=known.get("type") == "service")
 
 
-async def confirm(env: RestoreEnv, here: Here, at: Session, witness: Witness) -> Confirmation:
+async def confirm(
+    env: RestoreEnv, here: JobContext, at: LeaderSession, witness: RestoreEvidence
+) -> Confirmation:
     """Ask the servers until they show what they have, or for PATIENCE. Never raises.
 
     A static token may be in the snapshot; it proves only when it is gone, like any other.
@@ -89,13 +91,15 @@ async def confirm(env: RestoreEnv, here: Here, at: Session, witness: Witness) ->
     )
 
 
-async def _look(env: RestoreEnv, here: Here, at: Session) -> dict[str, Health]:
+async def _look(env: RestoreEnv, here: JobContext, at: LeaderSession) -> dict[str, ServerHealth]:
     """The health of each server that answers, by its address."""
     found = await asyncio.gather(*(_health(host, here, at) for host in env.server.hosts))
     return dict(one for one in found if one is not None)
 
 
-async def _health(host: str, here: Here, at: Session) -> tuple[str, Health] | None:
+async def _health(
+    host: str, here: JobContext, at: LeaderSession
+) -> tuple[str, ServerHealth] | None:
     try:
         address = await here.reach.resolve(host)
         return address, await at.bao.health(address)
@@ -103,11 +107,11 @@ async def _health(host: str, here: Here, at: Session) -> tuple[str, Health] | No
         return None
 
 
-def _leads(health: Health) -> bool:
+def _leads(health: ServerHealth) -> bool:
     return health.initialized and not health.sealed and not health.standby
 
 
-async def _is_gone(at: Session, leader: str) -> bool:
+async def _is_gone(at: LeaderSession, leader: str) -> bool:
     try:
         await at.bao.read(leader, at.token, LOOKUP)
     except Denied as error:

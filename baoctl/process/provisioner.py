@@ -16,9 +16,9 @@ from baoctl.settings import ProvisionerSettings
 from contracts.api.group import CLUSTERS, TENANTS
 from managers.tenancy.gate import TARGET_INDEX, target_of
 from managers.tenancy.namespaces import Spaces
-from managers.tenancy.plan import Place
+from managers.tenancy.plan import TenantInstallation
 from managers.tenancy.rbac import Grants
-from managers.tenancy.reconcile import Hands, TenantReconciler
+from managers.tenancy.reconcile import TenantDependencies, TenantReconciler
 from managers.tenancy.service_accounts import Accounts
 from runtime.cache.informer import Informer
 from runtime.cache.selection import Selection
@@ -79,9 +79,9 @@ def build_controller(settings: ProvisionerSettings, parts: Parts, delegate: Clie
     reconciler = TenantReconciler(
         tenants,
         clusters,
-        Hands(parts.client, grants, spaces),
+        TenantDependencies(parts.client, grants, spaces),
         parts.clock,
-        Place(installation.namespace, installation.service_account, settings.reads),
+        TenantInstallation(installation.namespace, installation.service_account, settings.reads),
     )
     controller = Controller(
         "openbaotenant",

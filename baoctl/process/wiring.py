@@ -28,7 +28,7 @@ from managers.bao.timeouts import Patient, lives_of
 from managers.certs.probe import ServedCertificates
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.adminops.restored_servers import RestoredServers
-from managers.cluster.apply.actions import Effects
+from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
@@ -36,25 +36,25 @@ from managers.cluster.jobs.template_source import ExecutorSource
 from managers.cluster.metrics import ClusterMetrics, counted
 from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
-from managers.cluster.observe.observer import Observer, Witnesses
-from managers.cluster.reconcile import WorkloadReconciler
-from managers.cluster.tenancy_gate import Gated, Telling
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
+from managers.cluster.reconcile import ClusterReconciler
+from managers.cluster.tenancy_gate import GateReporter, TenantGate
 from managers.context.context import FIELD_MANAGER, MARKS, Context
-from managers.context.pause_guard import Pausing, both
+from managers.context.pause_guard import PauseGuard, both
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
-from managers.context.reads.negative_ttl_getter import SeenObjects
-from managers.context.reads.pvcs import NamedClaims
+from managers.context.reads.negative_ttl_getter import NegativeTtlGetter
+from managers.context.reads.pvcs import NamedPvcs
 from managers.context.reads.secrets import SecretStore
-from managers.context.reads.ttl_getter import NamedObjects
+from managers.context.reads.ttl_getter import TtlGetter
 from managers.images.verifier import ImageVerifier
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
-from managers.upgrade.actions import UpgradeActs
+from managers.upgrade.actions import UpgradeActions
 from managers.upgrade.metrics import UpgradeMetrics
-from managers.upgrade.observe import UpgradeSight
-from runtime.apply.apply import HopefulApply, OwnedApply
-from runtime.apply.apply_cache import Settled
+from managers.upgrade.observe import UpgradeObserver
+from runtime.apply.apply import OptimisticApply, OwnedApply
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD, SERVICE_ACCOUNT
 from runtime.cache.cache import Cache
 from runtime.cache.informers import InformerSet
@@ -66,7 +66,7 @@ from runtime.events import EventRecorder, Reporter
 from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.metrics.metrics import Metrics
 from runtime.process.garbage import Garbage
-from runtime.process.health import Health, HttpServer, LoopLag
+from runtime.process.health import HealthChecks, HttpServer, LoopLag
 from runtime.process.manager import Group, Manager, Runnable
 from runtime.types import Resource
 
@@ -128,47 +128,49 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     store: SecretStore[SecretReading] = SecretStore(parts.client, parts.clock, secret_reading)
     context = Context(parts.client, store, parts.clock, secrets.token_bytes, parts.events)
     installation = parts.settings.installation
-    named = SeenObjects(parts.client, parts.clock, caches.gateway_age)
+    named = NegativeTtlGetter(parts.client, parts.clock, caches.gateway_age)
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
     statuses = _statuses(parts, clusters)
     logins = Logins(parts.client, parts.clock, installation)
     images = ImageVerifier(parts.client, parts.clock, parts.settings.images)
-    observer = Observer(
+    observer = ClusterObserver(
         children,
         store,
         api_server,
         parts.clock,
         installation,
-        Witnesses(
+        ObserverDependencies(
             logins,
             context.attempts,
             served=ServedCertificates(),
-            named_claims=NamedClaims(parts.client, parts.clock, caches.named_age),
+            named_claims=NamedPvcs(parts.client, parts.clock, caches.named_age),
             accounts=_accounts(parts, caches),
             images=images,
             ways=WaysIn(kinds, children, named),
             sight=caches.sight,
             admission=_admission(parts),
-            upgrades=UpgradeSight(parts.client, context.random_bytes),
+            upgrades=UpgradeObserver(parts.client, context.random_bytes),
         ),
     )
     executors = ExecutorSource(parts.client, installation, images, api_server)
     parts.beside.extend(caches.runnables)
-    workload = WorkloadReconciler(
+    workload = ClusterReconciler(
         clusters,
         observer,
         Applier(_owned_apply(parts, children)),
         Deletion(context, children),
         statuses,
-        Effects(context, logins, _acts(parts, clusters, executors)),
+        ClusterEffects(context, logins, _acts(parts, clusters, executors)),
     )
     adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
-    telling = Telling(Pausing(workload, clusters), clusters, gate, statuses, parts.clock)
+    telling = GateReporter(PauseGuard(workload, clusters), clusters, gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
     first = patient("openbaocluster-workload", counted(telling, series))
-    second = patient("openbaocluster-adminops", Gated(Pausing(adminops, clusters), clusters, gate))
+    second = patient(
+        "openbaocluster-adminops", TenantGate(PauseGuard(adminops, clusters), clusters, gate)
+    )
     watch_workload(first, clusters, children)
     watch_optional(first, clusters, kinds)
     watch_adminops(second, clusters, children)
@@ -199,9 +201,9 @@ def _admission(parts: Parts) -> AdmissionPolicies:
     return admission
 
 
-def _acts(parts: Parts, clusters: Cache, executors: ExecutorSource) -> UpgradeActs:
+def _acts(parts: Parts, clusters: Cache, executors: ExecutorSource) -> UpgradeActions:
     locks = OperationLocks(parts.client, clusters, parts.clock)
-    return UpgradeActs(locks, Jobs(parts.client), executors)
+    return UpgradeActions(locks, Jobs(parts.client), executors)
 
 
 def _further_controllers(
@@ -227,7 +229,7 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
         caches,
         leads(parts.elector),
         partial(_controller, parts),
-        partial(_owned_apply, parts, how=HopefulApply),
+        partial(_owned_apply, parts, how=OptimisticApply),
     )
 
 
@@ -236,8 +238,8 @@ def _statuses(parts: Parts, clusters: Cache) -> StatusWriter:
     return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting)
 
 
-def _accounts(parts: Parts, caches: Caches) -> NamedObjects:
-    return NamedObjects(
+def _accounts(parts: Parts, caches: Caches) -> TtlGetter:
+    return TtlGetter(
         parts.client, parts.clock, SERVICE_ACCOUNT, caches.named_age, metadata_only=True
     )
 
@@ -251,7 +253,7 @@ def _owned_apply(
         field_manager=FIELD_MANAGER,
         marks=MARKS,
         metrics=parts.metrics,
-        settled=Settled(parts.clock, parts.rng),
+        settled=ApplyCache(parts.clock, parts.rng),
     )
 
 
@@ -279,7 +281,7 @@ def _controller(
 
 def build_manager(parts: Parts, controllers: tuple[Controller, ...]) -> Manager:
     """Put everything that runs into its group."""
-    health = Health()
+    health = HealthChecks()
     health.liveness["watches"] = lambda: parts.informers.healthy(WATCH_MAX_AGE)
     if parts.elector is not None:
         health.liveness["leader-election"] = parts.elector.health

@@ -8,7 +8,7 @@ from typing import Final
 
 from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW, text
 from contracts.admission.clusters import SPECS, gated, used
-from contracts.admission.policy import PREFIX, Match, Named, Policy, Validation
+from contracts.admission.policy import PREFIX, AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.referenced_objects import RESTORE_USES
 from contracts.admission.secrets import RESTORE_REFERENCES, RESTORE_SECRETS, secret_variables
 from contracts.admission.verb_gated_fields import (
@@ -23,16 +23,16 @@ from contracts.naming import labels
 OF_SCHEDULE: Final = r"^-[0-9]{8}-[0-9]{6}$"
 """What follows the name of the cluster in the name of a backup of the schedule."""
 
-_NOT_OPERATOR: Final = Named("not-the-operator", IS_NOT_OPERATOR)
+_NOT_OPERATOR: Final = NamedExpression("not-the-operator", IS_NOT_OPERATOR)
 _ORIGIN = f"{NOW}.?origin.orValue('Manual')"
 _NAME = "object.metadata.?name.orValue('')"
 
-VALIDATE_BACKUP = Policy(
+VALIDATE_BACKUP = AdmissionPolicy(
     name="validate-openbaobackup",
     why="People ask for backups in their own name; those of the schedule are the operator's.",
     matches=(Match(GROUP, (BACKUPS.plural,), ("CREATE",), (VERSION,), scope="Namespaced"),),
     conditions=(_NOT_OPERATOR,),
-    variables=(Named(NOW.removeprefix("variables."), "dyn(object.spec)"),),
+    variables=(NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),),
     validations=(
         Validation(
             rule_id="backup-origin",
@@ -65,17 +65,17 @@ _MAY_CREATE = (
     f".namespace(request.namespace).name({_CLUSTER}).check('create').allowed()"
 )
 
-VALIDATE_RESTORE = Policy(
+VALIDATE_RESTORE = AdmissionPolicy(
     name="validate-openbaorestore",
     why="What the writer of a restore must hold, and who may decide about one that nobody knows.",
     matches=(
         Match(GROUP, (RESTORES.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
-    conditions=(Named("asks-or-decides", f"{IS_CHANGE} || {_DECIDES}"), _NOT_OPERATOR),
+    conditions=(NamedExpression("asks-or-decides", f"{IS_CHANGE} || {_DECIDES}"), _NOT_OPERATOR),
     variables=(
         *SPECS,
         *(
-            Named(verb.variable, verb.allowed(_CLUSTER))
+            NamedExpression(verb.variable, verb.allowed(_CLUSTER))
             for verb in (CUSTOM_EXECUTABLES, CLOUD_IDENTITIES, RESTORE)
         ),
         *secret_variables(RESTORE_REFERENCES),
@@ -118,7 +118,7 @@ _ACCOUNT = (
     f"{_ACCOUNTS!r}[request.resource.resource] + '-serviceaccount'"
 )
 
-PROTECT_STATUS = Policy(
+PROTECT_STATUS = AdmissionPolicy(
     name="protect-run-status",
     why="How a backup or a restore went is said by the operator, and by the job that did it.",
     matches=(
@@ -131,7 +131,7 @@ PROTECT_STATUS = Policy(
         ),
     ),
     conditions=(_NOT_OPERATOR,),
-    variables=(Named("status", _STATUS), Named("stood", _STOOD)),
+    variables=(NamedExpression("status", _STATUS), NamedExpression("stood", _STOOD)),
     validations=(
         Validation(
             rule_id="status-account",

@@ -7,20 +7,20 @@ user is in the CRD itself (contracts.api.rules.cluster), which holds with and wi
 from typing import Final
 
 from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW
-from contracts.admission.policy import PREFIX, Match, Named, Policy, Validation
+from contracts.admission.policy import PREFIX, AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.referenced_objects import THROW_AWAY, USES, Use
 from contracts.admission.secrets import SECRET_VALIDATIONS, SECRET_VARIABLES
-from contracts.admission.verb_gated_fields import GATES, VERBS, Gate
+from contracts.admission.verb_gated_fields import GATES, VERBS, VerbGate
 from contracts.api.group import CLUSTERS, GROUP, VERSION
 
 CONDITIONS: Final = (
-    Named("spec-changes", IS_CHANGE),
-    Named("not-the-operator", IS_NOT_OPERATOR),
+    NamedExpression("spec-changes", IS_CHANGE),
+    NamedExpression("not-the-operator", IS_NOT_OPERATOR),
 )
 SPECS: Final = (
-    Named(NOW.removeprefix("variables."), "dyn(object.spec)"),
+    NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),
     # A new object has no former one, and everything in it is brought.
-    Named(
+    NamedExpression(
         BEFORE.removeprefix("variables."),
         "request.operation == 'CREATE' ? dyn({}) : dyn(oldObject.spec)",
     ),
@@ -30,7 +30,7 @@ MATCHES: Final = (
 )
 
 
-def gated(gate: Gate) -> Validation:
+def gated(gate: VerbGate) -> Validation:
     """The validation of a field that needs a verb."""
     verb = gate.verb
     return Validation(
@@ -55,17 +55,17 @@ def used(use: Use) -> Validation:
     )
 
 
-VALIDATE_CLUSTER = Policy(
+VALIDATE_CLUSTER = AdmissionPolicy(
     name="validate-openbaocluster",
     why="Verbs and objects that the writer of a cluster must hold; see docs/admission.md.",
     matches=MATCHES,
     conditions=CONDITIONS,
-    variables=(*SPECS, *(Named(verb.variable, verb.allowed()) for verb in VERBS)),
+    variables=(*SPECS, *(NamedExpression(verb.variable, verb.allowed()) for verb in VERBS)),
     validations=(*map(gated, GATES), *map(used, USES), THROW_AWAY),
 )
 
 # A policy of its own: each question to the authorizer has a price, and a policy a budget.
-VALIDATE_CLUSTER_SECRETS = Policy(
+VALIDATE_CLUSTER_SECRETS = AdmissionPolicy(
     name="validate-openbaocluster-secrets",
     why="Secrets and ConfigMaps that the writer of a cluster must be allowed to read or use.",
     matches=MATCHES,

@@ -8,7 +8,7 @@ of datacenters, and nothing that could do more than `restricted` allows.
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
 from contracts.api.group import API_VERSION, GROUP, VERSION
 from contracts.datacenter import names
@@ -23,13 +23,13 @@ OWN_NAMESPACE_MESSAGE: Final = (
     "name another one"
 )
 
-VALIDATE_DATACENTER = Policy(
+VALIDATE_DATACENTER = AdmissionPolicy(
     name="validate-datacenter",
     why="Services of a datacenter run beside the operator's own account in no case.",
     matches=(
         Match(GROUP, (DATACENTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Cluster"),
     ),
-    conditions=(Named("spec-changes", IS_CHANGE),),
+    conditions=(NamedExpression("spec-changes", IS_CHANGE),),
     validations=(
         Validation(
             rule_id="datacenter-operator",
@@ -40,7 +40,7 @@ VALIDATE_DATACENTER = Policy(
     ),
 )
 
-LOCK_ROWS = Policy(
+LOCK_ROWS = AdmissionPolicy(
     name="lock-bootstrap-workloads",
     why="A row says what became of a service: the operator writes it, people read it.",
     matches=(Match(GROUP, (WORKLOADS.plural, f"{WORKLOADS.plural}/status"), _EVERY),),
@@ -63,13 +63,15 @@ OF_A_ROW: Final = (
 )
 """CEL: an object belongs to a row."""
 
-RESTRICT_SERVICES = Policy(
+RESTRICT_SERVICES = AdmissionPolicy(
     name="restrict-controller-services",
     why="The operator runs Deployments and DaemonSets for datacenters, and for nothing else.",
     matches=(Match(APPS, ("daemonsets", "deployments"), _EVERY),),
-    conditions=(Named("by-the-operator", IS_CONTROLLER),),
+    conditions=(NamedExpression("by-the-operator", IS_CONTROLLER),),
     # As it stood: the operator takes over nothing by putting its labels on.
-    variables=(Named("it", "request.operation == 'CREATE' ? dyn(object) : dyn(oldObject)"),),
+    variables=(
+        NamedExpression("it", "request.operation == 'CREATE' ? dyn(object) : dyn(oldObject)"),
+    ),
     validations=(
         Validation(
             rule_id="service-of-a-datacenter",

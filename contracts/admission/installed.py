@@ -38,7 +38,7 @@ PARAMETERS_SEEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PolicyObject:
     """One object that has to be there, and how it is recognised."""
 
     resource: Resource
@@ -59,14 +59,14 @@ class Part:
         return not elsewhere and fingerprint(spec) == self.wanted
 
 
-def parts(account: ObjectKey) -> tuple[Part, ...]:
+def parts(account: ObjectKey) -> tuple[PolicyObject, ...]:
     """Every object of the policies, for an operator that runs as this account."""
-    found = [Part(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
+    found = [PolicyObject(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
     for policy in POLICIES:
         rule, binding = as_objects(policy, account.namespace)
         for resource, body in ((ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)):
             key = ObjectKey("", policy.full_name())
-            found.append(Part(resource, key, fingerprint(body["spec"])))
+            found.append(PolicyObject(resource, key, fingerprint(body["spec"])))
     return tuple(found)
 
 

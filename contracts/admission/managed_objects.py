@@ -9,7 +9,7 @@ docs/adr/20261122-what-the-locks-bound.md says why.
 
 from typing import Final
 
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, IS_PROVISIONER
 from contracts.admission.verb_gated_fields import Verb
 from contracts.api.group import CLUSTERS, GROUP
@@ -116,43 +116,45 @@ _JOB = (
 
 # Read only by what is asked about a change; the API server works a variable out when it is used.
 VARIABLES: Final = (
-    Named("labels", _it("labels", "{}")),
-    Named("annotations", _it("annotations", "{}")),
-    Named("newLabels", _metadata("labels", "{}")),
-    Named("newAnnotations", _metadata("annotations", "{}")),
-    Named("name", _it("name", "''")),
-    Named("owners", _it("ownerReferences", "[]")),
-    Named("cluster", f"string(variables.labels[?'{labels.CLUSTER}'].orValue(''))"),
-    Named("isOurs", IS_CONTROLLER),
-    Named(
+    NamedExpression("labels", _it("labels", "{}")),
+    NamedExpression("annotations", _it("annotations", "{}")),
+    NamedExpression("newLabels", _metadata("labels", "{}")),
+    NamedExpression("newAnnotations", _metadata("annotations", "{}")),
+    NamedExpression("name", _it("name", "''")),
+    NamedExpression("owners", _it("ownerReferences", "[]")),
+    NamedExpression("cluster", f"string(variables.labels[?'{labels.CLUSTER}'].orValue(''))"),
+    NamedExpression("isOurs", IS_CONTROLLER),
+    NamedExpression(
         "isGovernance",
         f"({IS_PROVISIONER}) && {_RESOURCE} in {list(_GOVERNANCE)!r} && variables.cluster == ''",
     ),
-    Named("isKubernetes", IS_KUBERNETES),
-    Named(
+    NamedExpression("isKubernetes", IS_KUBERNETES),
+    NamedExpression(
         "sameContent",
         "dyn(object).all(key, key in ['metadata', 'status'] || "
         "(key in dyn(oldObject) && dyn(oldObject)[key] == dyn(object)[key])) && "
         "dyn(oldObject).all(key, key == 'status' || key in dyn(object))",
     ),
-    Named("sameLabels", _same("Labels", _OUR_LABEL)),
-    Named("sameAnnotations", _same("Annotations", _OUR_NOTE)),
-    Named(
+    NamedExpression("sameLabels", _same("Labels", _OUR_LABEL)),
+    NamedExpression("sameAnnotations", _same("Annotations", _OUR_NOTE)),
+    NamedExpression(
         "sameOwners",
         "dyn(object).metadata.?ownerReferences == dyn(oldObject).metadata.?ownerReferences",
     ),
-    Named(
+    NamedExpression(
         "sameGuards",
         f"{_metadata('finalizers', '[]')}.filter(one, {_GUARDS}) == "
         f"{_metadata('finalizers', '[]', 'oldObject')}.filter(one, {_GUARDS})",
     ),
-    Named(
+    NamedExpression(
         "fittingOwners",
         f"{_metadata('ownerReferences', '[]')}.all(owner, owner in variables.owners || "
         f"{_CONTROLLED})",
     ),
-    Named("marked", f"variables.annotations[?'{labels.MAINTENANCE}'].orValue('') == 'true'"),
-    Named(
+    NamedExpression(
+        "marked", f"variables.annotations[?'{labels.MAINTENANCE}'].orValue('') == 'true'"
+    ),
+    NamedExpression(
         MAINTAIN.variable,
         f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}').namespace(request.namespace)"
         f".name(variables.cluster).check('{MAINTAIN.name}').allowed()",
@@ -253,7 +255,7 @@ def _said(advice: str) -> str:
 
 _MANAGED = {"matchLabels": {labels.MANAGED_BY: labels.OPERATOR}}
 
-LOCK_MANAGED = Policy(
+LOCK_MANAGED = AdmissionPolicy(
     name="lock-managed-resource-mutations",
     why="Objects of a cluster are changed by its operator, and by whoever Kubernetes needs for it.",
     matches=MATCHES,
@@ -285,12 +287,12 @@ LOCK_MANAGED = Policy(
 )
 
 # A scale carries no labels, but the selector of the pods.
-LOCK_SCALE = Policy(
+LOCK_SCALE = AdmissionPolicy(
     name="lock-managed-scale",
     why="Servers are added and removed by spec.replicas of their cluster, one member at a time.",
     matches=(Match(APPS, ("deployments/scale", "statefulsets/scale"), ("UPDATE",)),),
     conditions=(
-        Named(
+        NamedExpression(
             "is-managed",
             f"['{labels.MANAGED_BY}={labels.OPERATOR}', '{names.SYSTEM}=true'].exists(mark, "
             "dyn(oldObject).?status.?selector.orValue('').contains(mark))",

@@ -7,7 +7,7 @@ job is bounded by contracts.admission.operator_pods besides, as that of a server
 from typing import Final
 
 from contracts.admission.datacenters import OF_A_ROW
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER
 from contracts.api.group import (
     BACKUP_KIND,
@@ -25,7 +25,7 @@ _KINDS: Final = {BACKUP_KIND: BACKUPS.plural, RESTORE_KIND: RESTORES.plural}
 _ACCOUNTS: Final = {BACKUP_KIND: "-backup-serviceaccount", RESTORE_KIND: "-restore-serviceaccount"}
 STATUS_VERBS: Final = ("get", "patch")
 
-RUN: Final = Named(
+RUN: Final = NamedExpression(
     "run",
     "variables.it.metadata.?ownerReferences.orValue(dyn([])).filter(owner, "
     f"owner.?controller.orValue(false) && owner.apiVersion.startsWith('{GROUP}/') && "
@@ -57,7 +57,7 @@ BINDING_OF_RUN: Final = (
 _POD = "variables.it.spec.template.spec"
 _VOLUMES = f"{_POD}.?volumes.orValue(dyn([]))"
 _PART = f"variables.it.metadata.?labels[?'{labels.COMPONENT}'].orValue('')"
-UPGRADE: Final = Named(
+UPGRADE: Final = NamedExpression(
     "upgrade",
     f"{_PART} == 'upgrade' && "
     "variables.it.metadata.?ownerReferences.orValue(dyn([])).exists_one(owner, "
@@ -84,14 +84,14 @@ def _readable(name: str, items: str) -> str:
 
 _WHOLE = _readable("volume.secret.?secretName.orValue('')", "volume.secret.?items")
 _PROJECTED = _readable("source.secret.?name.orValue('')", "source.secret.?items")
-BY_THE_OPERATOR: Final = (Named("by-the-operator", IS_CONTROLLER),)
+BY_THE_OPERATOR: Final = (NamedExpression("by-the-operator", IS_CONTROLLER),)
 _JOB_ACCOUNTS: Final = (*_ACCOUNTS.values(),)
 _NAMED: Final = f"{_POD}.?serviceAccountName.orValue('')"
 
 
-def restrict_jobs(variables: tuple[Named, ...], labelled: Validation) -> Policy:
+def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) -> AdmissionPolicy:
     """The policy about Jobs; `variables` and `labelled` are those of every object of a cluster."""
-    return Policy(
+    return AdmissionPolicy(
         name="restrict-controller-jobs",
         why="A Job of the operator runs once, for a backup, restore or upgrade, with its account.",
         matches=(Match(BATCH, ("jobs",), ("CREATE", "UPDATE")),),
@@ -149,9 +149,9 @@ def restrict_jobs(variables: tuple[Named, ...], labelled: Validation) -> Policy:
     )
 
 
-_IT = Named("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)")
+_IT = NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)")
 
-RESTRICT_WISHES = Policy(
+RESTRICT_WISHES = AdmissionPolicy(
     name="restrict-controller-wishes",
     why="The operator deletes no cluster and no backup of people, and makes a cluster for restores "
     "and datacenters only.",

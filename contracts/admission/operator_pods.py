@@ -9,7 +9,7 @@ Security Standards.
 
 from typing import Final
 
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER
 from contracts.datacenter import names
 from contracts.rbac.rules import APPS, BATCH, CORE
@@ -46,33 +46,35 @@ _POD = "variables.pod.?securityContext"
 _SE_LINUX = "['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']"
 
 CONDITIONS: Final = (
-    Named("by-the-operator", IS_CONTROLLER),
+    NamedExpression("by-the-operator", IS_CONTROLLER),
     # What stands already may stay: a scale-down must not fail because of it.
-    Named(
+    NamedExpression(
         "pod-changes",
         "request.operation == 'CREATE' || request.?subResource.orValue('') != '' || "
         "dyn(object).spec.template.spec != dyn(oldObject).spec.template.spec",
     ),
 )
 VARIABLES: Final = (
-    Named("isTemplate", "request.?subResource.orValue('') == ''"),
-    Named("pod", "variables.isTemplate ? dyn(object).spec.template.spec : dyn(object).spec"),
+    NamedExpression("isTemplate", "request.?subResource.orValue('') == ''"),
+    NamedExpression(
+        "pod", "variables.isTemplate ? dyn(object).spec.template.spec : dyn(object).spec"
+    ),
     # Of a pod only what is added to it: what others added to it is not ours to judge.
-    Named(
+    NamedExpression(
         "containers",
         "variables.isTemplate ? "
         "variables.pod.containers + variables.pod.?initContainers.orValue(dyn([])) : "
         "variables.pod.?ephemeralContainers.orValue(dyn([])).filter(one, "
         f"!{_OLD}.?ephemeralContainers.orValue(dyn([])).exists(old, old.name == one.name))",
     ),
-    Named(
+    NamedExpression(
         "level",
         f"namespaceObject == null ? '' : dyn(namespaceObject).metadata.?labels[?'{LEVEL}']"
         ".orValue('')",
     ),
     # Who labels a namespace opens it on purpose, for everybody in it.
-    Named("rootIsOpen", "variables.level in ['baseline', 'privileged']"),
-    Named("kernelIsOpen", "variables.level == 'privileged'"),
+    NamedExpression("rootIsOpen", "variables.level in ['baseline', 'privileged']"),
+    NamedExpression("kernelIsOpen", "variables.level == 'privileged'"),
 )
 _OPEN = f"or, if it is meant, let an administrator label the namespace {LEVEL}"
 
@@ -85,7 +87,7 @@ def _template(expression: str) -> str:
     return f"!variables.isTemplate || ({expression})"
 
 
-LOCK_PODS = Policy(
+LOCK_PODS = AdmissionPolicy(
     name="lock-controller-statefulset-mutations",
     why="Not even the operator makes a pod that could do more than `restricted` allows.",
     matches=(

@@ -16,7 +16,7 @@ from contracts.admission.operator_jobs import (
     RUN,
     restrict_jobs,
 )
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import NAMESPACE, account
 from contracts.naming import labels, names
 from contracts.rbac.rules import CORE, RBAC
@@ -26,9 +26,9 @@ POD_VERBS: Final = ("get", "patch", "update")
 
 _LABELS = "variables.it.metadata.?labels.orValue(dyn({}))"
 VARIABLES: Final = (
-    Named("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)"),
-    Named("name", "variables.it.metadata.?name.orValue('')"),
-    Named(
+    NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)"),
+    NamedExpression("name", "variables.it.metadata.?name.orValue('')"),
+    NamedExpression(
         "cluster",
         f"{_LABELS}[?'{labels.MANAGED_BY}'].orValue('') == '{labels.OPERATOR}' ? "
         f"string({_LABELS}[?'{labels.CLUSTER}'].orValue('')) : ''",
@@ -49,7 +49,7 @@ _RULE = (
     f"rule.verbs.all(verb, verb in {list(POD_VERBS)!r})"
 )
 
-RESTRICT_RBAC = Policy(
+RESTRICT_RBAC = AdmissionPolicy(
     name="restrict-controller-rbac",
     why="The operator gives rights to servers, to their own pods, and to jobs, to their own run.",
     matches=(Match(RBAC, ("rolebindings", "roles"), _EVERY),),
@@ -90,7 +90,7 @@ SECRET_NAME: Final = rf"^(-({_KEYS})|\.[0-9]{{1,6}}-unseal-key)$"
 """What follows the name of the cluster in the name of a Secret of the operator."""
 
 _OLD = "dyn(oldObject).metadata"
-RESTRICT_SECRETS = Policy(
+RESTRICT_SECRETS = AdmissionPolicy(
     name="restrict-controller-secret-writes",
     why="The operator writes the Secrets that it makes, and none of a user.",
     matches=(Match(CORE, ("secrets",), _EVERY),),
@@ -128,7 +128,7 @@ _IS_TOKEN = "request.?subResource.orValue('') == 'token'"  # noqa: S105  the nam
 _OWN = (
     f"{account('controller')} == 'system:serviceaccount:' + request.namespace + ':' + request.name"
 )
-RESTRICT_ACCOUNTS = Policy(
+RESTRICT_ACCOUNTS = AdmissionPolicy(
     name="restrict-controller-serviceaccounts",
     why="The operator makes accounts that mount nothing, and tokens of its own account alone.",
     matches=(Match(CORE, ("serviceaccounts", "serviceaccounts/token"), _EVERY),),

@@ -12,12 +12,12 @@ from contracts.admission.datacenters import DATACENTER_POLICIES
 from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
 from contracts.admission.operator_pods import LOCK_PODS
 from contracts.admission.operator_writes import CONTROLLER_POLICIES
-from contracts.admission.policy import Policy
+from contracts.admission.policy import AdmissionPolicy
 from contracts.admission.provisioner_writes import PROVISIONER_POLICIES
 from contracts.admission.tenants import VALIDATE_TENANT
 from contracts.admission.unstructured_fields import VALIDATE_FREE_DATA
 
-POLICIES: Final[tuple[Policy, ...]] = (
+POLICIES: Final[tuple[AdmissionPolicy, ...]] = (
     VALIDATE_CLUSTER,
     VALIDATE_CLUSTER_SECRETS,
     VALIDATE_FREE_DATA,

@@ -55,7 +55,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedExpression:
     """CEL under a name: a variable of the policy, or a condition for being asked at all.
 
     A condition knows `object`, `oldObject`, `request`, `authorizer` and `params`, no variables.
@@ -96,7 +96,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class AdmissionPolicy:
     """One policy and its binding.
 
     `name` is without the prefix. `object_selector` and `namespace_selector` are label selectors
@@ -110,8 +110,8 @@ class Policy:
     why: str
     matches: tuple[Match, ...]
     validations: tuple[Validation, ...]
-    conditions: tuple[Named, ...] = ()
-    variables: tuple[Named, ...] = ()
+    conditions: tuple[NamedExpression, ...] = ()
+    variables: tuple[NamedExpression, ...] = ()
     object_selector: Object = field(default_factory=dict)
     namespace_selector: Object = field(default_factory=dict)
 
@@ -155,7 +155,7 @@ class Policy:
         }
 
 
-def as_objects(policy: Policy, namespace: str) -> tuple[Object, Object]:
+def as_objects(policy: AdmissionPolicy, namespace: str) -> tuple[Object, Object]:
     """The policy and its binding, as they are applied."""
     kind = "ValidatingAdmissionPolicy"
     return (
@@ -177,7 +177,7 @@ def fingerprint(spec: Object) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _object(kind: str, policy: Policy, spec: Object) -> Object:
+def _object(kind: str, policy: AdmissionPolicy, spec: Object) -> Object:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
@@ -190,5 +190,5 @@ def _object(kind: str, policy: Policy, spec: Object) -> Object:
     }
 
 
-def _named(one: Named) -> Object:
+def _named(one: NamedExpression) -> Object:
     return {"name": one.name, "expression": one.expression}

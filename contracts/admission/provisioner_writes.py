@@ -8,12 +8,12 @@ fixed names to the operator's account, no wildcard, and Secrets by name.
 from typing import Final
 
 from contracts import tenancy
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_PROVISIONER, NAMESPACE, account_name
 from contracts.api.group import GROUP
 from contracts.rbac.rules import CORE, RBAC
 
-BY_THE_PROVISIONER: Final = (Named("by-the-provisioner", IS_PROVISIONER),)
+BY_THE_PROVISIONER: Final = (NamedExpression("by-the-provisioner", IS_PROVISIONER),)
 ROLE_OF: Final = dict(zip(tenancy.BINDINGS, tenancy.ROLES, strict=True))
 
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
@@ -22,9 +22,9 @@ _IS_ROLE = "request.resource.resource == 'roles'"
 _DELETES = "request.operation == 'DELETE'"
 _POWERS = "['escalate', 'bind', 'impersonate']"
 VARIABLES: Final = (
-    Named("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)"),
-    Named("name", "variables.it.metadata.?name.orValue('')"),
-    Named(
+    NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)"),
+    NamedExpression("name", "variables.it.metadata.?name.orValue('')"),
+    NamedExpression(
         "rules",
         f"({_IS_ROLE}) && !({_DELETES}) ? variables.it.?rules.orValue(dyn([])) : dyn([])",
     ),
@@ -43,7 +43,7 @@ _SECRET_VERBS = (
 _BINDINGS = "{" + ", ".join(f"'{one}': '{role}'" for one, role in ROLE_OF.items()) + "}"
 _CONTROLLER = account_name("controller")
 
-RESTRICT_GRANTS = Policy(
+RESTRICT_GRANTS = AdmissionPolicy(
     name="restrict-provisioner-rbac",
     why="The provisioner grants the three Roles of a tenant to the operator, and nothing else.",
     matches=(Match(RBAC, ("rolebindings", "roles"), _EVERY),),
@@ -97,7 +97,7 @@ RESTRICT_GRANTS = Policy(
     ),
 )
 
-RESTRICT_GOVERNANCE = Policy(
+RESTRICT_GOVERNANCE = AdmissionPolicy(
     name="restrict-provisioner-governance",
     why="The provisioner keeps the quota and the limit range of a tenant, and no other.",
     matches=(Match(CORE, ("limitranges", "resourcequotas"), _EVERY),),
@@ -134,7 +134,7 @@ def _kept(field: str, free: str) -> str:
 
 
 _NEW, _BEFORE = _map("labels", "object"), _map("labels", "oldObject")
-RESTRICT_NAMESPACES = Policy(
+RESTRICT_NAMESPACES = AdmissionPolicy(
     name="restrict-provisioner-namespaces",
     why="The provisioner makes the pods of a namespace safer, and changes nothing else of it.",
     matches=(Match(CORE, ("namespaces",), _EVERY),),

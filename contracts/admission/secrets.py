@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.admission.cel import BEFORE, NOW, optional, text
-from contracts.admission.policy import Named, Validation
+from contracts.admission.policy import NamedExpression, Validation
 from contracts.naming import names
 
 AT_MOST: Final = 12
@@ -104,13 +104,15 @@ def _may(resource: str, namespace: str, name: str = "") -> str:
     return " || ".join(f"{scope}{one}.check('{verb}').allowed()" for verb in ("get", "use"))
 
 
-def secret_variables(references: tuple[Reference, ...]) -> tuple[Named, ...]:
+def secret_variables(references: tuple[Reference, ...]) -> tuple[NamedExpression, ...]:
     """The Secrets that a request brings, and whether its user may read all of the namespace."""
     return (
-        Named("named", _named(references, NOW)),
-        Named("namedBefore", _named(references, BEFORE)),
-        Named("brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"),
-        Named("mayReadAll", _may("secrets", "request.namespace")),
+        NamedExpression("named", _named(references, NOW)),
+        NamedExpression("namedBefore", _named(references, BEFORE)),
+        NamedExpression(
+            "brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"
+        ),
+        NamedExpression("mayReadAll", _may("secrets", "request.namespace")),
     )
 
 

@@ -7,7 +7,7 @@ the same, in the same words. That targetNamespace never changes is in the CRD.
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import NAMESPACE
 from contracts.api.group import GROUP, TENANTS, VERSION
 
@@ -20,13 +20,13 @@ OPERATOR_MESSAGE: Final = (
     "another one"
 )
 
-VALIDATE_TENANT = Policy(
+VALIDATE_TENANT = AdmissionPolicy(
     name="validate-openbaotenant",
     why="A tenant outside of the operator's namespace targets its own namespace only.",
     matches=(
         Match(GROUP, (TENANTS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
-    conditions=(Named("spec-changes", IS_CHANGE),),
+    conditions=(NamedExpression("spec-changes", IS_CHANGE),),
     validations=(
         Validation(
             rule_id="tenant-target",

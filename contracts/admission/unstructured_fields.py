@@ -7,7 +7,7 @@ data. Collected by contracts.admission.policies.
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE, NOW, text
-from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.api.cluster.audit import ACCEPTED_OPTIONS
 from contracts.api.group import CLUSTERS, GROUP, VERSION
 from contracts.api.rules.audit import NO_FILE
@@ -39,17 +39,19 @@ def _computes(part: str) -> str:
     )
 
 
-VALIDATE_FREE_DATA = Policy(
+VALIDATE_FREE_DATA = AdmissionPolicy(
     name="validate-openbaocluster-free-data",
     why="Options and payloads of free shape that would read or overwrite files of the servers.",
     matches=(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
-    conditions=(Named("spec-changes", IS_CHANGE),),
+    conditions=(NamedExpression("spec-changes", IS_CHANGE),),
     # It asks for none; without them, a cluster must still be able to lose its finalizer.
     variables=(
-        Named(NOW.removeprefix("variables."), "dyn(object.spec)"),
-        Named(_MOUNT.removeprefix("variables."), f"{NOW}.?auditFileStorage.?mountPath.orValue('')"),
+        NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),
+        NamedExpression(
+            _MOUNT.removeprefix("variables."), f"{NOW}.?auditFileStorage.?mountPath.orValue('')"
+        ),
     ),
     validations=(
         _validation(

@@ -22,7 +22,7 @@ STORAGE = "storage.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class UserRole:
     """A ClusterRole without its prefix, and the usual ClusterRoles that take its rules over."""
 
     name: str
@@ -45,7 +45,7 @@ _CLUSTERS = CLUSTERS.plural
 _OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
 
 USUAL: Final = (
-    Role(
+    UserRole(
         "view",
         "Whoever may look at a namespace sees its clusters, backups and restores.",
         (
@@ -54,7 +54,7 @@ USUAL: Final = (
         ),
         ("view", "edit", "admin"),
     ),
-    Role(
+    UserRole(
         "edit",
         "Whoever may write into a namespace keeps its clusters, backups and restores. Their status "
         "is the operator's, and a restore needs the verb restore besides.",
@@ -64,7 +64,7 @@ USUAL: Final = (
         ),
         ("edit", "admin"),
     ),
-    Role(
+    UserRole(
         "admin",
         "Whoever owns a namespace may have it prepared for clusters.",
         (
@@ -81,7 +81,7 @@ _SAID = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
 _ROWS = WORKLOADS.plural
 
 PLATFORM: Final = (
-    Role(
+    UserRole(
         "datacenter-view",
         "Whoever may look at the platform sees datacenters, and what became of their services.",
         (
@@ -94,7 +94,7 @@ PLATFORM: Final = (
             ),
         ),
     ),
-    Role(
+    UserRole(
         "datacenter-admin",
         "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
         "nearly every namespace. Rows are the operator's.",
@@ -104,12 +104,12 @@ PLATFORM: Final = (
 """They join nothing, for tenants have nothing to do with datacenters."""
 
 
-def _verb(verb: Verb) -> Role:
-    return Role(verb.role, verb.why, (Right(verb.why, GROUP, (_CLUSTERS,), (verb.name,)),))
+def _verb(verb: Verb) -> UserRole:
+    return UserRole(verb.role, verb.why, (Right(verb.why, GROUP, (_CLUSTERS,), (verb.name,)),))
 
 
-def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> Role:
-    return Role(f"use-{name}", why, (Right(why, group, resources, ("use",)),))
+def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> UserRole:
+    return UserRole(f"use-{name}", why, (Right(why, group, resources, ("use",)),))
 
 
 DELEGATED: Final = (

@@ -81,7 +81,7 @@ VERBS: Final = (CUSTOM_EXECUTABLES, IMAGE_TRUST_ROOTS, CLOUD_IDENTITIES, PUBLISH
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class VerbGate:
     """A field that needs a verb when it is brought or changed.
 
     `when` is CEL with {spec} for when the field matters at all: one that did not matter before
@@ -109,44 +109,44 @@ class Gate:
         return f"!({matters}) || {absent} || (({mattered}) && {now} == {before})"
 
 
-def _map(field: str, verb: Verb) -> Gate:
+def _map(field: str, verb: Verb) -> VerbGate:
     """A map of which every key matters, and an empty one not at all."""
-    return Gate(field, verb, keys=".")
+    return VerbGate(field, verb, keys=".")
 
 
-def _cloud(field: str) -> Gate:
-    return Gate(field, CLOUD_IDENTITIES, keys=CLOUD_KEYS)
+def _cloud(field: str) -> VerbGate:
+    return VerbGate(field, CLOUD_IDENTITIES, keys=CLOUD_KEYS)
 
 
 def _not(field: str, default: str) -> str:
     return f"{optional(field, '{spec}')}.orValue({default}) != {default}"
 
 
-def _trust(block: str) -> tuple[Gate, ...]:
+def _trust(block: str) -> tuple[VerbGate, ...]:
     hardened = "{spec}.?profile.orValue('') == 'Hardened'"
     named = ("publicKey", "issuer", "subject", "issuerRegExp", "subjectRegExp")
     lax = f"{hardened} && {_not(f'spec.{block}.ignoreTlog', 'false')}"
     return (
-        *(Gate(f"spec.{block}.{name}", IMAGE_TRUST_ROOTS, hardened) for name in named),
-        Gate(f"spec.{block}.ignoreTlog", IMAGE_TRUST_ROOTS, lax),
+        *(VerbGate(f"spec.{block}.{name}", IMAGE_TRUST_ROOTS, hardened) for name in named),
+        VerbGate(f"spec.{block}.ignoreTlog", IMAGE_TRUST_ROOTS, lax),
     )
 
 
-def _template(path: str) -> tuple[Gate, ...]:
+def _template(path: str) -> tuple[VerbGate, ...]:
     """What is asked about the template of a cluster."""
     return (
-        Gate(f"{path}.initContainer.image", CUSTOM_EXECUTABLES),
-        Gate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
+        VerbGate(f"{path}.initContainer.image", CUSTOM_EXECUTABLES),
+        VerbGate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
         _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
         _cloud(f"{path}.podMetadata.labels"),
         _cloud(f"{path}.podMetadata.annotations"),
     )
 
 
-def _store(path: str) -> tuple[Gate, ...]:
+def _store(path: str) -> tuple[VerbGate, ...]:
     """What is asked about a store of snapshots."""
     return (
-        Gate(f"{path}.roleArn", CLOUD_IDENTITIES),
+        VerbGate(f"{path}.roleArn", CLOUD_IDENTITIES),
         _map(f"{path}.workloadIdentity.serviceAccountAnnotations", CLOUD_IDENTITIES),
         _map(f"{path}.workloadIdentity.podLabels", CLOUD_IDENTITIES),
     )
@@ -154,12 +154,12 @@ def _store(path: str) -> tuple[Gate, ...]:
 
 _READ = "spec.readReplicas"
 
-GATES: Final[tuple[Gate, ...]] = (
-    Gate("spec.initContainer.image", CUSTOM_EXECUTABLES),
-    Gate("spec.backup.image", CUSTOM_EXECUTABLES),
-    Gate("spec.upgrade.image", CUSTOM_EXECUTABLES),
-    Gate("spec.upgrade.blueGreen.verification.prePromotionHook", CUSTOM_EXECUTABLES),
-    Gate("spec.plugins", CUSTOM_EXECUTABLES, _not("spec.plugins", "[]")),
+GATES: Final[tuple[VerbGate, ...]] = (
+    VerbGate("spec.initContainer.image", CUSTOM_EXECUTABLES),
+    VerbGate("spec.backup.image", CUSTOM_EXECUTABLES),
+    VerbGate("spec.upgrade.image", CUSTOM_EXECUTABLES),
+    VerbGate("spec.upgrade.blueGreen.verification.prePromotionHook", CUSTOM_EXECUTABLES),
+    VerbGate("spec.plugins", CUSTOM_EXECUTABLES, _not("spec.plugins", "[]")),
     *_template("spec.backup.restoreTest.clusterTemplate"),
     *_trust("imageVerification"),
     *_trust("operatorImageVerification"),
@@ -169,18 +169,20 @@ GATES: Final[tuple[Gate, ...]] = (
     _cloud(f"{_READ}.template.metadata.labels"),
     _cloud(f"{_READ}.template.metadata.annotations"),
     *_store("spec.backup.target"),
-    Gate("spec.service.type", PUBLISH_NETWORKING, _not("spec.service.type", "'ClusterIP'")),
+    VerbGate("spec.service.type", PUBLISH_NETWORKING, _not("spec.service.type", "'ClusterIP'")),
     _map("spec.service.annotations", PUBLISH_NETWORKING),
-    Gate(f"{_READ}.service.type", PUBLISH_NETWORKING, _not(f"{_READ}.service.type", "'ClusterIP'")),
+    VerbGate(
+        f"{_READ}.service.type", PUBLISH_NETWORKING, _not(f"{_READ}.service.type", "'ClusterIP'")
+    ),
     _map(f"{_READ}.service.annotations", PUBLISH_NETWORKING),
     # As a whole: another host or path is another way in.
-    Gate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
-    Gate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
+    VerbGate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
+    VerbGate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
 )
 """What needs a verb, in the order of api.md 7.4."""
 
-RESTORE_GATES: Final[tuple[Gate, ...]] = (
-    Gate("spec.image", CUSTOM_EXECUTABLES),
+RESTORE_GATES: Final[tuple[VerbGate, ...]] = (
+    VerbGate("spec.image", CUSTOM_EXECUTABLES),
     *_store("spec.source.target"),
     *_template("spec.clusterTemplate"),
 )

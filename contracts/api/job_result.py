@@ -20,7 +20,7 @@ TEST_MANAGER = "openbao-executor-test"
 backup's own."""
 
 
-class Report(ApiModel):
+class JobReport(ApiModel):
     """How a job ended, in its own words."""
 
     job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job that says so.")
@@ -30,7 +30,7 @@ class Report(ApiModel):
     finished_at: Timestamp | None = Field(default=None, description="When it ended.")
 
 
-class BackupReport(Report):
+class BackupReport(JobReport):
     """The end of a backup job."""
 
     snapshot: Snapshot | None = Field(default=None, description="What was stored.")
@@ -41,7 +41,7 @@ class BackupReport(Report):
     )
 
 
-class RestoreReport(Report):
+class RestoreReport(JobReport):
     """The end of a restore job."""
 
     snapshot: Snapshot | None = Field(default=None, description="What was sent.")
@@ -66,7 +66,7 @@ class SubmissionClaim(ApiModel):
     claimed_at: Timestamp | None = Field(default=None, description="When.")
 
 
-class ProofReport(Report):
+class ProofReport(JobReport):
     """The end of a test."""
 
     reason: Word = Field(default="", description="Which check decided, in one word.")

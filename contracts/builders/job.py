@@ -28,7 +28,7 @@ from contracts.builders.job_pod import (
 from contracts.builders.job_store import store_part
 from contracts.builders.pod_part import PodPart
 from contracts.jobs import env as job_env
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.naming import labels, names
 from runtime.builtin_kinds import JOB
 from runtime.types import Object
@@ -70,7 +70,7 @@ class Beside(Protocol):
 
 
 def backup_job(
-    executor: Executor,
+    executor: JobTemplate,
     target: BackupTarget,
     env: job_env.BackupEnv,
     more_labels: Mapping[str, str] | None = None,
@@ -83,7 +83,7 @@ def backup_job(
     return job
 
 
-def restore_job(executor: Executor, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
+def restore_job(executor: JobTemplate, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
     """Build the Job of one restore: the whole snapshot is fetched and checked before it is sent."""
     shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
     room = scratch_mib(env.expected_size)
@@ -97,7 +97,7 @@ def restore_job(executor: Executor, target: BackupTarget, env: job_env.RestoreEn
 
 
 def proof_job(
-    executor: Executor, target: BackupTarget, env: job_env.TestEnv, beside: Beside
+    executor: JobTemplate, target: BackupTarget, env: job_env.TestEnv, beside: Beside
 ) -> Object:
     """Build the Job that restores a snapshot into a server of its own, within its pod.
 
@@ -139,7 +139,7 @@ class _Shape:
 
 
 def _job(
-    executor: Executor,
+    executor: JobTemplate,
     target: BackupTarget,
     shape: _Shape,
     parts: tuple[PodPart, ...],

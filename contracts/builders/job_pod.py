@@ -16,7 +16,7 @@ from contracts.builders.job_store import SECRET_MODE, projected_token
 from contracts.builders.pod_part import PodPart
 from contracts.builders.security_context import container_security, pod_security
 from contracts.jobs import env as job_env
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.naming import labels, mount_paths
 
 CONTAINER: Final = "executor"
@@ -65,7 +65,7 @@ def pod_labels(target: BackupTarget) -> Mapping[str, str]:
 
 
 def pod_spec(
-    executor: Executor, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
+    executor: JobTemplate, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Build the pod around its container; it is never started a second time."""
     security = pod_security(fixed_ids=executor.fixed_ids)
@@ -105,7 +105,7 @@ def executor_container(
     }
 
 
-def executor_part(executor: Executor, env: job_env.Env, *, reports: bool = True) -> PodPart:
+def executor_part(executor: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
     """What every executor has: orders, a login, a place to write.
 
     `reports`: and its own account at the API, to say in a status how it ended.

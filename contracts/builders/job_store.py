@@ -12,7 +12,7 @@ from typing import Any
 from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.builders.pod_part import PodPart
 from contracts.jobs.env import CREDENTIALS_PATH, VOLUME_PATH, WEB_IDENTITY_PATH, StoreEnv
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 
 # What the token service of AWS expects (IAM: OIDC providers for workloads).
 CLOUD_AUDIENCE = "sts.amazonaws.com"
@@ -24,7 +24,7 @@ SNAPSHOTS_VOLUME = "snapshots"
 CLOUD_TOKEN_VOLUME = "cloud-token"  # noqa: S105  the name of a volume
 
 
-def store_env(target: BackupTarget, executor: Executor) -> StoreEnv:
+def store_env(target: BackupTarget, executor: JobTemplate) -> StoreEnv:
     """Say which store it is, and where in the pod its files lie."""
     azure, gcs = target.azure, target.gcs
     return StoreEnv(

@@ -10,7 +10,7 @@ from runtime.apply.intent import Intent
 from runtime.types import Object, Resource
 
 
-class Named(Protocol):
+class ClusterIdentity(Protocol):
     """A cluster, as much of it as an object of it has to show."""
 
     @property
@@ -25,7 +25,7 @@ class Named(Protocol):
 
 
 def cluster_object(
-    resolved: Named,
+    resolved: ClusterIdentity,
     resource: Resource,
     name: str,
     content: Mapping[str, Any],

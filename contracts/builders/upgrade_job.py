@@ -23,7 +23,7 @@ from contracts.builders.job_pod import (
     pod_spec,
 )
 from contracts.jobs.env import UpgradeEnv
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.jobs.upgrade_actions import ACTIONS, Order
 from contracts.naming import labels, names
 from runtime.builtin_kinds import JOB
@@ -48,7 +48,7 @@ _FAILURE_POLICY: Final[Mapping[str, Any]] = {
 }
 
 
-def upgrade_job(executor: Executor, order: Order) -> Object:
+def upgrade_job(executor: JobTemplate, order: Order) -> Object:
     """Build the Job of an order. Raises ValueError for an order that has a problem."""
     problem = order.problem()
     if problem:
@@ -87,7 +87,7 @@ def upgrade_job(executor: Executor, order: Order) -> Object:
     }
 
 
-def upgrade_env(executor: Executor, order: Order) -> UpgradeEnv:
+def upgrade_env(executor: JobTemplate, order: Order) -> UpgradeEnv:
     """Say what the job is told: all pods that may lead are those that the order and we know."""
     known = (*order.blue, *order.green) or (*executor.servers, *filter(None, [order.target]))
     server = dataclasses.replace(executor.server_env(), pods=tuple(dict.fromkeys(known)))

@@ -19,7 +19,7 @@ __all__ = [
     "TYPES",
     "Condition",
     "ConditionType",
-    "Finding",
+    "ConditionUpdate",
     "Reason",
     "Status",
     "clean_message",
@@ -45,7 +45,7 @@ def _check(kind: str, reason: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ConditionUpdate:
     """What a step of the plan found out about one condition, before it has a time or generation.
 
     Raises ValueError when the catalogue does not know the reason for the type.

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TypeAlias
 
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, ServicePart
-from contracts.datacenter.workload_records import Row
+from contracts.datacenter.workload_records import ServiceRecord
 
 Graph: TypeAlias = Mapping[str, Sequence[str]]
 """Names, and the names that each depends on."""
@@ -93,7 +93,9 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
         sorter.done(name)
 
 
-def waits_for(row: Row, rows: Iterable[Row], is_running: Callable[[str], bool]) -> tuple[str, ...]:
+def waits_for(
+    row: ServiceRecord, rows: Iterable[ServiceRecord], is_running: Callable[[str], bool]
+) -> tuple[str, ...]:
     """The names that a row waits for before it is made, in the order of its body; empty for none.
 
     `rows` are those of its datacenter, `is_running` is asked about their names. A name that no row
@@ -105,7 +107,7 @@ def waits_for(row: Row, rows: Iterable[Row], is_running: Callable[[str], bool]) 
     return tuple(name for name in names if name not in services or not is_running(name))
 
 
-def held_by(row: Row, rows: Iterable[Row]) -> tuple[str, ...]:
+def held_by(row: ServiceRecord, rows: Iterable[ServiceRecord]) -> tuple[str, ...]:
     """The names of the rows that depend on a row, sorted: it is not retired before they are gone.
 
     `rows` are those of its datacenter that are there. A row that depends on it in a circle does not

@@ -34,7 +34,7 @@ from contracts.api.meta import (
     as_map,
     as_set,
 )
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster"]
 Role = Literal["Main", "Sidecar", "Init"]
@@ -377,5 +377,5 @@ class BootstrapService(ApiModel):
 
 BODIES: Final = 2048
 """Different bodies of which something is remembered."""
-known_body: Final[Known] = remembered(BootstrapService.model_validate, size=BODIES)
+known_body: Final[Known] = memoize(BootstrapService.model_validate, size=BODIES)
 """For bodies that nobody changes, such as those in a cache where equal ones are one object."""

@@ -13,7 +13,7 @@ from contracts.datacenter.objects import State
 from contracts.datacenter.service_spec import BODIES, BootstrapService
 from contracts.datacenter.workload import RowState
 from runtime.apply.intent import digest
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 DECLARED = "declared"
 """The source that is the datacenter itself."""
@@ -34,7 +34,7 @@ class DatacenterInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ServiceSource:
     """Where a service comes from."""
 
     name: str
@@ -50,15 +50,15 @@ def _digest(service: BootstrapService, redeploy: str) -> str:
     return digest({"service": service.to_object(), "redeploy": redeploy})
 
 
-_digest_of = remembered(_digest, size=BODIES)
+_digest_of = memoize(_digest, size=BODIES)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredService:
     """What one service is to be."""
 
     service: BootstrapService
-    source: Source
+    source: ServiceSource
     redeploy: str = ""
     """The last order to replace its pods; "" for none."""
     _digest: str = field(default="", init=False, repr=False, compare=False)
@@ -89,7 +89,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ServiceProgress:
     """What became of a row so far. For people, and for the moment of the next attempt alone."""
 
     state: RowState = "Pending"
@@ -108,14 +108,14 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ServiceRecord:
     """One service of one datacenter, as a store keeps it."""
 
     id: str
     """Given by the store; never that of another row, not even of one that is gone."""
     datacenter: DatacenterInfo
-    wish: Wish
-    progress: Progress = field(default_factory=Progress)
+    wish: DesiredService
+    progress: ServiceProgress = field(default_factory=ServiceProgress)
     retiring: bool = False
     """It is to go, and is kept until its objects are gone."""
     version: str = ""

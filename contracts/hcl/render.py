@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from contracts.api.cluster.recovery import InitialRecoveryKeys
 from contracts.api.cluster.seal import Unseal
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.hcl.environment import environment
 from contracts.hcl.seals import SealStanza, seal_stanza
@@ -31,7 +31,7 @@ from contracts.hcl.stanzas import (
 from contracts.hcl.tls import join_attributes, join_files, listener_attributes, listener_files
 from contracts.naming import labels, mount_paths
 from contracts.naming.ports import API, CLUSTER
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 
 __all__ = [
     "ConfigInput",
@@ -98,7 +98,7 @@ class ConfigInput:
     plugins: tuple[Stanza, ...] = ()
     telemetry: Mapping[str, object] = field(default_factory=dict)
     oidc: OidcBootstrap | None = None
-    requests: tuple[Request, ...] = ()
+    requests: tuple[SelfInitRequest, ...] = ()
     autopilot: bool = False
     recovery_keys: InitialRecoveryKeys | None = None
     root_token_file: str | None = None
@@ -209,7 +209,7 @@ def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
     trust = config.join_tls if config.join_tls is not None else join_files(config.cluster)
     if config.join.revision is not None:
         return [{"auto_join": _discovery(config), **trust}]
-    voters = VoterSet(config.cluster, config.join.dialled)
+    voters = ServerPool(config.cluster, config.join.dialled)
     hosts = [voters.pod_dns(config.namespace, ordinal) for ordinal in config.join.ordinals]
     return [{"leader_api_addr": f"https://{host}:{API.number}", **trust} for host in hosts]
 

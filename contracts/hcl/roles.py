@@ -58,7 +58,7 @@ _REWRAP: Rights = {"sys/rotate/root": ("sudo", "update")}
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class AuthRole:
     """One role of jwt-operator: who may take it, and the policy that it gives.
 
     `subjects` are `sub` claims, system:serviceaccount:<namespace>:<name>; at least one.
@@ -79,7 +79,7 @@ class Role:
 
 def operator_role(
     subjects: tuple[str, ...], *, hands_over: bool = False, rewraps: bool = False
-) -> Role:
+) -> AuthRole:
     """The operator's own.
 
     `hands_over`: it brings the encrypted recovery shares to a Secret. `rewraps`: it rotates the key
@@ -90,21 +90,21 @@ def operator_role(
         **(_HAND_OVER if hands_over else {}),
         **(_REWRAP if rewraps else {}),
     }
-    return Role(OPERATOR_ROLE, OPERATOR_ROLE, MappingProxyType(dict(rights)), subjects)
+    return AuthRole(OPERATOR_ROLE, OPERATOR_ROLE, MappingProxyType(dict(rights)), subjects)
 
 
-def backup_role(name: str, subjects: tuple[str, ...], *, canary: str | None = None) -> Role:
+def backup_role(name: str, subjects: tuple[str, ...], *, canary: str | None = None) -> AuthRole:
     """For jobs that take snapshots and test them; `canary` is a path that they read, too."""
     rights = {**_BACKUP, **({canary: ("read",)} if canary and canary not in _BACKUP else {})}
-    return Role(name, DEFAULTS["backup"], MappingProxyType(rights), subjects)
+    return AuthRole(name, DEFAULTS["backup"], MappingProxyType(rights), subjects)
 
 
-def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> Role:
+def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> AuthRole:
     """For jobs that change the version; a second set of servers takes more rights."""
     rights = _BLUE_GREEN if blue_green else _UPGRADE
-    return Role(name, DEFAULTS["upgrade"], MappingProxyType(dict(rights)), subjects)
+    return AuthRole(name, DEFAULTS["upgrade"], MappingProxyType(dict(rights)), subjects)
 
 
-def restore_role(name: str, subjects: tuple[str, ...]) -> Role:
+def restore_role(name: str, subjects: tuple[str, ...]) -> AuthRole:
     """For jobs that put a snapshot back."""
-    return Role(name, DEFAULTS["restore"], MappingProxyType(dict(_RESTORE)), subjects)
+    return AuthRole(name, DEFAULTS["restore"], MappingProxyType(dict(_RESTORE)), subjects)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.cluster.recovery import InitialRecoveryKeys
-from contracts.api.cluster.self_init import AuditDevice, Request
+from contracts.api.cluster.self_init import AuditDevice, SelfInitRequest
 from contracts.api.meta import thaw
 from contracts.api.rules.self_init import JWT_MOUNT
 from contracts.api.rules.self_init_requests import BOOTSTRAP_BLOCK, RECOVERY_BLOCK
-from contracts.hcl.roles import TOKEN_TTL, Role
+from contracts.hcl.roles import TOKEN_TTL, AuthRole
 
 ROOT_TOKEN_BLOCK = "operator-root-token"  # noqa: S105 - the name of a block
 AUTOPILOT_BLOCK = "configure-autopilot"
@@ -39,7 +39,7 @@ class OidcBootstrap:
     audience: str
     issuer: str
     public_keys: tuple[str, ...]
-    roles: tuple[Role, ...]
+    roles: tuple[AuthRole, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class FirstBoot:
     """
 
     oidc: OidcBootstrap | None = None
-    requests: tuple[Request, ...] = ()
+    requests: tuple[SelfInitRequest, ...] = ()
     autopilot: bool = False
     recovery_keys: InitialRecoveryKeys | None = None
     root_token_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SelfInitCall:
     """One request as the template wants it; `data` None is a request without a payload."""
 
     name: str
@@ -76,7 +76,7 @@ class Block:
     """One `initialize` block."""
 
     name: str
-    requests: tuple[Call, ...]
+    requests: tuple[SelfInitCall, ...]
 
 
 def blocks(boot: FirstBoot) -> Iterator[Block]:
@@ -86,7 +86,7 @@ def blocks(boot: FirstBoot) -> Iterator[Block]:
     for request in boot.requests:
         yield Block(request.name, (_users(request),))
     if boot.autopilot and not any(map(_sets_autopilot, boot.requests)):
-        call = Call(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, _AUTOPILOT)
+        call = SelfInitCall(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, _AUTOPILOT)
         yield Block(AUTOPILOT_BLOCK, (call,))
     if boot.recovery_keys is not None:
         yield Block(RECOVERY_BLOCK, (_recovery_keys(boot.recovery_keys),))
@@ -94,8 +94,8 @@ def blocks(boot: FirstBoot) -> Iterator[Block]:
         yield Block(ROOT_TOKEN_BLOCK, (_root_token(boot.root_token_file),))
 
 
-def _users(request: Request) -> Call:
-    return Call(
+def _users(request: SelfInitRequest) -> SelfInitCall:
+    return SelfInitCall(
         name=f"{request.name}-request",
         operation=request.operation,
         path=request.path,
@@ -107,11 +107,11 @@ def _users(request: Request) -> Call:
     )
 
 
-def _sets_autopilot(request: Request) -> bool:
+def _sets_autopilot(request: SelfInitRequest) -> bool:
     return request.name == AUTOPILOT_BLOCK or request.path == AUTOPILOT_PATH
 
 
-def _recovery_keys(keys: InitialRecoveryKeys) -> Call:
+def _recovery_keys(keys: InitialRecoveryKeys) -> SelfInitCall:
     """Make recovery keys and leave them in the server, encrypted to those who get them.
 
     After self-init there are none, so the first rotation asks for no old ones (OpenBao 2.4.0,
@@ -123,10 +123,10 @@ def _recovery_keys(keys: InitialRecoveryKeys) -> Call:
         "pgp_keys": ["".join(recipient.pgp_public_key.split()) for recipient in keys.recipients],
         "backup": True,
     }
-    return Call("make-recovery-keys", "update", "sys/rotate/recovery/init", data)
+    return SelfInitCall("make-recovery-keys", "update", "sys/rotate/recovery/init", data)
 
 
-def _root_token(file: str) -> Call:
+def _root_token(file: str) -> SelfInitCall:
     """Register a root token that was drawn and stored before the server started.
 
     `id` may be chosen by a root token alone, which the requests of the first boot carry. The
@@ -134,18 +134,18 @@ def _root_token(file: str) -> Call:
     """
     chosen = {"eval_type": "string", "eval_source": "file", "path": file}
     data = {"id": chosen, "policies": ["root"], "no_parent": True, "display_name": "root"}
-    return Call("register-root-token", "update", "auth/token/create", data)
+    return SelfInitCall("register-root-token", "update", "auth/token/create", data)
 
 
-def _bootstrap(oidc: OidcBootstrap) -> tuple[Call, ...]:
+def _bootstrap(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
     settings = {
         "bound_issuer": oidc.issuer,
         # Sorted: the order in which the API server lists its keys says nothing.
         "jwt_validation_pubkeys": sorted(oidc.public_keys),
     }
     calls = [
-        Call("enable-jwt", "update", f"sys/auth/{JWT_MOUNT}", {"type": "jwt"}),
-        Call("configure-jwt", "update", f"auth/{JWT_MOUNT}/config", settings),
+        SelfInitCall("enable-jwt", "update", f"sys/auth/{JWT_MOUNT}", {"type": "jwt"}),
+        SelfInitCall("configure-jwt", "update", f"auth/{JWT_MOUNT}/config", settings),
     ]
     for role in oidc.roles:
         # The name of a role may be the user's; that of its policy never is.
@@ -153,13 +153,13 @@ def _bootstrap(oidc: OidcBootstrap) -> tuple[Call, ...]:
         policy = {"policy": role.policy_text()}
         path = f"auth/{JWT_MOUNT}/role/{role.name}"
         calls += [
-            Call(f"{name}-policy", "update", f"sys/policies/acl/{role.policy}", policy),
-            Call(f"{name}-role", "update", path, _role(role, oidc.audience)),
+            SelfInitCall(f"{name}-policy", "update", f"sys/policies/acl/{role.policy}", policy),
+            SelfInitCall(f"{name}-role", "update", path, _role(role, oidc.audience)),
         ]
     return tuple(calls)
 
 
-def _role(role: Role, audience: str) -> Mapping[str, Any]:
+def _role(role: AuthRole, audience: str) -> Mapping[str, Any]:
     who: Mapping[str, Any] = {"bound_subject": role.subjects[0]}
     if len(role.subjects) > 1:
         who = {"bound_claims": {"sub": list(role.subjects)}}
@@ -173,7 +173,7 @@ def _role(role: Role, audience: str) -> Mapping[str, Any]:
     }
 
 
-def payload(request: Request) -> Mapping[str, Any] | None:
+def payload(request: SelfInitRequest) -> Mapping[str, Any] | None:
     """What the request sends, whichever of its fields holds it; None when it sends nothing."""
     if request.audit_device is not None:
         return _audit(request.audit_device)

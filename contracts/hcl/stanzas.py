@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contracts.api.cluster.audit import Audit
-from contracts.api.cluster.configuration import Configuration, Listener, Logging, PluginSettings
+from contracts.api.cluster.configuration import Configuration, ListenerSpec, Logging, PluginSettings
 from contracts.api.cluster.observability import MetricsListener, Observability
 from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.spec import ClusterSpec
@@ -99,7 +99,7 @@ def _flags(settings: Configuration) -> Attributes:
 
 def listener_settings(settings: Configuration) -> Attributes:
     """The attributes of the listener that a user may tune."""
-    listener = settings.listener or Listener()
+    listener = settings.listener or ListenerSpec()
     behavior = listener.proxy_protocol_behavior
     return present(
         {

@@ -37,7 +37,7 @@ class JobLogin:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobOverrides:
     """What one backup or restore says itself, before its cluster is asked; "" says nothing."""
 
     image: str = ""
@@ -48,11 +48,11 @@ class Asked:
     spec.backup says."""
 
 
-NOTHING_ASKED = Asked()
+NOTHING_ASKED = JobOverrides()
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
+class JobTemplate:
     """One cluster as its jobs see it."""
 
     cluster: str
@@ -94,12 +94,12 @@ class Executor:
         return dataclasses.replace(env, auth="token")
 
 
-class Executors(Protocol):
+class JobTemplateSource(Protocol):
     """Whoever knows what the jobs of a cluster have in common."""
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
-    ) -> Executor | Wait | Blocked:
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
         """Describe the executor of a job, or say what stands in the way.
 
         May ask a registry, for at most some seconds. Raises what the API server may raise.

@@ -23,7 +23,7 @@ def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
     return () if takes_over(cluster) else of_servers(cluster)
 
 
-def heeding(cluster: OpenBaoCluster) -> OpenBaoCluster:
+def with_effective_fences(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """Return the cluster with those names alone in its spec; itself if there are no others."""
     kept = heeded(cluster)
     if kept == cluster.spec.fenced_pods:

@@ -14,7 +14,7 @@ from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
 from contracts.api.cluster.spec import VOTERS_MAX
 from contracts.naming import names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import (
     CONFIG_MAP,
     INGRESS,
@@ -52,7 +52,7 @@ COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
 
 
 @dataclass(frozen=True, slots=True)
-class ServerPool:
+class PoolMembers:
     """A StatefulSet of servers of either kind, and what of it is known by name."""
 
     stateful_set: str
@@ -68,14 +68,14 @@ class ServerPool:
         return names.claim_of_pod(self.pod(ordinal))
 
 
-def server_pools(cluster: str, sets: Iterable[VoterSet]) -> tuple[ServerPool, ...]:
+def server_pools(cluster: str, sets: Iterable[ServerPool]) -> tuple[PoolMembers, ...]:
     """Return the pools of the voters in the order of `sets`, then that of the read replicas."""
-    voters = (ServerPool(one.stateful_set, VOTERS_MAX) for one in sets)
-    return (*voters, ServerPool(names.read_stateful_set(cluster), READ_REPLICAS_MAX))
+    voters = (PoolMembers(one.stateful_set, VOTERS_MAX) for one in sets)
+    return (*voters, PoolMembers(names.read_stateful_set(cluster), READ_REPLICAS_MAX))
 
 
 def owned_names(
-    cluster: str, sets: Iterable[VoterSet], accounts: Iterable[str]
+    cluster: str, sets: Iterable[ServerPool], accounts: Iterable[str]
 ) -> Mapping[Resource, tuple[str, ...]]:
     """Name all objects that a plan may want and a prune may remove, StatefulSets left out.
 

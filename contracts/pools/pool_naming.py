@@ -8,27 +8,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolNaming:
     """One set of servers. Every function takes the set of voters that is meant."""
 
-    stateful_set: Callable[[VoterSet], str]
-    config_map: Callable[[VoterSet], str]
-    selector: Callable[[VoterSet], labels.Labels]
-    pod_labels: Callable[[VoterSet], labels.Labels]
+    stateful_set: Callable[[ServerPool], str]
+    config_map: Callable[[ServerPool], str]
+    selector: Callable[[ServerPool], labels.Labels]
+    pod_labels: Callable[[ServerPool], labels.Labels]
     """A superset of the selector."""
 
 
-VOTERS = Pool(
+VOTERS = PoolNaming(
     lambda voters: voters.stateful_set,
     lambda voters: voters.config_map,
     lambda voters: voters.selector,
     lambda voters: voters.pod_labels,
 )
-READ_REPLICAS = Pool(
+READ_REPLICAS = PoolNaming(
     lambda voters: names.read_stateful_set(voters.cluster),
     lambda voters: names.read_config_map(voters.cluster),
     lambda voters: labels.read_replicas(voters.cluster),

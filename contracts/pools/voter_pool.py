@@ -30,7 +30,7 @@ _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 
 
 @dataclass(frozen=True, slots=True)
-class VoterSet:
+class ServerPool:
     """One StatefulSet of voters of a cluster.
 
     `revision` is "" for the set without one, else 16 hexadecimal digits; anything else raises
@@ -94,7 +94,7 @@ class VoterSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Green:
+class GreenPoolSpec:
     """A second set of voters that is to take over, as it was when the upgrade began.
 
     `image` is the reference that is written, with `records` of what was proven of it.
@@ -115,7 +115,7 @@ def takes_over(cluster: OpenBaoCluster) -> bool:
     return status is not None and bool(status.green_revision)
 
 
-def serving_set(cluster: OpenBaoCluster) -> VoterSet:
+def serving_set(cluster: OpenBaoCluster) -> ServerPool:
     """Return the set that counts as the cluster; without a word in the status, the first one.
 
     While another set takes over that is blue, as long as there is a way back to it.
@@ -123,7 +123,7 @@ def serving_set(cluster: OpenBaoCluster) -> VoterSet:
     return voter_sets(cluster)[0]
 
 
-def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
+def voter_sets(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     """Return every set that a cluster may have now: the one that serves, then the second one."""
     status = cluster.status.blue_green
     if status is None:
@@ -138,11 +138,11 @@ def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
 
 # A pass asks many times, and hardly any cluster has another answer.
 @lru_cache(maxsize=32)
-def _first_alone(cluster: str) -> tuple[VoterSet, ...]:
-    return (VoterSet(cluster),)
+def _first_alone(cluster: str) -> tuple[ServerPool, ...]:
+    return (ServerPool(cluster),)
 
 
-def _named(cluster: OpenBaoCluster, revision: str | None) -> VoterSet:
+def _named(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
     """Anybody may have written a status: what is no revision names no set."""
     known = revision is not None and _REVISION.fullmatch(revision) is not None
-    return VoterSet(cluster.metadata.name, revision if known and revision else "")
+    return ServerPool(cluster.metadata.name, revision if known and revision else "")

@@ -1,6 +1,6 @@
 """What an upgrade by a second set of servers is decided by, and what was decided.
 
-`BlueGreenFacts` is what one pass sees, `BlueGreenCourse` what managers.upgrade.bluegreen.decide
+`BlueGreenFacts` is what one pass sees, `BlueGreenDecision` what managers.upgrade.bluegreen.decide
 makes of it: read by resolve, plan, apply and status. No I/O.
 
 Blue is the set of servers that was there before, green the one that takes over. The set of a
@@ -24,11 +24,11 @@ from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
 from contracts.records.desired import CONTENT, Effect
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from contracts.records.upgrade import FREE_LOCK as FREE_LOCK
 from contracts.records.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
 from contracts.records.upgrade import TAKE_LOCK as TAKE_LOCK
-from contracts.records.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
+from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from runtime.outcome import Blocked, Outcome, Wait
 
 Colour = Literal["blue", "green"]
@@ -89,7 +89,7 @@ def next_revision(cluster: OpenBaoCluster) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSet:
+class PoolSpec:
     """One of the two sets, as it is rendered. `revision` "": the set without one."""
 
     revision: str
@@ -108,7 +108,7 @@ class ClaimSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class SetSeen:
+class PoolObservation:
     """One of the two sets at one moment."""
 
     uid: str = ""
@@ -127,7 +127,7 @@ class SetSeen:
     """Volumes of that name that an earlier cluster left."""
 
 
-NO_SET: Final = SetSeen()
+NO_SET: Final = PoolObservation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,12 @@ class BlueGreenFacts:
     now: datetime
     accepted: Release
     """What blue runs (`status.release`)."""
-    blue: SetSeen = NO_SET
-    green: SetSeen = NO_SET
+    blue: PoolObservation = NO_SET
+    green: PoolObservation = NO_SET
     """Of `green_revision`: that of the status, or the one which the spec would have."""
     membership: Membership | None = None
     """None: nobody could be asked, or nobody leads."""
-    job: JobEnd | None = None
+    job: JobStatus | None = None
     """The Job of `job_name`; None: there is none."""
     former_job: str = ""
     """Another Job of an upgrade of this cluster that has not ended; "" when there is none."""
@@ -315,16 +315,16 @@ def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
 
 
 @dataclass(frozen=True, slots=True)
-class BlueGreenCourse:
+class BlueGreenDecision:
     """What one pass does about an upgrade by a second set, decided before anything else."""
 
     place: str
     """Where the machine is after this pass."""
     traffic: str
     """Revision that the public Service selects; "" for the set without one."""
-    blue: ServerSet | None
+    blue: PoolSpec | None
     """None: it is gone for good."""
-    green: ServerSet | None = None
+    green: PoolSpec | None = None
     """None: there is none yet, or none any more."""
     halt: str = ""
     """Why no pod may be replaced and no set resized; "" when nothing speaks against it."""
@@ -339,17 +339,17 @@ class BlueGreenCourse:
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
     """Done before the status is written; each may be repeated."""
-    announcements: tuple[Note, ...] = ()
+    announcements: tuple[EventRecord, ...] = ()
     """Events that are told once, when the status of this pass was written."""
 
-    def set_of(self, revision: str) -> ServerSet | None:
+    def set_of(self, revision: str) -> PoolSpec | None:
         """Return the set of a revision, as it is rendered; None for one that is not."""
         return next((one for one in self._sets if one.revision == revision), None)
 
-    def other_than(self, revision: str) -> ServerSet | None:
+    def other_than(self, revision: str) -> PoolSpec | None:
         """Return the set that stands beside the one of a revision; None for none."""
         return next((one for one in self._sets if one.revision != revision), None)
 
     @property
-    def _sets(self) -> tuple[ServerSet, ...]:
+    def _sets(self) -> tuple[PoolSpec, ...]:
         return tuple(one for one in (self.blue, self.green) if one is not None)

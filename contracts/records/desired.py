@@ -50,7 +50,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Rolled:
+class RolloutProgress:
     """How far the voters are on the way to the newest template."""
 
     renewed: tuple[int, ...] = ()
@@ -76,7 +76,7 @@ class Plan:
     """The pods may not be touched until this step is content."""
     operation: Operation | None = None
     """What is being done to the pods, if it takes several passes."""
-    rolled: Rolled | None = None
+    rolled: RolloutProgress | None = None
     """None: this step knows nothing of pods."""
     spared: tuple[Named, ...] = ()
     """Objects that are no longer wanted and must stay for now; they are not touched."""
@@ -97,7 +97,7 @@ class Desired:
     complete: bool
     """Every step had its say: what is not named here is not wanted and may be pruned."""
     operation: Operation | None = None
-    rolled: Rolled | None = None
+    rolled: RolloutProgress | None = None
     """None: the pods were not looked at."""
     spared: tuple[Named, ...] = ()
     """What is not named in `intents` and may not be pruned either."""

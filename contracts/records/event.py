@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class EventRecord:
     """One event."""
 
     kind: Literal["Normal", "Warning"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from runtime.cache.optional_kind import UNKNOWN, Offer, OptionalKind
+from runtime.cache.optional_kind import UNKNOWN, KindAvailability, OptionalKind
 from runtime.types import Resource
 
 
@@ -63,7 +63,7 @@ class MonitorWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class WaysWishes:
+class ExposureSpec:
     """What is asked for; None: not asked for."""
 
     ingress: IngressWishes | None = None
@@ -84,7 +84,7 @@ class WaysWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ListenerCondition:
     """One condition in the status of an object of somebody else; "" as status: not stated."""
 
     status: str = ""
@@ -113,15 +113,15 @@ class GatewayFacts:
 
     class_name: str
     listeners: tuple[ListenerFacts, ...]
-    programmed: Verdict
+    programmed: ListenerCondition
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """The GatewayClass of that Gateway."""
 
-    accepted: Verdict
-    supported: Verdict
+    accepted: ListenerCondition
+    supported: ListenerCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class RouteFacts:
     """Our own route, or the policy beside it, and what a gateway says of it."""
 
     mine: bool
-    accepted: Verdict = Verdict()
-    resolved: Verdict = Verdict()
+    accepted: ListenerCondition = ListenerCondition()
+    resolved: ListenerCondition = ListenerCondition()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +142,10 @@ class IngressFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class WaysFacts:
+class ExposureFacts:
     """What is observed of the ways in."""
 
-    offers: Mapping[str, Offer] = field(default_factory=dict)
+    offers: Mapping[str, KindAvailability] = field(default_factory=dict)
     """By name of the definition."""
     gateway: GatewayFacts | None = None
     gateway_class: ClassFacts | None = None
@@ -158,7 +158,7 @@ class WaysFacts:
     monitor: bool = False
     """Our own ServiceMonitor is there."""
 
-    def offer(self, kind: OptionalKind) -> Offer:
+    def offer(self, kind: OptionalKind) -> KindAvailability:
         """Say what the API server has of a kind."""
         return self.offers.get(kind.definition, UNKNOWN)
 
@@ -168,5 +168,5 @@ class WaysFacts:
         return tuple(one.resource for one in self.offers.values() if one.resource is not None)
 
 
-NO_WISHES = WaysWishes()
-NO_FACTS = WaysFacts()
+NO_WISHES = ExposureSpec()
+NO_FACTS = ExposureFacts()

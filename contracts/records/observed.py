@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from contracts.naming.labels import Registration
 from contracts.records.environment import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
-from contracts.records.exposure import NO_FACTS, WaysFacts
+from contracts.records.exposure import NO_FACTS, ExposureFacts
 from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.records.upgrade import UpgradeFacts
@@ -155,7 +155,7 @@ class ClaimFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPoolFacts:
+class PoolFacts:
     """The servers beside the voters that serve: their StatefulSet, pods and data volumes."""
 
     stateful_set: StatefulSetFacts | None = None
@@ -174,7 +174,7 @@ class NamedClaimFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ServerClientConfig:
     """How the operator reaches the servers."""
 
     authority: str
@@ -237,7 +237,7 @@ EVICT: Final = "evict"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class EffectAttempt:
     """An effect that this process tried, while it remembers: lost with the process."""
 
     effect: str
@@ -268,8 +268,8 @@ class Observed:
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
     claims: tuple[ClaimFacts, ...] = ()
-    read: ReadPoolFacts = ReadPoolFacts()
-    green: ReadPoolFacts = ReadPoolFacts()
+    read: PoolFacts = PoolFacts()
+    green: PoolFacts = PoolFacts()
     """The second set of voters, if there is one."""
     strays: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
@@ -277,7 +277,7 @@ class Observed:
     rivals: tuple[str, ...] = ()
     """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
-    reach: Reach | None = None
+    reach: ServerClientConfig | None = None
     """None: it is not known whom to trust."""
     acme_claim: NamedClaimFacts | None = None
     """The claim that servers share in mode ACME; None when it is not there or not wanted."""
@@ -295,10 +295,10 @@ class Observed:
     quorum: Quorum | None = None
     """None: nobody asked, because no pod is to go, or because the operator has no login that ever
     got an answer."""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EffectAttempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images that a policy asks about."""
-    ways: WaysFacts = NO_FACTS
+    ways: ExposureFacts = NO_FACTS
     """What is observed of the ways in from outside."""
     api_server_hosts: tuple[str, ...] = ()
     """Addresses under which pods reach the API server, without port."""
@@ -313,7 +313,7 @@ class Observed:
         """Return the pod of an ordinal, if there is one."""
         return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
 
-    def of_pool(self, pool: ReadPoolFacts) -> Observed:
+    def of_pool(self, pool: PoolFacts) -> Observed:
         """Return the same with another pool in the place of the voters that serve.
 
         What a leader says of its followers is about the voters, and left out.
@@ -322,7 +322,7 @@ class Observed:
             self, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
         )
 
-    def attempted(self, effect: str, uid: str) -> Attempt | None:
+    def attempted(self, effect: str, uid: str) -> EffectAttempt | None:
         """Return the last attempt of an effect on an object, if it is remembered."""
         found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
         return found[-1] if found else None

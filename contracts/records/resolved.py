@@ -15,8 +15,8 @@ from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.tls import TlsMode
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput
-from contracts.pools.voter_pool import PROVEN, Green, VoterSet
-from contracts.records.exposure import NO_WISHES, WaysWishes
+from contracts.pools.voter_pool import PROVEN, GreenPoolSpec, ServerPool
+from contracts.records.exposure import NO_WISHES, ExposureSpec
 from contracts.unseal_keys import KeyRing, Rotation
 from runtime.apply.ownership import Owner
 from runtime.outcome import Outcome
@@ -31,7 +31,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkWishes:
+class NetworkSettings:
     """What `spec.network` asks for, beside the rules that are always there."""
 
     operator_namespace: str
@@ -73,7 +73,7 @@ class AuditVolume:
 
 
 @dataclass(frozen=True, slots=True)
-class TlsWishes:
+class TlsSettings:
     """Where certificates come from, and by which name servers are known.
 
     `server_secret` and `authority_secret` are None in mode ACME; `acme_ca_secret` is mounted for
@@ -116,7 +116,7 @@ class JobAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class UnsealWishes:
+class SealSettings:
     """What opens the servers."""
 
     spec: Unseal
@@ -133,7 +133,7 @@ class UnsealWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class PodWishes:
+class PodSettings:
     """What the spec asks of a server pod."""
 
     image: str
@@ -155,7 +155,7 @@ class PodWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadWishes:
+class ReadPoolSpec:
     """The read replicas, as `spec.readReplicas` asks for them; defaults are those of the voters."""
 
     replicas: int
@@ -164,7 +164,7 @@ class ReadWishes:
     """config.hcl of a server that joins without a vote."""
     restart_text: str
     """The same without what a running server reads again when it is told to."""
-    pod: PodWishes
+    pod: PodSettings
     storage_size: str
     storage_class: str | None
     service: bool = False
@@ -196,24 +196,24 @@ class Resolved:
     """config.hcl, rendered once: two steps need it."""
     restart_text: str
     """config.hcl without what a running server reads again when it is told to."""
-    unseal: UnsealWishes
-    pod: PodWishes
+    unseal: SealSettings
+    pod: PodSettings
     service_account: str
     service_account_annotations: Mapping[str, str]
     service_type: str
     service_annotations: Mapping[str, str]
-    network: NetworkWishes
+    network: NetworkSettings
     storage_size: str
     storage_class: str | None
     certificate_names: tuple[str, ...]
     certificate_addresses: tuple[str, ...]
     rotate_before: timedelta
     """A certificate is renewed when it has less than this to live."""
-    tls: TlsWishes
+    tls: TlsSettings
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
     """`spec.deletionPolicy` is Retain: the volume of a server that was taken away stays."""
-    ways: WaysWishes = NO_WISHES
+    ways: ExposureSpec = NO_WISHES
     """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
     """The volume for the files of audit devices, if one is asked for."""
@@ -231,16 +231,16 @@ class Resolved:
     """UID of the last restore, since which every server has to be started anew."""
     reuses_account: bool = False
     """The ServiceAccount is a person's own: never changed and never deleted."""
-    read: ReadWishes | None = None
+    read: ReadPoolSpec | None = None
     """The read replicas; None when none are asked for and none are left."""
     config_named: str = ""
     """config.hcl as it would be without a second set, which names it for servers that run: how one
     joined is read from it by nobody any more. "": its own text names it."""
     revision: str = ""
     """Which set of voters is meant; "" for the one without a revision."""
-    green: Green | None = None
+    green: GreenPoolSpec | None = None
     """A second set of voters that is to take over."""
-    other: VoterSet | None = None
+    other: ServerPool | None = None
     """Another set of voters than the one that is meant, kept up or on its way out."""
     traffic: str = ""
     """Revision of the servers that clients are sent to; "" for all servers of either pool."""
@@ -248,9 +248,9 @@ class Resolved:
     """Clients are sent to the servers of the set without a revision alone."""
 
     @property
-    def voter_set(self) -> VoterSet:
+    def voter_set(self) -> ServerPool:
         """The names and labels of the voters."""
-        return VoterSet(self.owner.name, self.revision)
+        return ServerPool(self.owner.name, self.revision)
 
     @property
     def servers(self) -> int:

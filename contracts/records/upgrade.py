@@ -56,7 +56,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class JobEnd:
+class JobStatus:
     """A Job of an upgrade at one moment; `message` is the word of Kubernetes or of the executor."""
 
     name: str
@@ -67,7 +67,7 @@ class JobEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class StepDownJob:
     """How Jobs ask the leaders of one cluster to step down during one upgrade."""
 
     cluster: str
@@ -117,10 +117,10 @@ class HookSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondSeen:
+class BlueGreenObservation:
     """What is looked up while a second set of servers takes over, or is about to."""
 
-    job: JobEnd | None = None
+    job: JobStatus | None = None
     """The Job of the phase and try; None: there is none, or it was written down that it is done."""
     former_job: str = ""
     """The Job of the phase before the way back, as long as it works; "" when none does."""
@@ -139,13 +139,13 @@ class UpgradeFacts:
 
     asks_quorum: bool = False
     """The leader has to be asked for its followers, though no pod is about to go."""
-    job: JobEnd | None = None
+    job: JobStatus | None = None
     """The Job that `status.upgrade.stepDownJob` names; None: it names none, or it is gone."""
     handed_over_at: datetime | None = None
     """When a Job was last made that asks a leader to step down."""
     snapshot: SnapshotSeen | None = None
     """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
-    second: SecondSeen | None = None
+    second: BlueGreenObservation | None = None
     """None: the upgrade is not one by a second set."""
 
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
-from contracts.conditions.condition import Finding
-from contracts.records.bluegreen import BlueGreenCourse
+from contracts.conditions.condition import ConditionUpdate
+from contracts.records.bluegreen import BlueGreenDecision
 from contracts.records.desired import CONTENT, Effect
-from contracts.records.upgrade import HandOver, Release
+from contracts.records.upgrade import Release, StepDownJob
 from runtime.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class UpgradeDecision:
     """What one pass does about releases, decided before anything else."""
 
     release: Release
     """What servers are rendered with in this pass."""
     halt: str = ""
     """Why no pod may be touched at all; "" when nothing speaks against it."""
-    hand_over: HandOver | None = None
+    hand_over: StepDownJob | None = None
     """None: no Job asks a leader to step down; it hands over when it is told to end."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
@@ -34,9 +34,9 @@ class Course:
     requests: UpgradeRequestsStatus | None = None
     accepted: Release | None = None
     """`status.release` after this pass."""
-    finding: Finding | None = None
+    finding: ConditionUpdate | None = None
     """The condition Upgrading; None while nothing was ever upgraded."""
     hold_reads: bool = False
     """No read replica is replaced either; its turn comes later."""
-    second: BlueGreenCourse | None = None
+    second: BlueGreenDecision | None = None
     """What it does about an upgrade by a second set; None: nothing."""

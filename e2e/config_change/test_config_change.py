@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from baoctl.commands.render import Place, render
+from baoctl.commands.render import RenderOptions, render
 from baoctl.settings import SECRET_RECHECK
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
@@ -210,7 +210,7 @@ def test_what_render_prints_is_what_was_applied(cluster: Cluster) -> None:
     hosts = cluster.api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIPs"]
     installation = Installation(OPERATOR_NAMESPACE, ACCOUNT, IMAGE_REPOSITORY, SECRET_RECHECK)
     behind = api_endpoints(cluster.api.get(ENDPOINT_SLICE, "default", "kubernetes"))
-    place = Place(installation, cluster.namespace, tuple(hosts), "running", behind)
+    place = RenderOptions(installation, cluster.namespace, tuple(hosts), "running", behind)
     shown = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
     assert {one["kind"] for one in shown} == RENDERED.keys()
     for body in shown:

@@ -24,7 +24,7 @@ import orjson
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from e2e.harness.write_key import WriteKey, of_request
-from runtime.client.transport import Answer, Call, Transport
+from runtime.client.transport import HttpRequest, HttpResponse, Transport
 
 CRASHED = 137
 SIDE_BY_SIDE = 3
@@ -95,7 +95,9 @@ def set_trap(plan: Plan) -> None:
     original = Transport.request
     seen, left = 0, NEXT_WRITE
 
-    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+    async def trapped(
+        self: Transport, call: HttpRequest, *, seconds: float | None = None
+    ) -> HttpResponse:
         nonlocal seen, left
         if not call.writes:
             return await original(self, call, seconds=seconds)

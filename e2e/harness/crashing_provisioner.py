@@ -19,7 +19,7 @@ from baoctl.settings import provisioner_from_environment
 from e2e.harness.crashing_operator import CRASHED
 from e2e.harness.installation import Identity
 from e2e.harness.operator import Launcher, Operator
-from runtime.client.transport import Answer, Call, Transport
+from runtime.client.transport import HttpRequest, HttpResponse, Transport
 from runtime.clock import SystemClock
 
 FIRST_WRITE = 40
@@ -59,7 +59,9 @@ def set_trap() -> None:
     original = Transport.request
     begun = 0
 
-    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+    async def trapped(
+        self: Transport, call: HttpRequest, *, seconds: float | None = None
+    ) -> HttpResponse:
         nonlocal begun
         begun += call.writes
         if begun > 1 and call.writes:

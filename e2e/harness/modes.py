@@ -7,7 +7,7 @@ accounts of their own: what one mode may do never covers up what another one lac
 from collections.abc import Sequence
 from pathlib import Path
 
-from contracts.installation import MULTI_TENANT, NAMESPACES, Held, Part
+from contracts.installation import MULTI_TENANT, NAMESPACES, Held, RbacManifest
 from contracts.rbac.rules import Right, rules
 from e2e.harness.installation import LEASE_ROLE, NAMESPACE, TOKEN_ROLE, Identity, identity
 from e2e.harness.kubernetes import Api, ApiError, Object
@@ -50,11 +50,11 @@ def as_in_a_pod(api: Api) -> dict[str, str]:
     return {"KUBERNETES_SERVICE_HOST": str(service["spec"]["clusterIP"])}
 
 
-def _in_each(part: Part) -> Held:
+def _in_each(part: RbacManifest) -> Held:
     return next(held for held in part.roles if held.reach == IN_EACH)
 
 
-def _account(rig: Rig, api: Api, folder: Path, account: str, part: Part) -> Identity:
+def _account(rig: Rig, api: Api, folder: Path, account: str, part: RbacManifest) -> Identity:
     _put(api, SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": NAMESPACE}})
     for role in (LEASE_ROLE, TOKEN_ROLE):
         _put(api, ROLE_BINDING, _binding(account, ("Role", role), NAMESPACE, role))

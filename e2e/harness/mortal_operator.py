@@ -21,7 +21,7 @@ import orjson
 
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
-from runtime.client.transport import Answer, Call, Transport
+from runtime.client.transport import HttpRequest, HttpResponse, Transport
 
 # An event is told and never waited for: what comes of it is nobody's state.
 _TELLS = "/events"
@@ -33,7 +33,9 @@ def set_trap(writes: Path) -> None:
     # One at a time: what is sent beside the last write would be done and not told of.
     turn = asyncio.Lock()
 
-    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+    async def trapped(
+        self: Transport, call: HttpRequest, *, seconds: float | None = None
+    ) -> HttpResponse:
         if not call.writes or call.path.endswith(_TELLS):
             return await original(self, call, seconds=seconds)
         async with turn:

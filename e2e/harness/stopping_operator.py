@@ -14,7 +14,7 @@ import signal
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from contracts.naming import labels
-from runtime.client.transport import Answer, Call, Transport
+from runtime.client.transport import HttpRequest, HttpResponse, Transport
 
 _MARK = labels.REMOVED_PEER.replace("/", "~1").encode()
 
@@ -24,7 +24,9 @@ def set_trap() -> None:
     original = Transport.request
     stopped = False
 
-    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+    async def trapped(
+        self: Transport, call: HttpRequest, *, seconds: float | None = None
+    ) -> HttpResponse:
         nonlocal stopped
         answer = await original(self, call, seconds=seconds)
         marks = call.method == "PATCH" and "/persistentvolumeclaims/" in call.path

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import DEMOTING, IDLE
 from e2e.demo.objects import Object, name_of, status_of
 from e2e.harness.audit import tally
@@ -114,14 +114,14 @@ def await_cost(
     return Cost(figures, seen)
 
 
-def serving(cluster: Cluster) -> VoterSet:
+def serving(cluster: Cluster) -> ServerPool:
     """Return the set that serves, by the status."""
-    return VoterSet(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
+    return ServerPool(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
 
 
-def second(cluster: Cluster) -> VoterSet:
+def second(cluster: Cluster) -> ServerPool:
     """Return the set that takes over just now, by the status."""
-    return VoterSet(cluster.name, blue_green(cluster.live())["greenRevision"])
+    return ServerPool(cluster.name, blue_green(cluster.live())["greenRevision"])
 
 
 def members(cluster: Cluster) -> dict[str, bool]:
@@ -132,7 +132,7 @@ def members(cluster: Cluster) -> dict[str, bool]:
     return {str(one["node_id"]): bool(one["voter"]) for one in found}
 
 
-def all_of(servers: VoterSet, size: int) -> set[str]:
+def all_of(servers: ServerPool, size: int) -> set[str]:
     """Return the names of the pods of a set."""
     return {servers.pod(ordinal) for ordinal in range(size)}
 
@@ -145,7 +145,7 @@ def set_names(cluster: Cluster) -> set[str]:
     return {name for chosen, name in pools if labels.voters(cluster.name).items() <= chosen.items()}
 
 
-def claims_of(cluster: Cluster, servers: VoterSet) -> set[str]:
+def claims_of(cluster: Cluster, servers: ServerPool) -> set[str]:
     """Return the names of the data volumes of a set that there are."""
     found = map(name_of, cluster.api.list(PVC, cluster.namespace))
     return {name for name in found if servers.claim_ordinal_of(name) is not None}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import DEMOTING, IDLE
 from e2e.demo.objects import Object, labels_of, name_of, status_of, uid_of
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, Life
@@ -47,16 +47,16 @@ class TwoSets:
     services: Sequence[Object]
 
     @property
-    def blue(self) -> VoterSet:
+    def blue(self) -> ServerPool:
         """The set that was there before."""
         revision = next((one.get("blueRevision", "") for one in self._told()), "")
-        return VoterSet(self.history.cluster, revision)
+        return ServerPool(self.history.cluster, revision)
 
     @property
-    def green(self) -> VoterSet:
+    def green(self) -> ServerPool:
         """The first set that was to take over; that of no revision while there was none."""
         revision = next((found for one in self._told() if (found := one.get("greenRevision"))), "")
-        return VoterSet(self.history.cluster, revision)
+        return ServerPool(self.history.cluster, revision)
 
     def phases(self) -> list[Phase]:
         """Return the phases one after the other, without the rest before the first."""
@@ -73,7 +73,7 @@ class TwoSets:
         """Return when a phase began first."""
         return next((one.at for one in self.phases() if one.name == phase), None)
 
-    def lives(self, servers: VoterSet) -> list[Life]:
+    def lives(self, servers: ServerPool) -> list[Life]:
         """Return the pods of one of the sets."""
         found = self.history.lives()
         return [life for life in found if servers.ordinal_of(life.name) is not None]
@@ -125,7 +125,7 @@ class TwoSets:
         }  # fmt: skip
         return {name: sum(job == name for job, _ in pods) for name in names}
 
-    def sets_seen(self, servers: VoterSet) -> list[Object]:
+    def sets_seen(self, servers: ServerPool) -> list[Object]:
         """Return the StatefulSet of one of the sets each time that it was seen to change."""
         return [
             sight.object for sight in self.history.sights

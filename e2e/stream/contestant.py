@@ -16,9 +16,9 @@ import obstore
 from obstore.store import S3Store
 
 from baoctl.jobs.backup import back_up
-from baoctl.jobs.context import Here
-from baoctl.jobs.leader_client import Reach
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.context import JobContext
+from baoctl.jobs.leader_client import ServerAddresses
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from contracts.jobs.env import BackupEnv, RunEnv, ServerEnv, StoreEnv
 from managers.bao.client import SNAPSHOT
 from runtime.clock import SystemClock
@@ -68,8 +68,10 @@ async def ours(place: dict[str, Any]) -> None:
         ),
         key=KEY, backup_name="n", cluster_uid="u",
     )  # fmt: skip
-    policy = Policy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
-    await back_up(env, Here(SystemClock(), {}, policy, Reach(loopback, place["port"])))
+    policy = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
+    await back_up(
+        env, JobContext(SystemClock(), {}, policy, ServerAddresses(loopback, place["port"]))
+    )
 
 
 def run(who: str, place: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from e2e.harness.waiting import NotSoError, Stopwatch, until
 from e2e.harness.write_key import WriteKey, of_entry
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from managers.upgrade.rolling.table import STEP_DOWN_TRIES
+from managers.upgrade.rolling.facts import STEP_DOWN_TRIES
 from runtime.builtin_kinds import EVENT, JOB
 from runtime.types import uid_of
 

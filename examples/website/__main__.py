@@ -17,7 +17,7 @@ from examples.website.reconcile import (
     WebsiteReconciler,
 )
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.cache.informers import InformerSet
 from runtime.cache.selection import Selection
@@ -32,7 +32,7 @@ from runtime.errors import LeaseLost
 from runtime.events import EventRecorder, Reporter
 from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.metrics.metrics import Metrics
-from runtime.process.health import Health, HttpServer
+from runtime.process.health import HealthChecks, HttpServer
 from runtime.process.logs import configure
 from runtime.process.manager import Group, Manager, Runnable, RunnableCrashed
 from runtime.types import Object, Request, key_of
@@ -45,7 +45,7 @@ WATCH_MAX_AGE = 1200.0
 def build(
     client: Client,
     informers: InformerSet,
-    settled: Settled,
+    settled: ApplyCache,
     events: EventRecorder,
     metrics: Metrics,
 ) -> Controller:
@@ -101,8 +101,8 @@ async def run(
     )
     informers = InformerSet(client, clock=clock, rng=rng, metrics=metrics)
     events = EventRecorder(client, Reporter("sites.example.com/operator", identity), clock=clock)
-    controller = build(client, informers, Settled(clock, rng), events, metrics)
-    health = Health()
+    controller = build(client, informers, ApplyCache(clock, rng), events, metrics)
+    health = HealthChecks()
     health.liveness["leader-election"] = elector.health
     health.liveness["watches"] = lambda: informers.healthy(WATCH_MAX_AGE)
     health.readiness["caches"] = informers.unsynced

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, digest
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.cache.informer import Informer
 from runtime.client.client import Client
@@ -24,7 +24,7 @@ DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
 
 MANAGER = "website-operator"
 MANAGED_BY = {"app.kubernetes.io/managed-by": MANAGER}
-MARKS = Marks(
+MARKS = OwnershipKeys(
     owner_uid="sites.example.com/owner-uid",
     intent_hash="sites.example.com/intent",
     adopt="sites.example.com/adopt",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from contracts.records.observed import PodFacts
-from managers.autopilot.decide import Kept, differing
+from managers.autopilot.decide import AutopilotDecision, differing
 from managers.bao.client import AUTOPILOT_SETTINGS, Bao, BaoError, Denied
 from managers.bao.login import TokenSource, as_known
 
@@ -32,14 +32,14 @@ class Asking:
     login: TokenSource | None
 
 
-async def keep(asking: Asking, settings: Mapping[str, Any]) -> Kept | None:
+async def keep(asking: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
     """Let the leader have these settings; one read, and a write only when they differ.
 
     None when nobody could be asked now. Never raises.
     """
     bao, pods, login = asking.bao, asking.pods, asking.login
     if login is None:
-        return Kept(applied=False, refused=True, message=NO_LOGIN)
+        return AutopilotDecision(applied=False, refused=True, message=NO_LOGIN)
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:
         return None
@@ -50,10 +50,10 @@ async def keep(asking: Asking, settings: Mapping[str, Any]) -> Kept | None:
             await as_known(bao, address, login, partial(_write, bao, settings))
     except Denied as denied:
         hint = f": {POLICY}" if denied.code == FORBIDDEN else ""
-        return Kept(applied=False, refused=True, message=f"{denied}{hint}")
+        return AutopilotDecision(applied=False, refused=True, message=f"{denied}{hint}")
     except BaoError:
         return None
-    return Kept(applied=True)
+    return AutopilotDecision(applied=True)
 
 
 async def _write(bao: Bao, settings: Mapping[str, Any], address: str, token: str) -> None:

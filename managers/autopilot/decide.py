@@ -15,7 +15,7 @@ from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import AutopilotStatus
 from contracts.api.meta import counted_duration
 from contracts.conditions.condition import clean_message
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 
 SET_AUTOPILOT = "set-autopilot"
 # The server refuses to remove servers when fewer voters than this would do.
@@ -31,7 +31,7 @@ REFUSED_RECHECK = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class AutopilotDecision:
     """What one look at the settings came to."""
 
     applied: bool
@@ -69,12 +69,12 @@ def differing(settings: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[str
     return tuple(sorted(key for key, value in settings.items() if not _same(value, live.get(key))))
 
 
-def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> Attempt:
+def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttempt:
     """Note that these settings were refused, or that there is no login to ask for them."""
-    return Attempt(SET_AUTOPILOT, uid, now, _named(settings))
+    return EffectAttempt(SET_AUTOPILOT, uid, now, _named(settings))
 
 
-def is_pointless(tried: Attempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
+def is_pointless(tried: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
     """Tell whether the same was refused a moment ago."""
     if tried is None or tried.refused != _named(settings):
         return False
@@ -85,7 +85,7 @@ def _named(settings: Mapping[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(settings.items()))
 
 
-def autopilot_status(kept: Kept) -> AutopilotStatus:
+def autopilot_status(kept: AutopilotDecision) -> AutopilotStatus:
     """Say in the status what became of it."""
     reason = "AutopilotApplied" if kept.applied else "AutopilotRefused"
     return AutopilotStatus(applied=kept.applied, reason=reason, message=clean_message(kept.message))

@@ -10,25 +10,25 @@ import structlog
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
-from contracts.jobs.template import Executor, Executors
-from managers.backup.caches import BackupSight
-from managers.backup.dependencies import Hands
-from managers.backup.inputs import Facts
+from contracts.jobs.template import JobTemplate, JobTemplateSource
+from managers.backup.caches import BackupCaches
+from managers.backup.dependencies import BackupDependencies
+from managers.backup.inputs import BackupFacts
 from managers.backup.job import job_for, kept_by, key_for, protected_keys
 from managers.backup.state_machine import (
     FOREIGN,
     LOCK_RECHECK,
     Act,
-    Decision,
+    BackupDecision,
     held_up,
     job_of,
     refused,
 )
-from managers.backup.status import Receipts
+from managers.backup.status import JobReservation
 from managers.jobs.client import RefusedError
 from managers.jobs.status import JobSeen, Rights
 from managers.operation_lock.client import OtherClusterError
-from managers.operation_lock.decide import RENEWAL, Acquired, Claim, HeldBy
+from managers.operation_lock.decide import RENEWAL, Acquired, HeldBy, LockRequest
 from runtime.apply.ownership import Owner
 from runtime.errors import ApiError, NotFound
 from runtime.outcome import Wait
@@ -41,25 +41,27 @@ EXECUTOR_RECHECK: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ActionResult:
     """A decision as its act left it, with the facts as they are now."""
 
-    decision: Decision
-    facts: Facts
-    receipts: Receipts | None = None
+    decision: BackupDecision
+    facts: BackupFacts
+    receipts: JobReservation | None = None
     warning: str = ""
     """What a person has to know of the Job that was made; "" for nothing."""
 
 
-class Acts:
+class BackupActions:
     """Carries out what a row says, and answers with what came of it."""
 
-    def __init__(self, sight: BackupSight, hands: Hands, executors: Executors) -> None:
+    def __init__(
+        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+    ) -> None:
         self._sight = sight
         self._locks = hands.locks
         self._jobs = hands.jobs
         self._executors = executors
-        self._acts: Mapping[Act, Callable[[Turn], Awaitable[Turn]]] = {
+        self._acts: Mapping[Act, Callable[[ActionResult], Awaitable[ActionResult]]] = {
             "take-lock": self._take_lock,
             "make-job": self._make_job,
             "release": self._release,
@@ -67,19 +69,19 @@ class Acts:
             "settle": self._settle,
         }
 
-    async def perform(self, decision: Decision, facts: Facts) -> Turn:
+    async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
         """Do what the decision says; raises what the API server may raise."""
-        turn = Turn(decision, facts)
+        turn = ActionResult(decision, facts)
         act = decision.row.act
         return turn if act is None else await self._acts[act](turn)
 
-    async def look(self, facts: Facts) -> JobSeen | None:
+    async def look(self, facts: BackupFacts) -> JobSeen | None:
         """Look at the Job of the receipts."""
         status, meta = facts.status, facts.backup.metadata
         named = ObjectKey(meta.namespace, status.job_name)
         return await self._jobs.look(named, status.job_uid, meta.uid)
 
-    async def keep_lock(self, facts: Facts) -> None:
+    async def keep_lock(self, facts: BackupFacts) -> None:
         """Say now and then that the lock is still held; one that was taken by force stays lost."""
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.seems_to_hold:
@@ -91,7 +93,7 @@ class Acts:
         except (NotFound, OtherClusterError):
             return
 
-    async def give_back(self, facts: Facts) -> None:
+    async def give_back(self, facts: BackupFacts) -> None:
         """Give the lock back, if it is ours; that of an upgrade stays with the upgrade."""
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
@@ -102,10 +104,10 @@ class Acts:
 
     # --- the acts -----------------------------------------------------------------------------
 
-    async def _take_lock(self, turn: Turn) -> Turn:
+    async def _take_lock(self, turn: ActionResult) -> ActionResult:
         facts, cluster = turn.facts, _cluster(turn.facts)
         found = await self._executor(turn, cluster)
-        if not isinstance(found, Executor):
+        if not isinstance(found, JobTemplate):
             return replace(turn, decision=found)
         try:
             key = key_for(facts.backup, cluster, facts.now)
@@ -113,21 +115,21 @@ class Acts:
             return replace(turn, decision=refused(turn.decision, "InvalidSpec", str(error)))
         job, uid = job_of(facts.name), cluster.metadata.uid
         if facts.spec.origin == "PreUpgrade":
-            return replace(turn, receipts=Receipts(key, job, uid, _epoch(facts)))
+            return replace(turn, receipts=JobReservation(key, job, uid, _epoch(facts)))
         got = await self._locks.acquire(_place(facts), _claim(facts), uid=uid)
         if isinstance(got, HeldBy):
             decision = held_up(turn.decision, "OperationLockBlocked", got.message, LOCK_RECHECK)
             return replace(turn, decision=decision)
-        return replace(turn, receipts=Receipts(key, job, uid, got.lock.epoch))
+        return replace(turn, receipts=JobReservation(key, job, uid, got.lock.epoch))
 
-    async def _make_job(self, turn: Turn) -> Turn:
+    async def _make_job(self, turn: ActionResult) -> ActionResult:
         facts, cluster = turn.facts, _cluster(turn.facts)
         lost = await self._lost(facts)
         if lost:
             decision = held_up(turn.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
             return replace(turn, decision=decision)
         found = await self._executor(turn, cluster)
-        if not isinstance(found, Executor):
+        if not isinstance(found, JobTemplate):
             await self.give_back(facts)
             return replace(turn, decision=found)
         kept = kept_by(facts.backup, cluster, self._protected(facts))
@@ -158,18 +160,18 @@ class Acts:
         )
         return replace(turn, facts=facts, warning=kept.warning)
 
-    async def _release(self, turn: Turn) -> Turn:
+    async def _release(self, turn: ActionResult) -> ActionResult:
         """Undo what was prepared: no Job was made."""
         return await self._settle(turn)
 
-    async def _cancel(self, turn: Turn) -> Turn:
+    async def _cancel(self, turn: ActionResult) -> ActionResult:
         """End a Job whose pod never ran: it has begun nothing."""
         status = turn.facts.status
         named = ObjectKey(turn.facts.backup.metadata.namespace, status.job_name)
         await self._jobs.cancel(named, status.job_uid)
         return await self._settle(turn)
 
-    async def _settle(self, turn: Turn) -> Turn:
+    async def _settle(self, turn: ActionResult) -> ActionResult:
         """End what belongs to the run; its end is written after that."""
         facts, status = turn.facts, turn.facts.status
         if status.job_uid:
@@ -182,15 +184,17 @@ class Acts:
 
     # --- parts of them ------------------------------------------------------------------------
 
-    async def _executor(self, turn: Turn, cluster: OpenBaoCluster) -> Executor | Decision:
+    async def _executor(
+        self, turn: ActionResult, cluster: OpenBaoCluster
+    ) -> JobTemplate | BackupDecision:
         found = await self._executors.of(cluster, "backup")
-        if isinstance(found, Executor):
+        if isinstance(found, JobTemplate):
             return found
         after = found.after if isinstance(found, Wait) else found.recheck_after
         said = f"{found.reason}: {found.message}"
         return held_up(turn.decision, "ExecutorNotReady", said, after or EXECUTOR_RECHECK)
 
-    async def _lost(self, facts: Facts) -> str:
+    async def _lost(self, facts: BackupFacts) -> str:
         """Why the Job may not be made now, "" if the lock is still ours: a read that is fresh."""
         if facts.spec.origin == "PreUpgrade":
             return ""
@@ -199,36 +203,36 @@ class Acts:
             return ""
         return kept.message if isinstance(kept, HeldBy) else "the operation lock was taken away"
 
-    def _protected(self, facts: Facts) -> tuple[str, ...]:
+    def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
         place = _place(facts)
         restored = self._sight.restored_keys(place.namespace)
         return protected_keys(self._sight.backups_of(place), restored)
 
-    async def _create(self, facts: Facts, job: Object, executor: Executor) -> JobSeen:
+    async def _create(self, facts: BackupFacts, job: Object, executor: JobTemplate) -> JobSeen:
         run, name = _run(facts), facts.status.job_name
         rights = Rights(executor.cluster, name, executor.account, BACKUPS)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 
 
-def _cluster(facts: Facts) -> OpenBaoCluster:
+def _cluster(facts: BackupFacts) -> OpenBaoCluster:
     if facts.cluster is None:
         raise ValueError(f"backup {facts.name}: no row acts on a cluster that is not there")
     return facts.cluster
 
 
-def _place(facts: Facts) -> ObjectKey:
+def _place(facts: BackupFacts) -> ObjectKey:
     return ObjectKey(facts.backup.metadata.namespace, facts.spec.cluster)
 
 
-def _claim(facts: Facts) -> Claim:
-    return Claim("Backup", facts.holder, f"Job {job_of(facts.name)}")
+def _claim(facts: BackupFacts) -> LockRequest:
+    return LockRequest("Backup", facts.holder, f"Job {job_of(facts.name)}")
 
 
-def _epoch(facts: Facts) -> int:
+def _epoch(facts: BackupFacts) -> int:
     return facts.lock.epoch if facts.lock else 0
 
 
-def _run(facts: Facts) -> Owner:
+def _run(facts: BackupFacts) -> Owner:
     meta = facts.backup.metadata
     return Owner(API_VERSION, BACKUP_KIND, meta.namespace, meta.name, meta.uid)

@@ -11,7 +11,7 @@ from contracts.api.cluster.status_backup import Operation
 from contracts.api.restore import ENDED, OpenBaoRestore
 from contracts.api.violation import InvalidClusterError
 from runtime.cache.cache import Cache
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import Object, ObjectKey, is_terminating, key_of, uid_of
 
 BY_CLUSTER: Final = "cluster"
@@ -20,9 +20,9 @@ BY_CLUSTER: Final = "cluster"
 KEPT: Final = 512
 """Backups, and restores, that are kept as they were read: each pass looks at all of its cluster."""
 
-read_cluster = remembered(OpenBaoCluster.from_object)
-read_backup = remembered(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
-_read_restore = remembered(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
+read_cluster = memoize(OpenBaoCluster.from_object)
+read_backup = memoize(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
+_read_restore = memoize(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
 
 
 def cluster_named(obj: Object) -> Iterable[str]:
@@ -32,7 +32,7 @@ def cluster_named(obj: Object) -> Iterable[str]:
     return (str(ObjectKey(key_of(obj).namespace, name)),) if isinstance(name, str) else ()
 
 
-class BackupSight:
+class BackupCaches:
     """The caches of clusters, backups and restores."""
 
     def __init__(self, clusters: Cache, backups: Cache, restores: Cache) -> None:

@@ -10,38 +10,38 @@ from __future__ import annotations
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.meta import rfc3339
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 
 BACKING_UP = "BackingUp"
 HEALTHY = "BackupHealthy"
 
 
-def backing_up(cluster: OpenBaoCluster) -> Finding | None:
+def backing_up(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     """Tell whether a snapshot is being taken; None when there never was and never will be one."""
     lock = cluster.status.operation_lock
     if lock is not None and lock.operation == "Backup":
-        return Finding(BACKING_UP, "True", "InProgress", lock.message or lock.holder)
+        return ConditionUpdate(BACKING_UP, "True", "InProgress", lock.message or lock.holder)
     if cluster.spec.backup is None:
         return None
-    return Finding(BACKING_UP, "False", "Idle")
+    return ConditionUpdate(BACKING_UP, "False", "Idle")
 
 
-def backup_healthy(cluster: OpenBaoCluster) -> Finding | None:
+def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     """Judge the last snapshot; None when the spec asks for none."""
     if cluster.spec.backup is None:
         return None
     status = cluster.status.backup or BackupStatus()
     if status.consecutive_failures:
-        return Finding(HEALTHY, "False", "BackupFailed", _failed(status))
+        return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failed(status))
     if status.overdue_since is not None:
         told = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
-        return Finding(HEALTHY, "False", "BackupOverdue", told)
+        return ConditionUpdate(HEALTHY, "False", "BackupOverdue", told)
     if status.last_backup_time is None:
         due = status.next_scheduled_backup
         told = f"The first one is due at {rfc3339(due)}" if due else ""
-        return Finding(HEALTHY, "Unknown", "NoBackupYet", told)
+        return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", told)
     told = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
-    return Finding(HEALTHY, "True", "LastBackupSucceeded", told)
+    return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", told)
 
 
 def _failed(status: BackupStatus) -> str:

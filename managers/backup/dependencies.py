@@ -12,7 +12,7 @@ from runtime.events import EventRecorder
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class BackupDependencies:
     """Made once per process."""
 
     client: Client

@@ -21,7 +21,7 @@ POD_PATIENCE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class BackupFacts:
     """Everything that a decision rests on."""
 
     backup: OpenBaoBackup

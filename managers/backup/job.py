@@ -17,7 +17,7 @@ from contracts.builders.job_store import store_env
 from contracts.hcl.seal_identity import seal_identity
 from contracts.jobs.backup_request import ORIGIN_LABELS
 from contracts.jobs.env import BackupEnv, RetentionEnv, RunEnv
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.naming import snapshot_keys
 from contracts.naming.labels import BACKUP_TYPE
 from contracts.naming.snapshot_keys import BackupKey
@@ -29,7 +29,7 @@ KEEP_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptSnapshots:
     """The snapshots that one job is told to keep. `warning`: that not all of them fit, or ""."""
 
     keys: tuple[str, ...]
@@ -78,7 +78,9 @@ def protected_keys(
     return tuple(dict.fromkeys((*restored, *kept)))
 
 
-def kept_by(backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]) -> Kept:
+def kept_by(
+    backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]
+) -> KeptSnapshots:
     """Choose what the job of a backup is told to keep.
 
     Keys that its retention never removes take no room: those of another place, or of a tag.
@@ -87,8 +89,8 @@ def kept_by(backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[
     keys = tuple(key for key in protected if _may_go(snapshot_keys.parse(key), own))
     wish = cluster.spec.backup
     if len(keys) <= KEEP_MAX or wish is None or wish.retention is None:
-        return Kept(keys[:KEEP_MAX])
-    return Kept(
+        return KeptSnapshots(keys[:KEEP_MAX])
+    return KeptSnapshots(
         keys[:KEEP_MAX],
         f"{KEEP_MAX} of {len(keys)} snapshots that restores or tests need are protected from "
         f"spec.backup.retention of OpenBaoCluster {cluster.metadata.name}, which may remove the "
@@ -107,7 +109,10 @@ def backup_time(backup: OpenBaoBackup) -> float:
 
 
 def job_for(
-    backup: OpenBaoBackup, cluster: OpenBaoCluster, executor: Executor, protected: tuple[str, ...]
+    backup: OpenBaoBackup,
+    cluster: OpenBaoCluster,
+    executor: JobTemplate,
+    protected: tuple[str, ...],
 ) -> Object:
     """Build the Job of a backup whose receipts are written; ValueError without spec.backup."""
     wish = cluster.spec.backup

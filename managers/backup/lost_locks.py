@@ -14,8 +14,8 @@ from typing import Final
 from contracts.api.backup import TERMINAL
 from contracts.api.group import BACKUPS, RESTORES
 from contracts.naming import names
-from managers.backup.caches import BackupSight, cluster_named
-from managers.backup.dependencies import Hands
+from managers.backup.caches import BackupCaches, cluster_named
+from managers.backup.dependencies import BackupDependencies
 from managers.operation_lock.decide import Free, backup_holder, restore_holder
 from runtime.cache.cache import Cache
 from runtime.errors import NotFound
@@ -43,7 +43,7 @@ class _Holders:
     resource: Resource
     prefix: str
     run: names.Run
-    cache: Callable[[BackupSight], Cache]
+    cache: Callable[[BackupCaches], Cache]
     answers: Callable[[Object], bool]
     """Whether an object of the kind gives the lock back itself."""
     warning: str = ""
@@ -78,7 +78,7 @@ class _Lost:
 class LostLocks:
     """Frees the lock of a cluster once its holder is gone and no Job of that runs any more."""
 
-    def __init__(self, sight: BackupSight, hands: Hands) -> None:
+    def __init__(self, sight: BackupCaches, hands: BackupDependencies) -> None:
         self._sight = sight
         self._client = hands.client
         self._jobs = hands.jobs

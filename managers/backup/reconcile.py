@@ -14,13 +14,13 @@ import structlog
 from contracts.api.backup import TERMINAL, BackupObjectStatus, OpenBaoBackup
 from contracts.api.group import BACKUPS
 from contracts.api.violation import InvalidClusterError
-from contracts.jobs.template import Executors
-from managers.backup.actions import Acts
-from managers.backup.caches import BackupSight, read_backup
-from managers.backup.dependencies import Hands
-from managers.backup.inputs import Facts, upgrades
-from managers.backup.state_machine import Decision, decide, place_of
-from managers.backup.status import BackupStatusWriter, advance
+from contracts.jobs.template import JobTemplateSource
+from managers.backup.actions import BackupActions
+from managers.backup.caches import BackupCaches, read_backup
+from managers.backup.dependencies import BackupDependencies
+from managers.backup.inputs import BackupFacts, upgrades
+from managers.backup.state_machine import BackupDecision, decide, state_of
+from managers.backup.status import BackupStatusWriter, next_status
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
@@ -34,9 +34,11 @@ STEPS: Final = 8
 class BackupReconciler:
     """Takes one snapshot, once."""
 
-    def __init__(self, sight: BackupSight, hands: Hands, executors: Executors) -> None:
+    def __init__(
+        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+    ) -> None:
         self._sight = sight
-        self._acts = Acts(sight, hands, executors)
+        self._acts = BackupActions(sight, hands, executors)
         self._client = hands.client
         self._events = hands.events
         self._clock = hands.clock
@@ -69,24 +71,24 @@ class BackupReconciler:
         facts = await self._look(backup)
         decision = decide(facts)
         turn = await self._acts.perform(decision, facts)
-        stays = place_of(facts.status) == "Waiting" and turn.receipts is None
+        stays = state_of(facts.status) == "Waiting" and turn.receipts is None
         if stays and facts.seems_to_hold and not facts.paused:
             # From a pass that was cut short: whoever goes first must not wait for us.
             await self._acts.give_back(facts)
-        after = advance(turn.facts, turn.decision, turn.receipts)
+        after = next_status(turn.facts, turn.decision, turn.receipts)
         written = await self._statuses.write(live, after)
         self._tell(live, backup.status, after)
         if turn.warning:
             self._events.event(live, "Warning", "RetentionProtectionCut", turn.warning)
         return written, _outcome(turn.decision, after)
 
-    async def _look(self, backup: OpenBaoBackup) -> Facts:
+    async def _look(self, backup: OpenBaoBackup) -> BackupFacts:
         meta, now = backup.metadata, self._clock.now()
         place = ObjectKey(meta.namespace, backup.spec.cluster)
         cluster = self._sight.cluster(place)
         moves = cluster is not None and upgrades(cluster, now)
-        facts = Facts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
-        here = place_of(backup.status)
+        facts = BackupFacts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
+        here = state_of(backup.status)
         if here == "Waiting" or facts.report is not None or facts.paused:
             return facts
         facts = replace(facts, job=await self._acts.look(facts), job_asked=True)
@@ -133,7 +135,7 @@ class BackupReconciler:
         )
 
 
-def _outcome(decision: Decision, after: BackupObjectStatus) -> Outcome | None:
+def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | None:
     """What the controller is told; None when there is another row to go through."""
     if after.phase in TERMINAL:
         return Done()

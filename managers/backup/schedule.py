@@ -21,9 +21,9 @@ from contracts.jobs import backup_request
 from contracts.naming import labels
 from contracts.pause import resumed_at
 from managers.backup.accounting import counted, to_count
-from managers.backup.caches import BackupSight, read_cluster
+from managers.backup.caches import BackupCaches, read_cluster
 from managers.backup.cluster_status import BackupRecord, Change, stored
-from managers.backup.dependencies import Hands
+from managers.backup.dependencies import BackupDependencies
 from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
 from managers.backup.schedule_plan import (
@@ -50,7 +50,9 @@ TOKEN_MAX: Final = 253
 class ScheduleReconciler:
     """Sees to it that backups are asked for, and remembers how they ended."""
 
-    def __init__(self, sight: BackupSight, hands: Hands, metrics: BackupMetrics) -> None:
+    def __init__(
+        self, sight: BackupCaches, hands: BackupDependencies, metrics: BackupMetrics
+    ) -> None:
         self._sight = sight
         self._client = hands.client
         self._events = hands.events

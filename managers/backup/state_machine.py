@@ -22,7 +22,7 @@ from contracts.api.backup import TERMINAL, BackupObjectStatus
 from contracts.api.rules.backup_object import snapshot_violations
 from contracts.conditions.reasons_backup import FAILURES
 from contracts.naming import names, snapshot_keys
-from managers.backup.inputs import POD_PATIENCE, Facts
+from managers.backup.inputs import POD_PATIENCE, BackupFacts
 from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
 
 Place = Literal["Waiting", "Prepared", "Running", "Ended"]
@@ -31,7 +31,7 @@ Next = Literal["Waiting", "Prepared", "Running", "Completed", "Failed", "Unknown
 Act = Literal["take-lock", "make-job", "release", "cancel", "settle"]
 """settle lets the Job expire, takes back the rights of its pod, and gives the lock back; cancel
 deletes the Job before that."""
-Guard = Callable[[Facts], str | None]
+Guard = Callable[[BackupFacts], str | None]
 """None: it does not apply. Otherwise a message; "" for the meaning of the reason."""
 
 FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
@@ -42,7 +42,7 @@ LOCK_RECHECK: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BackupTransition:
     """One line of the table; without `to` it stays where it is. `after` in seconds."""
 
     at: Place
@@ -56,15 +56,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class BackupDecision:
     """What is done now, and what is said of it."""
 
-    row: Row
+    row: BackupTransition
     reason: str
     message: str
 
 
-def place_of(status: BackupObjectStatus) -> Place:
+def state_of(status: BackupObjectStatus) -> Place:
     """Where a backup is, told by its receipts."""
     if status.phase in TERMINAL:
         return "Ended"
@@ -73,82 +73,86 @@ def place_of(status: BackupObjectStatus) -> Place:
     return "Prepared" if status.key else "Waiting"
 
 
-def decide(facts: Facts) -> Decision:
+def decide(facts: BackupFacts) -> BackupDecision:
     """Choose what is next. Raises ValueError for what has ended: nothing happens to it."""
-    here = place_of(facts.status)
+    here = state_of(facts.status)
     for row in ROWS:
         message = row.when(facts) if row.at == here else None
         if message is not None:
-            return Decision(row, row.reason or _failure(facts), message)
+            return BackupDecision(row, row.reason or _failure(facts), message)
     raise ValueError(f"backup {facts.name} has ended: no row is about it")
 
 
-def held_up(decision: Decision, reason: str, message: str, after: float | None) -> Decision:
+def held_up(
+    decision: BackupDecision, reason: str, message: str, after: float | None
+) -> BackupDecision:
     """The decision when its act found out that it has to wait: nothing else is written."""
     row = replace(decision.row, to="Waiting", act=None, after=after, blocked=after is None)
-    return Decision(row, reason, message)
+    return BackupDecision(row, reason, message)
 
 
-def refused(decision: Decision, reason: str, message: str) -> Decision:
+def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
     """The decision when its act found out that it can never be done."""
-    return Decision(replace(decision.row, to="Failed", act="settle", after=None), reason, message)
+    return BackupDecision(
+        replace(decision.row, to="Failed", act="settle", after=None), reason, message
+    )
 
 
 # --- guards: what goes first --------------------------------------------------------------------
 
 
-def _invalid(facts: Facts) -> str | None:
+def _invalid(facts: BackupFacts) -> str | None:
     wrong = snapshot_violations(facts.backup)
     return "; ".join(map(str, wrong)) if wrong else None
 
 
-def _no_cluster(facts: Facts) -> str | None:
+def _no_cluster(facts: BackupFacts) -> str | None:
     if facts.cluster is not None:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is not there, or it is being deleted"
 
 
-def _another_cluster(facts: Facts) -> str | None:
+def _another_cluster(facts: BackupFacts) -> str | None:
     if facts.same_cluster:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is not the one that this backup was begun for"
 
 
-def _paused(facts: Facts) -> str | None:
+def _paused(facts: BackupFacts) -> str | None:
     return "" if facts.paused else None
 
 
-def _not_configured(facts: Facts) -> str | None:
+def _not_configured(facts: BackupFacts) -> str | None:
     if facts.cluster and facts.cluster.spec.backup is None:
         return f"spec.backup of OpenBaoCluster {facts.spec.cluster} is not set"
     return None
 
 
-def _not_initialized(facts: Facts) -> str | None:
+def _not_initialized(facts: BackupFacts) -> str | None:
     return "" if facts.cluster and not facts.cluster.status.initialized else None
 
 
-def _hibernated(facts: Facts) -> str | None:
+def _hibernated(facts: BackupFacts) -> str | None:
     return "" if facts.cluster and facts.cluster.spec.hibernate else None
 
 
-def _restore_first(facts: Facts) -> str | None:
+def _restore_first(facts: BackupFacts) -> str | None:
     return "" if first_in_line("Backup", facts.waiting) == "Restore" else None
 
 
-def _upgrade_first(facts: Facts) -> str | None:
+def _upgrade_first(facts: BackupFacts) -> str | None:
     if facts.spec.origin == "PreUpgrade":
         return None
     return "" if first_in_line("Backup", facts.waiting) == "Upgrade" else None
 
 
-def _no_upgrade(facts: Facts) -> str | None:
+def _no_upgrade(facts: BackupFacts) -> str | None:
     if facts.spec.origin != "PreUpgrade" or (facts.lock and facts.lock.holder == UPGRADE_HOLDER):
         return None
     return "no upgrade of the cluster holds the operation lock"
 
 
-def _key_elsewhere(facts: Facts) -> str | None:
+def _key_elsewhere(facts: BackupFacts) -> str | None:
     """The target changed after the key was chosen: the Job would refuse a key outside of it."""
     cluster, key = facts.cluster, snapshot_keys.parse(facts.status.key)
     if cluster is None or cluster.spec.backup is None:
@@ -161,50 +165,50 @@ def _key_elsewhere(facts: Facts) -> str | None:
     return f"{facts.status.key} is not a key below {below}: another key is chosen"
 
 
-def _always(_: Facts) -> str | None:
+def _always(_: BackupFacts) -> str | None:
     return ""
 
 
 # --- guards: the Job ----------------------------------------------------------------------------
 
 
-def _job(facts: Facts) -> str:
+def _job(facts: BackupFacts) -> str:
     return f"Job {facts.status.job_name}"
 
 
-def _foreign(facts: Facts) -> str | None:
+def _foreign(facts: BackupFacts) -> str | None:
     if facts.job is None or not facts.job.foreign:
         return None
     return FOREIGN.format(job=facts.status.job_name)
 
 
-def _job_is_there(facts: Facts) -> str | None:
+def _job_is_there(facts: BackupFacts) -> str | None:
     return _job_is_made(facts) if facts.job is not None else None
 
 
-def _job_is_made(facts: Facts) -> str:
+def _job_is_made(facts: BackupFacts) -> str:
     return f"{_job(facts)} takes the snapshot"
 
 
-def _said_success(facts: Facts) -> str | None:
+def _said_success(facts: BackupFacts) -> str | None:
     report = facts.report
     if report is None or report.outcome != "Succeeded":
         return None
     return f"stored as {facts.status.key}"
 
 
-def _said_failure(facts: Facts) -> str | None:
+def _said_failure(facts: BackupFacts) -> str | None:
     report = facts.report
     return None if report is None or report.outcome != "Failed" else report.message
 
 
-def _job_gone(facts: Facts) -> str | None:
+def _job_gone(facts: BackupFacts) -> str | None:
     if not facts.job_asked or facts.job is not None:
         return None
     return f"{_job(facts)} is gone and left no word: there may be a snapshot or none"
 
 
-def _job_failed(facts: Facts) -> str | None:
+def _job_failed(facts: BackupFacts) -> str | None:
     job = facts.job
     if job is None or job.state != "Failed":
         return None
@@ -212,13 +216,13 @@ def _job_failed(facts: Facts) -> str | None:
     return f"{_job(facts)} failed without a word ({why or 'no reason given'}); read its log"
 
 
-def _job_silent(facts: Facts) -> str | None:
+def _job_silent(facts: BackupFacts) -> str | None:
     if facts.job is None or facts.job.state != "Succeeded":
         return None
     return f"{_job(facts)} ended well and left no word: there may be a snapshot or none"
 
 
-def _job_unstarted(facts: Facts) -> str | None:
+def _job_unstarted(facts: BackupFacts) -> str | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
     return (
@@ -227,30 +231,32 @@ def _job_unstarted(facts: Facts) -> str | None:
     )
 
 
-def _job_goes_on(facts: Facts) -> str | None:
+def _job_goes_on(facts: BackupFacts) -> str | None:
     job, began = facts.job, facts.status.started_at
     if job is not None and not job.ready and began and facts.now - began > POD_PATIENCE:
         return f"{_job(facts)} has no running pod yet; read the events of the job and its pod"
     return _job_is_made(facts)
 
 
-def _failure(facts: Facts) -> str:
+def _failure(facts: BackupFacts) -> str:
     report = facts.report
     return FAILURES[report.failure if report else None]
 
 
-def _waits(when: Guard, reason: str, after: float | None = None) -> tuple[Row, Row]:
+def _waits(
+    when: Guard, reason: str, after: float | None = None
+) -> tuple[BackupTransition, BackupTransition]:
     """What holds up a backup that waits also undoes what was prepared, as no Job was made."""
     blocked = after is None
     return (
-        Row("Waiting", when, reason=reason, after=after, blocked=blocked),
-        Row("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
+        BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
+        BackupTransition("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
     )
 
 
 _FIRST: Final = (
-    Row("Waiting", _no_cluster, reason="ClusterMissing", blocked=True),
-    Row("Waiting", _paused, reason="Paused", blocked=True),
+    BackupTransition("Waiting", _no_cluster, reason="ClusterMissing", blocked=True),
+    BackupTransition("Waiting", _paused, reason="Paused", blocked=True),
     *_waits(_not_configured, "BackupNotConfigured"),
     *_waits(_not_initialized, "NotInitialized", LOCK_RECHECK),
     *_waits(_hibernated, "Hibernated"),
@@ -259,18 +265,20 @@ _FIRST: Final = (
     *_waits(_no_upgrade, "UpgradeLockMissing", LOCK_RECHECK),
 )
 
-ROWS: Final[tuple[Row, ...]] = (
+ROWS: Final[tuple[BackupTransition, ...]] = (
     # Under a pause whatever is on its way stays as it is: what its job says is heard afterwards.
-    Row("Prepared", _paused, reason="Paused", blocked=True),
-    Row("Running", _paused, reason="Paused", blocked=True),
+    BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
+    BackupTransition("Running", _paused, reason="Paused", blocked=True),
     # A Job that was made and not written down goes on, whatever has come up since.
-    Row("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
-    Row("Prepared", _job_is_there, to="Running", reason="BackupRunning"),
-    Row("Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"),
-    Row("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
+    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
+    BackupTransition("Prepared", _job_is_there, to="Running", reason="BackupRunning"),
+    BackupTransition(
+        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"
+    ),
+    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
     *_FIRST,
-    Row("Waiting", _always, to="Prepared", reason="BackupPrepared", act="take-lock"),
-    Row(
+    BackupTransition("Waiting", _always, to="Prepared", reason="BackupPrepared", act="take-lock"),
+    BackupTransition(
         "Prepared",
         _key_elsewhere,
         to="Waiting",
@@ -278,15 +286,19 @@ ROWS: Final[tuple[Row, ...]] = (
         act="release",
         after=TARGET_RECHECK,
     ),
-    Row("Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"),
-    Row("Running", _said_success, to="Completed", reason="BackupCompleted", act="settle"),
-    Row("Running", _said_failure, to="Failed", act="settle"),
-    Row("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    Row("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    Row("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
-    Row("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    Row("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
-    Row("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
+    BackupTransition(
+        "Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"
+    ),
+    BackupTransition(
+        "Running", _said_success, to="Completed", reason="BackupCompleted", act="settle"
+    ),
+    BackupTransition("Running", _said_failure, to="Failed", act="settle"),
+    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
+    BackupTransition("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
+    BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
 )
 
 

@@ -1,7 +1,7 @@
 """What is written of a backup: the next status, and the one write of it.
 
-`advance` is pure. The writer sends our own part of the status, never what the job or the test of a
-backup writes, and only if the object is still the one that was looked at.
+`next_status` is pure. The writer sends our own part of the status, never what the job or the test
+of a backup writes, and only if the object is still the one that was looked at.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from contracts.api.group import BACKUPS
 from contracts.api.meta import Condition
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
-from managers.backup.inputs import Facts
-from managers.backup.state_machine import Decision, Next
+from managers.backup.inputs import BackupFacts
+from managers.backup.state_machine import BackupDecision, Next
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.types import Object, key_of, resource_version_of, uid_of
@@ -33,7 +33,7 @@ _ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Receipts:
+class JobReservation:
     """What is written down before a Job is made."""
 
     key: str
@@ -42,7 +42,9 @@ class Receipts:
     lock_epoch: int
 
 
-def advance(facts: Facts, decision: Decision, receipts: Receipts | None) -> BackupObjectStatus:
+def next_status(
+    facts: BackupFacts, decision: BackupDecision, receipts: JobReservation | None
+) -> BackupObjectStatus:
     """The status after a decision was carried out; equal input gives an equal status.
 
     Raises ValueError for a reason that no table has.
@@ -66,11 +68,11 @@ Fields = dict[str, Any]
 _NOTHING: Fields = {"key": "", "job_name": "", "cluster_uid": "", "lock_epoch": None}
 
 
-def _waiting(_: Facts, __: Receipts | None) -> Fields:
+def _waiting(_: BackupFacts, __: JobReservation | None) -> Fields:
     return {"phase": "Pending", **_NOTHING}
 
 
-def _prepared(_: Facts, receipts: Receipts | None) -> Fields:
+def _prepared(_: BackupFacts, receipts: JobReservation | None) -> Fields:
     if receipts is None:
         return _waiting(_, receipts)
     return {
@@ -82,7 +84,7 @@ def _prepared(_: Facts, receipts: Receipts | None) -> Fields:
     }
 
 
-def _running(facts: Facts, _: Receipts | None) -> Fields:
+def _running(facts: BackupFacts, _: JobReservation | None) -> Fields:
     job = facts.job
     began = (job.created_at if job else None) or facts.now
     return {
@@ -92,8 +94,8 @@ def _running(facts: Facts, _: Receipts | None) -> Fields:
     }
 
 
-def _ended(phase: BackupPhase) -> Callable[[Facts, Receipts | None], Fields]:
-    def fields(facts: Facts, _: Receipts | None) -> Fields:
+def _ended(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None], Fields]:
+    def fields(facts: BackupFacts, _: JobReservation | None) -> Fields:
         return {
             "phase": phase,
             "completed_at": _end(facts).replace(microsecond=0),
@@ -103,7 +105,7 @@ def _ended(phase: BackupPhase) -> Callable[[Facts, Receipts | None], Fields]:
     return fields
 
 
-MOVES: Mapping[Next, Callable[[Facts, Receipts | None], Fields]] = {
+MOVES: Mapping[Next, Callable[[BackupFacts, JobReservation | None], Fields]] = {
     "Waiting": _waiting,
     "Prepared": _prepared,
     "Running": _running,
@@ -114,20 +116,20 @@ MOVES: Mapping[Next, Callable[[Facts, Receipts | None], Fields]] = {
 """The fields that a backup has in another place."""
 
 
-def _end(facts: Facts) -> datetime:
+def _end(facts: BackupFacts) -> datetime:
     report, job = facts.report, facts.job
     said = report.finished_at if report else None
     seen = job.finished_at if job else None
     return said or seen or facts.now
 
 
-def _snapshot(facts: Facts) -> Snapshot:
+def _snapshot(facts: BackupFacts) -> Snapshot:
     told = facts.report.snapshot if facts.report else None
     # The key is ours: what a job says that it wrote elsewhere is not found by anybody.
     return (told or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
-def _completed(facts: Facts, after: BackupObjectStatus) -> Condition:
+def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
     answer = _ANSWERS.get(after.phase or "Pending", "False")
     stored = next((one for one in facts.status.conditions if one.type == COMPLETED), None)
     same = stored is not None and stored.status == answer

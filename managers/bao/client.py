@@ -30,13 +30,13 @@ from managers.bao.answers import (
 from managers.bao.exchange import Exchange, Told
 from managers.bao.models import (
     AutopilotState,
-    Health,
     JoinAnswer,
     LeaderAnswer,
-    Login,
+    LoginToken,
     Member,
     RaftAnswer,
     RecoveryShares,
+    ServerHealth,
 )
 from runtime.client.write_guard import Guard
 
@@ -126,19 +126,19 @@ class Bao:
         """Close all connections; for a session that outlives one block."""
         await self._exchange.close()
 
-    async def health(self, address: str) -> Health:
+    async def health(self, address: str) -> ServerHealth:
         """Ask a server how it is. Raises BaoError when it does not say."""
         code, body = await self._call("GET", address, "sys/health")
         if code not in HEALTH_CODES:
             raise BaoError(f"sys/health of {address} answered {code}")
-        return self._exchange.read(Health, body, "sys/health", address)
+        return self._exchange.read(ServerHealth, body, "sys/health", address)
 
-    async def login(self, address: str, mount: str, role: str, token: str) -> Login:
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
         """Log in with a ServiceAccount token. Raises Denied, BaoError."""
         path = f"auth/{mount}/login"
         code, body = await self._call("POST", address, path, payload={"role": role, "jwt": token})
         auth = granted(code, body, path).get("auth") or {}
-        return self._exchange.read(Login, auth, path, address)
+        return self._exchange.read(LoginToken, auth, path, address)
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
         """List the raft members. Raises Denied, BaoError."""

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import names
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
-from managers.bao.models import Login
+from managers.bao.models import LoginToken
 from managers.context.installation import Installation
 from managers.context.service_account_token import AccountTokens
 from runtime.apply.ownership import Owner
@@ -82,7 +82,7 @@ class ServiceAccountLogin:
             self._ends = now + login.lease_duration
             return self._token
 
-    async def _login(self, bao: Bao, address: str) -> Login:
+    async def _login(self, bao: Bao, address: str) -> LoginToken:
         try:
             own = await self.tokens.get()
         except Transient as error:

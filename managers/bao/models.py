@@ -21,7 +21,7 @@ Share = Annotated[
 """A message in base64."""
 
 
-class Health(BaseModel):
+class ServerHealth(BaseModel):
     """`GET sys/health`."""
 
     initialized: bool
@@ -106,7 +106,7 @@ class RecoveryShares(BaseModel):
     keys_base64: Mapping[Fingerprint, tuple[Share, ...]] = Field(repr=False)
 
 
-class Login(BaseModel):
+class LoginToken(BaseModel):
     """A token and how long it lives, in seconds."""
 
     client_token: str = Field(repr=False, pattern=r"^[\x21-\x7e]+$", max_length=4096)

@@ -7,7 +7,7 @@ that cannot open its audit file refuses every request.
 from __future__ import annotations
 
 from contracts.builders.rwx_pvc import SHARED_MODE
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.desired import Effect, Plan
 from contracts.records.observed import NamedClaimFacts, Observed
 from contracts.records.resolved import AuditVolume, Resolved
@@ -60,13 +60,13 @@ def problem_of(wanted: AuditVolume, claim: NamedClaimFacts, owner_uid: str, repl
 
 def audit_storage_ready(
     wanted: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
-) -> Finding:
+) -> ConditionUpdate:
     """Answer the condition."""
     kind = "AuditFileStorageReady"
     if claim is None:
         told = f"PersistentVolumeClaim {wanted.claim} is made" if wanted.managed else ""
-        return Finding(kind, "False", "PrerequisitesMissing", told or _missing(wanted))
+        return ConditionUpdate(kind, "False", "PrerequisitesMissing", told or _missing(wanted))
     problem = problem_of(wanted, claim, owner_uid, replicas)
     if problem:
-        return Finding(kind, "False", "AuditFileStorageInvalid", problem)
-    return Finding(kind, "True", "Ready", f"PersistentVolumeClaim {wanted.claim} is used")
+        return ConditionUpdate(kind, "False", "AuditFileStorageInvalid", problem)
+    return ConditionUpdate(kind, "True", "Ready", f"PersistentVolumeClaim {wanted.claim} is used")

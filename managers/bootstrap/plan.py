@@ -16,7 +16,7 @@ from contracts.records.resolved import Resolved
 from managers.bootstrap.seal.gate import DRAW_UNSEAL_KEY, seal_step
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Outcome, Wait, combine
 
 __all__ = ["DRAW_ROOT_TOKEN", "DRAW_UNSEAL_KEY", "plan"]
@@ -46,7 +46,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     return Plan(tuple(intents), effects, combine(*told), gate=gate)
 
 
-@remembered
+@memoize
 def config_map(resolved: Resolved) -> Intent:
     """Build the ConfigMap with config.hcl of the set of voters that is meant."""
     return cluster_object(
@@ -57,7 +57,7 @@ def config_map(resolved: Resolved) -> Intent:
     )
 
 
-@remembered
+@memoize
 def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
     """What read replicas start from, as soon as there is something that they can join."""
     if resolved.read is None or not resolved.initialized:
@@ -66,7 +66,7 @@ def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
     return (cluster_object(resolved, CONFIG_MAP, name, {"data": {"config.hcl": content}}),)
 
 
-@remembered
+@memoize
 def _first_boot_document(resolved: Resolved) -> Intent:
     # Not part of config.hcl: the pods that join must have no way to see it (rule I05).
     return cluster_object(

@@ -31,7 +31,7 @@ MARGIN = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RotationStep:
     """What to do about the authority now, and when to look again."""
 
     action: Action | None = None
@@ -41,11 +41,13 @@ class Turn:
     """How far it is, for a person; "" when nothing is going on."""
 
 
-def next_turn(resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts) -> Turn:
+def next_turn(
+    resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
+) -> RotationStep:
     """Say what is next; both Secrets are good, and the server certificate is the newest."""
     signing, leaf = ca.certificate, server.certificate
     if signing is None or leaf is None:
-        return Turn()
+        return RotationStep()
     if ca.former is not None:
         return _dropping(resolved, observed, ca.former, leaf)
     if ca.upcoming is not None:
@@ -53,8 +55,8 @@ def next_turn(resolved: Resolved, observed: Observed, ca: SecretFacts, server: S
     renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
     asked = resolved.tls.ca_request
     if observed.now >= renew_at or (asked and asked != ca.answered):
-        return Turn("prepare")
-    return Turn(due=renew_at)
+        return RotationStep("prepare")
+    return RotationStep(due=renew_at)
 
 
 def is_over(authority: CertificateFacts, now: datetime) -> bool:
@@ -68,36 +70,42 @@ def _promoting(
     ca: SecretFacts,
     upcoming: CertificateFacts,
     leaf: CertificateFacts,
-) -> Turn:
+) -> RotationStep:
     if ca.certificate is not None and is_over(ca.certificate, observed.now):
-        return Turn("promote")
+        return RotationStep("promote")
     since = max(_made(leaf), _made(upcoming))
     told = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
-    return _once_proven(resolved, observed, leaf, since, Turn("promote", told=told))
+    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", told=told))
 
 
 def _dropping(
     resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
-) -> Turn:
+) -> RotationStep:
     told = f"the former authority (serial {former.serial}) is still trusted"
     since = (
         _made(leaf)
         if not is_over(former, observed.now)
         else datetime.min.replace(tzinfo=observed.now.tzinfo)
     )
-    return _once_proven(resolved, observed, leaf, since, Turn("drop", told=told))
+    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", told=told))
 
 
 def _once_proven(
-    resolved: Resolved, observed: Observed, leaf: CertificateFacts, since: datetime, then: Turn
-) -> Turn:
+    resolved: Resolved,
+    observed: Observed,
+    leaf: CertificateFacts,
+    since: datetime,
+    then: RotationStep,
+) -> RotationStep:
     """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
     if not all_serve(observed.servers, leaf.fingerprint):
-        return Turn(told=f"{then.told}; not every server is known to serve the newest certificate")
+        return RotationStep(
+            told=f"{then.told}; not every server is known to serve the newest certificate"
+        )
     overlap = resolved.tls.ca_overlap
     if observed.now - since < overlap:
         due = since + overlap
-        return Turn(due=due, told=f"{then.told}, until {due.isoformat()} at least")
+        return RotationStep(due=due, told=f"{then.told}, until {due.isoformat()} at least")
     return then
 
 

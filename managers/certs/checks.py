@@ -13,7 +13,7 @@ from contracts.records.secrets import SecretFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class CheckInput:
     """What the checks look at."""
 
     secret: SecretFacts
@@ -28,17 +28,17 @@ class Input:
     rotate_before: timedelta
 
 
-Check = Callable[[Input], str | None]
+Check = Callable[[CheckInput], str | None]
 
 
-def unusable(it: Input) -> str | None:
+def unusable(it: CheckInput) -> str | None:
     """The content is no certificate with a key."""
     if it.secret.certificate is None:
         return it.secret.problem or "it holds no certificate"
     return None if it.secret.certificate.key_matches else "its key does not fit its certificate"
 
 
-def foreign_authority(it: Input) -> str | None:
+def foreign_authority(it: CheckInput) -> str | None:
     """It was signed by another authority than the one at hand."""
     certificate = it.secret.certificate
     if certificate is None or certificate.issuer_fingerprint == it.authority:
@@ -46,14 +46,14 @@ def foreign_authority(it: Input) -> str | None:
     return "it was not signed by the present authority"
 
 
-def other_bundle(it: Input) -> str | None:
+def other_bundle(it: CheckInput) -> str | None:
     """Beside it lie other authorities than those that are trusted now."""
     if it.secret.trusted == it.trusted:
         return None
     return "its ca.crt does not hold the authorities that are trusted now"
 
 
-def missing_name(it: Input) -> str | None:
+def missing_name(it: CheckInput) -> str | None:
     """A name or address is asked for that it does not carry; more than asked for is fine."""
     certificate = it.secret.certificate
     if certificate is None:
@@ -64,7 +64,7 @@ def missing_name(it: Input) -> str | None:
     return f"it does not name {', '.join(missing)}" if missing else None
 
 
-def near_expiry(it: Input) -> str | None:
+def near_expiry(it: CheckInput) -> str | None:
     """It has less than the rotation period to live, and a new one would live longer."""
     certificate = it.secret.certificate
     if certificate is None or certificate.not_after - it.now > it.rotate_before:
@@ -84,7 +84,7 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 )
 
 
-def first_objection(it: Input) -> tuple[str, str] | None:
+def first_objection(it: CheckInput) -> tuple[str, str] | None:
     """Return the name of the first check that objects, and what it says; None when none does."""
     for name, check in CHAIN:
         if (objection := check(it)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contracts.api.cluster.tls import TlsMode
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.observed import Observed
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
@@ -15,32 +15,32 @@ REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", 
 
 def tls_ready(
     mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
-) -> Finding:
+) -> ConditionUpdate:
     """Judge the certificates; `server_secret` is None when the servers fetch their own."""
     kind = "TLSReady"
     if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
-        return Finding(kind, "False", outcome.reason, outcome.message)
+        return ConditionUpdate(kind, "False", outcome.reason, outcome.message)
     if server_secret is None:
         return _acme(observed)
     secret = observed.secrets.get(server_secret)
     if secret is None:
         told = f"Secret {server_secret} is not there yet"
-        return Finding(kind, "False", "TLSSecretMissing", told)
+        return ConditionUpdate(kind, "False", "TLSSecretMissing", told)
     if not secret.mine and mode == "OperatorManaged":
         told = f"Secret {server_secret} belongs to {secret.owner}"
-        return Finding(kind, "False", "ForeignObject", told)
+        return ConditionUpdate(kind, "False", "ForeignObject", told)
     if secret.certificate is None:
         told = f"Secret {server_secret}: {secret.problem}"
-        return Finding(kind, "False", "TLSSecretInvalid", told)
+        return ConditionUpdate(kind, "False", "TLSSecretInvalid", told)
     return _served(secret.certificate, secret, observed)
 
 
-def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> Finding:
+def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     ready = [pod for pod in observed.servers if pod.ready]
     late = behind(ready, leaf.fingerprint)
     if late:
-        return Finding(
+        return ConditionUpdate(
             kind,
             "False",
             "CertificateNotServed",
@@ -48,7 +48,7 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
             f"{leaf.serial}); not yet: {', '.join(pod.name for pod in late)}",
         )
     until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()
-    return Finding(
+    return ConditionUpdate(
         kind, "True", "Ready", f"The server certificate is valid until {until}{_turn(observed)}"
     )
 
@@ -63,13 +63,13 @@ def _turn(observed: Observed) -> str:
     return ""
 
 
-def _acme(observed: Observed) -> Finding:
+def _acme(observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     if any(pod.ready for pod in observed.servers):
         told = "The servers fetch their certificates by ACME, and at least one has one"
-        return Finding(kind, "True", "Ready", told)
+        return ConditionUpdate(kind, "True", "Ready", told)
     told = (
         "No server answers with a certificate yet. It asks the ACME server when it is first asked "
         "itself: look for listener-acme in its log"
     )
-    return Finding(kind, "Unknown", "Unknown", told)
+    return ConditionUpdate(kind, "Unknown", "Unknown", told)

@@ -17,7 +17,7 @@ from runtime.outcome import Blocked, Done, Wait
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ExternalCheckInput:
     """What the checks look at."""
 
     server: SecretFacts
@@ -27,17 +27,17 @@ class Input:
     now: datetime
 
 
-Check = Callable[[Input], str | None]
+Check = Callable[[ExternalCheckInput], str | None]
 
 
-def other_key(it: Input) -> str | None:
+def other_key(it: ExternalCheckInput) -> str | None:
     """The key is that of another certificate."""
     if it.certificate.key_matches:
         return None
     return f"Secret {it.server.name}: tls.key does not fit tls.crt; write both of them anew"
 
 
-def no_chain(it: Input) -> str | None:
+def no_chain(it: ExternalCheckInput) -> str | None:
     """Clients that trust ca.crt would refuse it."""
     if not it.server.chain_problem:
         return None
@@ -47,7 +47,7 @@ def no_chain(it: Input) -> str | None:
     )
 
 
-def no_authority(it: Input) -> str | None:
+def no_authority(it: ExternalCheckInput) -> str | None:
     """Nobody could be told whom to trust."""
     if it.authority.trusted:
         return None
@@ -55,7 +55,7 @@ def no_authority(it: Input) -> str | None:
     return f"Secret {it.authority.name}: {told}. It needs the authority in ca.crt"
 
 
-def other_authority(it: Input) -> str | None:
+def other_authority(it: ExternalCheckInput) -> str | None:
     """The two Secrets speak of different authorities."""
     if it.server.chain_root in it.authority.trusted:
         return None
@@ -65,7 +65,7 @@ def other_authority(it: Input) -> str | None:
     )
 
 
-def not_yet(it: Input) -> str | None:
+def not_yet(it: ExternalCheckInput) -> str | None:
     """Its time has not come."""
     if it.certificate.not_before <= it.now:
         return None
@@ -73,7 +73,7 @@ def not_yet(it: Input) -> str | None:
     return f"Secret {it.server.name}: tls.crt is valid from {begins} on only"
 
 
-def ended(it: Input) -> str | None:
+def ended(it: ExternalCheckInput) -> str | None:
     """It, or a link of its chain, is over."""
     until = min(filter(None, (it.certificate.not_after, it.server.chain_until)))
     if until > it.now:
@@ -84,7 +84,7 @@ def ended(it: Input) -> str | None:
     )
 
 
-def missing_name(it: Input) -> str | None:
+def missing_name(it: ExternalCheckInput) -> str | None:
     """Peers and the operator ask for a name that it does not carry."""
     if _covers(it.certificate.dns_names, it.server_name):
         return None
@@ -120,7 +120,9 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     if server.certificate is None:
         told = server.problem or "it holds no certificate"
         return _invalid(f"Secret {server.name}: {told}. It needs tls.crt, tls.key and ca.crt")
-    given = Input(server, server.certificate, authority, resolved.tls.server_name, observed.now)
+    given = ExternalCheckInput(
+        server, server.certificate, authority, resolved.tls.server_name, observed.now
+    )
     for _, check in CHAIN:
         if (objection := check(given)) is not None:
             return _invalid(objection)

@@ -18,7 +18,7 @@ from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
 from managers.certs.ca_rotation import is_over, next_turn
-from managers.certs.checks import Input, first_objection
+from managers.certs.checks import CheckInput, first_objection
 from managers.certs.rollout import LOOK_AGAIN, behind
 from runtime.outcome import Blocked, Done, Wait, combine
 
@@ -96,7 +96,7 @@ def _server(
     name = names.tls_server_secret(resolved.name)
     if server is None:
         return _making("the server certificate is issued", Effect(ISSUE_SERVER_CERTIFICATE, name))
-    given = Input(
+    given = CheckInput(
         secret=server,
         authority=ca.fingerprint,
         authority_until=ca.not_after,

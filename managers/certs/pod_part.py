@@ -14,18 +14,18 @@ from contracts.api.cluster.tls import CacheVolume
 from contracts.api.meta import parse_duration
 from contracts.builders.pod_part import PodPart
 from contracts.naming import mount_paths, names
-from contracts.records.resolved import AcmeVolume, TlsWishes
+from contracts.records.resolved import AcmeVolume, TlsSettings
 
 DEFAULT_CACHE_SIZE = "1Gi"
 SECRET_MODE = 0o440
 TLS_VOLUME = "tls"
 
 
-def tls_wishes(cluster: OpenBaoCluster) -> TlsWishes:
+def tls_wishes(cluster: OpenBaoCluster) -> TlsSettings:
     """Make every choice about TLS, once."""
     tls = cluster.spec.tls
     acme = tls.acme if tls.mode == "ACME" else None
-    return TlsWishes(
+    return TlsSettings(
         mode=tls.mode,
         server_name=tls_names.server_name(cluster),
         server_secret=tls_names.server_secret(cluster),
@@ -51,7 +51,7 @@ def _volume(cluster: str, cache: CacheVolume | None) -> AcmeVolume | None:
     )
 
 
-def tls_part(wishes: TlsWishes) -> PodPart:
+def tls_part(wishes: TlsSettings) -> PodPart:
     """Mount what the server serves with: a Secret, or what its ACME client needs."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []

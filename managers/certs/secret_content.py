@@ -19,7 +19,7 @@ from managers.context.secret_files import UNREADABLE, check_trusted, entry
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class CertificateContent:
     """What a Secret holds, for SecretFacts of the same field names."""
 
     certificate: CertificateFacts | None = None
@@ -33,38 +33,38 @@ class Content:
     former: CertificateFacts | None = None
 
 
-NOTHING = Content()
+NOTHING = CertificateContent()
 
 
-def content_of(data: Mapping[str, str] | None) -> Content:
+def content_of(data: Mapping[str, str] | None) -> CertificateContent:
     """Read the `data` of a Secret (base64); None when only metadata was asked for."""
     if data is None:
         return NOTHING
     try:
         return _content({name: base64.b64decode(text) for name, text in data.items()})
     except UNREADABLE as error:
-        return Content(problem=f"its content cannot be used: {error}")
+        return CertificateContent(problem=f"its content cannot be used: {error}")
 
 
-def _content(data: Mapping[str, bytes]) -> Content:
+def _content(data: Mapping[str, bytes]) -> CertificateContent:
     if secret_data.CERTIFICATE in data:
         return _server(data)
     if ISSUER_FILE in data:
         return _authority(data, ISSUER_FILE)
     if secret_data.CA_CERTIFICATE in data or secret_data.CA_KEY in data:
         return _authority(data, secret_data.CA_CERTIFICATE)
-    return Content(problem="it holds no certificate")
+    return CertificateContent(problem="it holds no certificate")
 
 
-def _server(data: Mapping[str, bytes]) -> Content:
+def _server(data: Mapping[str, bytes]) -> CertificateContent:
     pair = secret_data.pair(data, secret_data.CERTIFICATE, secret_data.KEY)
     authority = data.get(secret_data.CA_CERTIFICATE, b"")
     if not authority:
-        return Content(read(pair), chain_problem=f"{secret_data.CA_CERTIFICATE} missing")
+        return CertificateContent(read(pair), chain_problem=f"{secret_data.CA_CERTIFICATE} missing")
     trusted = _trusted(authority, secret_data.CA_CERTIFICATE, connects=True)
     certificate = read(pair, authority)
     chain = build(pair.certificate, authority)
-    return Content(
+    return CertificateContent(
         certificate,
         authority.decode(),
         trusted=trusted,
@@ -74,7 +74,7 @@ def _server(data: Mapping[str, bytes]) -> Content:
     )
 
 
-def _authority(data: Mapping[str, bytes], file: str) -> Content:
+def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
     authority = data.get(file, b"")
     issues = file == ISSUER_FILE
     trusted = _trusted(authority, file, connects=issues) if authority else ()
@@ -82,8 +82,10 @@ def _authority(data: Mapping[str, bytes], file: str) -> Content:
         signing = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
     except ValueError as error:
         # Whoever only wants to know whom to trust needs no key of it.
-        return Content(None, authority.decode(), f"its content cannot be used: {error}", trusted)
-    return Content(
+        return CertificateContent(
+            None, authority.decode(), f"its content cannot be used: {error}", trusted
+        )
+    return CertificateContent(
         signing,
         authority.decode(),
         trusted=trusted,

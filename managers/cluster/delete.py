@@ -20,13 +20,13 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import labels, names
 from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
 from contracts.pools.owned_names import COMMON_CLAIMS
-from contracts.pools.voter_pool import VoterSet, voter_sets
+from contracts.pools.voter_pool import ServerPool, voter_sets
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
 from managers.cluster.observe.from_objects import own_set_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX
 from managers.context.context import MARKS, Context
-from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.cache.cache import Cache
 from runtime.errors import Conflict, NotFound
@@ -84,7 +84,7 @@ class Deletion:
         when the deletion was asked for (metadata.deletionTimestamp).
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
-        sets = voter_sets(cluster) if cluster is not None else (VoterSet(owner.name),)
+        sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
         voters = tuple(one.stateful_set for one in sets)
         going = Going(owner, asked, voters, kept_secrets(cluster, owner.name))
         for step in POLICIES[policy]:
@@ -226,7 +226,7 @@ class Deletion:
         """Delete a StatefulSet of ours if it is there; tell whether it still is."""
         key = ObjectKey(owner.namespace, name)
         live = self._informers[STATEFUL_SET].get(key)
-        if live is None or claim_of(live, owner, MARKS) is Claim.FOREIGN:
+        if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
             return False
         if not is_terminating(live):
             with contextlib.suppress(NotFound, Conflict):

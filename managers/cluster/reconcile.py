@@ -2,7 +2,8 @@
 
     spec -> observe -> direct -> resolve -> plan -> apply -> effects -> follow -> status
 
-`direct` decides which release the servers have, and `follow` how far they are on the way to it.
+`decide_upgrade` decides which release the servers have, and `track_progress` how far they are on
+the way to it.
 
 Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
 time.
@@ -17,49 +18,55 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
 from contracts.naming import names
-from contracts.pause import told_of
-from contracts.records.event import Note
-from contracts.records.observed import Observed, ReadPoolFacts
-from managers.cluster.apply.actions import Effects
+from contracts.pause import pause_acknowledged
+from contracts.records.event import EventRecord
+from contracts.records.observed import Observed, PoolFacts
+from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.observe.observer import Observer
+from managers.cluster.observe.observer import ClusterObserver
 from managers.cluster.observe.status_evidence import mended, notes_of
-from managers.cluster.plan.green_pool import beside
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.green_pool import with_green_pool
+from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve_now
-from managers.cluster.status.cluster_status import Pass, compute, failing, leaving, unreadable
+from managers.cluster.status.cluster_status import (
+    ReconcileResult,
+    compute,
+    failing,
+    leaving,
+    unreadable,
+)
 from managers.context.context import FIELD_MANAGER
 from managers.context.pause_guard import is_paused
-from managers.upgrade.decide import as_accepted, direct
-from managers.upgrade.rolling.progress import follow
+from managers.upgrade.decide import decide_upgrade, with_accepted_release
+from managers.upgrade.rolling.progress import track_progress
 from runtime.apply.ownership import Owner
 from runtime.cache.cache import Cache
 from runtime.controller.finalizer import Finalizer
 from runtime.errors import ApiError, Transient
 from runtime.limits.object_size import DEFAULT, oversize_of
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
 # Failures in a row before the status speaks of them.
 TOLD_AFTER = 3
 
-read_cluster = remembered(OpenBaoCluster.from_object)
+read_cluster = memoize(OpenBaoCluster.from_object)
 
 
-class WorkloadReconciler:
+class ClusterReconciler:
     """Brings the objects of one cluster to what its spec asks, and says how far it came."""
 
     def __init__(
         self,
         clusters: Cache,
-        observer: Observer,
+        observer: ClusterObserver,
         applier: Applier,
         deletion: Deletion,
         statuses: StatusWriter,
-        effects: Effects,
+        effects: ClusterEffects,
     ) -> None:
         self._clusters = clusters
         self._observer = observer
@@ -143,32 +150,36 @@ class WorkloadReconciler:
             await self._statuses.write(live, told)
         return outcome
 
-    async def _pass(self, cluster: OpenBaoCluster, owner: Owner) -> Pass:
+    async def _pass(self, cluster: OpenBaoCluster, owner: Owner) -> ReconcileResult:
         observed = await self._observer.observe(cluster, owner)
         cluster, notes = self._borne_out(cluster, observed)
         if cluster.spec.paused:
-            return Pass(cluster, observed, Done(), notes=notes)
-        course = direct(cluster, observed, self._observer.installation.pod_deadline)
+            return ReconcileResult(cluster, observed, Done(), notes=notes)
+        course = decide_upgrade(cluster, observed, self._observer.installation.pod_deadline)
         await self._effects.begin(owner, course.effects)
-        resolved = resolve_now(as_accepted(cluster), owner, observed, self._observer.installation)
+        resolved = resolve_now(
+            with_accepted_release(cluster), owner, observed, self._observer.installation
+        )
         if isinstance(resolved, Blocked):
             # A spec for the next release alone is no news while that release is on its way.
             told = resolved if isinstance(course.outcome, Done) else course.outcome
-            return Pass(cluster, observed, told, course=course, notes=notes)
-        resolved = beside(resolved, cluster, observed, self._observer.installation, course.second)
-        desired = fold(resolved, observed, course)
-        course = follow(cluster, observed, course, desired)
+            return ReconcileResult(cluster, observed, told, course=course, notes=notes)
+        resolved = with_green_pool(
+            resolved, cluster, observed, self._observer.installation, course.second
+        )
+        desired = merge_plans(resolved, observed, course)
+        course = track_progress(cluster, observed, course, desired)
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
             await self._effects.run(resolved, desired.effects)
         outcome = combine(*applied.outcomes, *desired.outcomes, course.outcome)
-        return Pass(cluster, observed, outcome, resolved, applied, course, notes)
+        return ReconcileResult(cluster, observed, outcome, resolved, applied, course, notes)
 
     def _borne_out(
         self, cluster: OpenBaoCluster, observed: Observed
-    ) -> tuple[OpenBaoCluster, tuple[Note, ...]]:
+    ) -> tuple[OpenBaoCluster, tuple[EventRecord, ...]]:
         """Put right what the status says of servers that show something else."""
-        pool = ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
+        pool = PoolFacts(observed.stateful_set, observed.pods, observed.claims)
         known = mended(cluster, pool, self._observer.installation.image_repository)
         as_before = known is cluster and cluster.status.release is not None
         return known, () if as_before else notes_of(cluster, known, pool)
@@ -179,7 +190,7 @@ def _is_told_paused(live: Object) -> bool:
     if not is_paused(live):
         return False
     try:
-        return told_of(read_cluster(live))
+        return pause_acknowledged(read_cluster(live))
     except InvalidClusterError:
         return False
 

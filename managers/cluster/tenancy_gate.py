@@ -18,7 +18,7 @@ PATIENCE = 10.0
 """Seconds for which it is nobody's business that rights are being granted."""
 
 
-class Gated:
+class TenantGate:
     """Asks the gate before each pass; what it says is the outcome of a pass that did not start."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, gate: Gate) -> None:
@@ -35,7 +35,7 @@ class Gated:
         return await self._inner(request)
 
 
-class Telling:
+class GateReporter:
     """A gate that says in the status what lasts, as far as the rights of the operator go."""
 
     def __init__(

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 
 KEPT = 4096
 
 
-class Attempts:
+class AttemptLog:
     """The last attempt of each effect on each object; the oldest go when there are too many."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._last: OrderedDict[tuple[str, str], Attempt] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str], EffectAttempt] = OrderedDict()
 
-    def note(self, attempt: Attempt) -> None:
+    def note(self, attempt: EffectAttempt) -> None:
         """Remember an attempt in the place of the one before."""
         key = (attempt.effect, attempt.uid)
         self._last[key] = attempt
@@ -27,10 +27,10 @@ class Attempts:
         while len(self._last) > self._kept:
             self._last.popitem(last=False)
 
-    def last(self, effect: str, uid: str) -> Attempt | None:
+    def last(self, effect: str, uid: str) -> EffectAttempt | None:
         """Return the last attempt of an effect on an object."""
         return self._last.get((effect, uid))
 
-    def of(self, uids: frozenset[str]) -> tuple[Attempt, ...]:
+    def of(self, uids: frozenset[str]) -> tuple[EffectAttempt, ...]:
         """Return what was tried with these objects."""
         return tuple(one for (_, uid), one in self._last.items() if uid in uids)

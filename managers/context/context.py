@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from contracts.naming import labels
-from managers.context.attempt_log import Attempts
+from managers.context.attempt_log import AttemptLog
 from managers.context.reads.secrets import SecretSink
-from runtime.apply.ownership import Marks
+from runtime.apply.ownership import OwnershipKeys
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.events import EventRecorder
 
 FIELD_MANAGER = "openbao-operator"
-MARKS = Marks(owner_uid=labels.OWNER_UID, intent_hash=labels.INTENT_HASH, adopt=labels.ADOPT)
+MARKS = OwnershipKeys(
+    owner_uid=labels.OWNER_UID, intent_hash=labels.INTENT_HASH, adopt=labels.ADOPT
+)
 
 RandomBytes = Callable[[int], bytes]
 """A source of key material: n -> n bytes nobody can guess."""
@@ -29,4 +31,4 @@ class Context:
     clock: Clock
     random_bytes: RandomBytes
     events: EventRecorder
-    attempts: Attempts = field(default_factory=Attempts)
+    attempts: AttemptLog = field(default_factory=AttemptLog)

@@ -1,10 +1,10 @@
 """The brake of a pause: a pass that began before it sends no write once the pause is seen.
 
-A reconciler looks at spec.paused when its pass begins, and may go on for seconds. So each pass
-is run by `Pausing`, which remembers which clusters it is about, and every write asks `check` right
+A reconciler looks at spec.paused when its pass begins, and may go on for seconds. So each pass is
+run by `PauseGuard`, which remembers which clusters it is about, and every write asks `check` right
 before it is sent: those to the API server and those to the servers of OpenBao, both through the
-guard of the client. It costs a look into a cache. What a pass does that began under a
-pause is its reconciler's own affair: it says so in a status, once, and no more.
+guard of the client. It costs a look into a cache. What a pass does that began under a pause is its
+reconciler's own affair: it says so in a status, once, and no more.
 
 A write that was on the wire already is not taken back. Deletion goes on: a cluster that is being
 deleted is not paused.
@@ -52,7 +52,7 @@ def is_paused(live: Object | None) -> bool:
     return isinstance(spec, dict) and spec.get("paused") is True
 
 
-class Pausing:
+class PauseGuard:
     """Runs the passes of a reconciler; one that is stopped by a pause begins anew at once."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, about: About | None = None) -> None:

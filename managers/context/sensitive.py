@@ -10,7 +10,7 @@ from typing import NoReturn
 from runtime.process.logs import REDACTED
 
 
-class Concealed:
+class SensitiveString:
     """Holds a secret; only `reveal` gives it out, and nothing writes it down by accident.
 
     No dataclass, because encoders of JSON take those apart.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from managers.context.context import FIELD_MANAGER
-from managers.context.sensitive import Concealed
+from managers.context.sensitive import SensitiveString
 from runtime.builtin_kinds import SERVICE_ACCOUNT
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -35,12 +35,12 @@ class AccountTokens:
     clock: Clock
     account: ObjectKey
     audience: str
-    _kept: Concealed | None = None
+    _kept: SensitiveString | None = None
     _made: float = 0.0
     _refusal: ApiError | None = None
     _refused: float = 0.0
 
-    async def get(self) -> Concealed:
+    async def get(self) -> SensitiveString:
         """Return a token with at least a fifth of its life left.
 
         Raises ApiError when the API server refuses one (which is remembered for a while), and
@@ -67,7 +67,7 @@ class AccountTokens:
         if self.clock.monotonic() - self._made >= DOUBTFUL_AFTER:
             self._kept = None
 
-    async def _request(self) -> Concealed:
+    async def _request(self) -> SensitiveString:
         body: dict[str, Any] = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
@@ -77,4 +77,4 @@ class AccountTokens:
         answer = await self.client.create(
             SERVICE_ACCOUNT, body, field_manager=FIELD_MANAGER, subresource="token"
         )
-        return Concealed(str(answer["status"]["token"]))
+        return SensitiveString(str(answer["status"]["token"]))

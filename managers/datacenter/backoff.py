@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from contracts.conditions.condition import clean_message
-from contracts.datacenter.workload_records import Failure, Progress, Row
+from contracts.datacenter.workload_records import Failure, ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 
 BASE: Final = timedelta(seconds=5)
@@ -29,17 +29,17 @@ REASON_MAX: Final = 128
 _DOUBLINGS: Final = 7
 
 
-def goal_of(row: Row) -> str:
+def goal_of(row: ServiceRecord) -> str:
     """What is attempted for a row: the digest of its wish, or RETIRE."""
     return RETIRE if row.retiring else row.wish.digest
 
 
-def failed(progress: Progress, goal: str) -> Failure | None:
+def failed(progress: ServiceProgress, goal: str) -> Failure | None:
     """Return why the last attempt at this very goal failed; None when none did."""
     return progress.failure if progress.digest == goal else None
 
 
-def due(progress: Progress, goal: str, now: datetime) -> bool:
+def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
     """Tell whether an attempt may be made now."""
     if failed(progress, goal) is None:
         return True
@@ -52,14 +52,14 @@ def delay(attempts: int, rng_unit: float) -> timedelta:
     return doubled * (1 - SPREAD + 2 * SPREAD * rng_unit)
 
 
-def ran_calmly(progress: Progress, now: datetime) -> bool:
+def ran_calmly(progress: ServiceProgress, now: datetime) -> bool:
     """Tell whether it has been Running for so long that earlier failures do not count."""
     return progress.running_since is not None and now - progress.running_since >= CALM
 
 
 def after_failure(
-    progress: Progress, goal: str, error: ProviderError, now: datetime, rng_unit: float
-) -> Progress:
+    progress: ServiceProgress, goal: str, error: ProviderError, now: datetime, rng_unit: float
+) -> ServiceProgress:
     """What is known after an attempt at `goal` failed at `now`.
 
     The time of the failure is when its reason and message were first seen. A terminal one has no
@@ -82,7 +82,7 @@ def after_failure(
     )
 
 
-def after_success(progress: Progress, goal: str) -> Progress:
+def after_success(progress: ServiceProgress, goal: str) -> ServiceProgress:
     """What is known once the objects are as `goal` asks, or an attempt at a new goal begins.
 
     Attempts at the same goal stay counted until it has been Running for CALM, so that what works

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
+    DesiredService,
     Observation,
-    Progress,
-    Row,
+    ServiceProgress,
+    ServiceRecord,
     Vault,
-    Wish,
 )
 
 
@@ -33,42 +33,42 @@ class ProviderError(Exception):
         self.reason, self.message, self.terminal = reason, message, terminal
 
 
-class Store(Protocol):
+class WorkloadStore(Protocol):
     """Keeps rows; (datacenter, name) is there at most once.
 
     Every write raises StoreConflictError when the row is not as it was read, and may raise the
     errors of its medium. Reads may lag behind writes, never the other way round for one row.
     """
 
-    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[Row, ...]:
+    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
         """Return its rows, by name."""
         ...
 
-    async def get(self, row_id: str) -> Row | None:
+    async def get(self, row_id: str) -> ServiceRecord | None:
         """Return a row by its id; None when it is gone."""
         ...
 
-    async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> Row | None:
+    async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
         """Return a row by the name of its service; None without one."""
         ...
 
-    async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
         """Make a row. Raises StoreConflictError when one of that name is there."""
         ...
 
-    async def update(self, row: Row, wish: Wish) -> Row:
+    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
         """Change what a row is to be."""
         ...
 
-    async def retire(self, row: Row) -> None:
+    async def retire(self, row: ServiceRecord) -> None:
         """Say that a row is to go; it stays until `remove`. No news when it was said before."""
         ...
 
-    async def record(self, row: Row, progress: Progress) -> Row:
+    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
         """Keep what became of a row; no write when it says the same."""
         ...
 
-    async def remove(self, row: Row) -> bool:
+    async def remove(self, row: ServiceRecord) -> bool:
         """Let a retiring row go for good; false when it was gone, and others have told of it."""
         ...
 
@@ -81,18 +81,18 @@ class Provider(Protocol):
         """What spec.provider of a datacenter calls it."""
         ...
 
-    async def observe(self, row: Row) -> Observation:
+    async def observe(self, row: ServiceRecord) -> Observation:
         """Look at what is there."""
         ...
 
-    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Bring everything to what the row asks, in place; never tear down to build anew.
 
         `vaults`: what the service is told when it depends on `openbao:ready`, sorted by service.
         """
         ...
 
-    async def deprovision(self, row: Row) -> bool:
+    async def deprovision(self, row: ServiceRecord) -> bool:
         """Take the row's own objects away; True once all of them are proven to be gone.
 
         In reverse of how they were made, each by its UID. Volumes stay unless the body says so;

@@ -20,11 +20,26 @@ from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KI
 from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
 from contracts.datacenter.rules.all_rules import datacenter_violations
 from contracts.datacenter.service_spec import known_body
-from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source
+from contracts.datacenter.workload_records import (
+    DECLARED,
+    DatacenterInfo,
+    ServiceRecord,
+    ServiceSource,
+)
 from managers.datacenter.lifecycle.plan import GATES
-from managers.datacenter.lifecycle.service import Extras, Report, Service
-from managers.datacenter.sources.merge import Answer
-from managers.datacenter.status import Account, DatacenterStatusWriter, Finding, account_of, compute
+from managers.datacenter.lifecycle.service import (
+    DatacenterReport,
+    DatacenterService,
+    ServiceOptions,
+)
+from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.status import (
+    DatacenterCondition,
+    DatacenterStatusWriter,
+    DatacenterSummary,
+    account_of,
+    compute,
+)
 from managers.datacenter.store.kubernetes import FIELD_MANAGER, KubernetesStore, by_datacenter
 from runtime.cache.cache import Cache, as_cached
 from runtime.client.client import Client
@@ -32,7 +47,7 @@ from runtime.clock import Clock
 from runtime.controller.finalizer import Finalizer
 from runtime.errors import Transient
 from runtime.events import EventRecorder
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
@@ -49,28 +64,28 @@ SHOWN: Final = 5
 CLOSED: Final[State] = "Maintenance"
 
 
-class Unwritten(Transient):
+class NotRecordedError(Transient):
     """Rows could not be made, changed or retired; the message names each of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AcceptedDatacenter:
     """A Datacenter that can be served: what hooks see of it, and what it says."""
 
     info: DatacenterInfo
     spec: DatacenterSpec
-    declared: Answer | None
+    declared: SourceAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDatacenter:
     """A Datacenter that cannot be served, and why; its rows go on as they are."""
 
     info: DatacenterInfo
     why: str
 
 
-def read(live: Object) -> Wanted | Refused:
+def read(live: Object) -> AcceptedDatacenter | RefusedDatacenter:
     """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
     try:
         found = Datacenter.from_object(live, known_body)
@@ -78,13 +93,13 @@ def read(live: Object) -> Wanted | Refused:
         if violations:
             raise InvalidDatacenterError(violations)
     except InvalidDatacenterError as error:
-        return Refused(_remains(live), clean_message(str(error)))
+        return RefusedDatacenter(_remains(live), clean_message(str(error)))
     services = found.spec.bootstrap_services
-    declared = None if services is None else Answer(Source(DECLARED), services)
-    return Wanted(info_of(found), found.spec, declared)
+    declared = None if services is None else SourceAnswer(ServiceSource(DECLARED), services)
+    return AcceptedDatacenter(info_of(found), found.spec, declared)
 
 
-_read = remembered(read, size=FLEET, slot=uid_of)
+_read = memoize(read, size=FLEET, slot=uid_of)
 
 
 def info_of(datacenter: Datacenter) -> DatacenterInfo:
@@ -125,7 +140,7 @@ class DatacenterReconciler:
         self,
         datacenters: Cache,
         store: KubernetesStore,
-        service: Service,
+        service: DatacenterService,
         client: Client,
         clock: Clock,
     ) -> None:
@@ -142,16 +157,18 @@ class DatacenterReconciler:
         if live is None:
             return Done()
         wanted = _read(live)
-        if isinstance(wanted, Refused) and not is_terminating(live):
+        if isinstance(wanted, RefusedDatacenter) and not is_terminating(live):
             return await self._refuse(live, wanted)
         return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
 
-    async def _refuse(self, live: Object, refused: Refused) -> Outcome:
+    async def _refuse(self, live: Object, refused: RefusedDatacenter) -> Outcome:
         rows = await self._store.list_by_datacenter(refused.info)
-        await self._tell(live, Account(Finding("False", "InvalidSpec", refused.why), rows))
+        await self._tell(
+            live, DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), rows)
+        )
         return Blocked("InvalidSpec", refused.why)
 
-    async def _tell(self, live: Object, account: Account) -> None:
+    async def _tell(self, live: Object, account: DatacenterSummary) -> None:
         await self._statuses.write(live, compute(live, account, self._clock.now()))
 
     async def _serve(self, live: Object) -> Outcome:
@@ -159,11 +176,11 @@ class DatacenterReconciler:
             # The answer to the write of the finalizer.
             live = as_cached(self._datacenters, live)
         wanted = _read(live)
-        if isinstance(wanted, Refused):
+        if isinstance(wanted, RefusedDatacenter):
             return await self._refuse(live, wanted)
         spec = wanted.spec
         orders = {one.name: one.token for one in spec.redeploy}
-        extras = Extras(orders, frozenset(spec.forget_sources))
+        extras = ServiceOptions(orders, frozenset(spec.forget_sources))
         report = await self._service.converge(wanted.info, wanted.declared, extras)
         if _is_begun(live, report):
             return combine(report.outcome, Done(BEGUN_LOOK))
@@ -181,18 +198,22 @@ class DatacenterReconciler:
                 f"spec.state is {info.state}, in which nothing is taken away: set it to Draining, "
                 f"and these services go: {_names(rows)}"
             )
-            await self._tell(live, Account(Finding("False", "Deleting", told), rows))
+            await self._tell(
+                live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), rows)
+            )
             return Wait("Deleting", told)
-        report = await self._service.converge(info, None, Extras(deleting=True))
+        report = await self._service.converge(info, None, ServiceOptions(deleting=True))
         if not report.rows:
             return Done()
         told = f"waits until these services are gone: {_names(report.rows)}"
-        await self._tell(live, Account(Finding("False", "Deleting", told), report.rows))
+        await self._tell(
+            live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), report.rows)
+        )
         _expect_written(report)
         return combine(Wait("Deleting", told, LEAVING), report.outcome)
 
 
-def _is_begun(live: Object, report: Report) -> bool:
+def _is_begun(live: Object, report: DatacenterReport) -> bool:
     """Whether all there is to tell of a new datacenter is that its rows have just been made.
 
     What becomes of them is told within seconds: so a fleet that begins is told of once.
@@ -200,31 +221,35 @@ def _is_begun(live: Object, report: Report) -> bool:
     return not live.get("status") and bool(report.planned.insert) and not report.troubles
 
 
-def _expect_written(report: Report) -> None:
+def _expect_written(report: DatacenterReport) -> None:
     """Raise when a row could not be written: what goes wrong for long is tried ever more slowly."""
     if report.troubles:
-        raise Unwritten("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
+        raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
 
 
-def _next_question(report: Report) -> float:
+def _next_question(report: DatacenterReport) -> float:
     degraded = any(source.error for source in report.merged.sources)
     return DEGRADED_AGAIN if degraded else ASK_AGAIN
 
 
-def _names(rows: Iterable[Row]) -> str:
+def _names(rows: Iterable[ServiceRecord]) -> str:
     names = [row.name for row in rows]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
 
-class WorkloadReconciler:
+class BootstrapWorkloadReconciler:
     """Brings one row one step forward.
 
     A row whose Datacenter is gone is being collected; it is driven by what it knows itself.
     """
 
     def __init__(
-        self, datacenters: Cache, workloads: Cache, store: KubernetesStore, service: Service
+        self,
+        datacenters: Cache,
+        workloads: Cache,
+        store: KubernetesStore,
+        service: DatacenterService,
     ) -> None:
         self._datacenters = datacenters
         self._workloads = workloads
@@ -250,7 +275,7 @@ class WorkloadReconciler:
         return DatacenterInfo(name, "", "") if live is None else _read(live).info
 
 
-class Telling:
+class EventReporter:
     """Tells of transitions as events, about a Datacenter or the row of a service."""
 
     def __init__(self, events: EventRecorder) -> None:
@@ -258,7 +283,7 @@ class Telling:
 
     def __call__(
         self,
-        about: DatacenterInfo | Row,
+        about: DatacenterInfo | ServiceRecord,
         kind: Literal["Normal", "Warning"],
         reason: str,
         message: str,
@@ -267,7 +292,7 @@ class Telling:
         self._events.event(_identity(about), kind, reason, message)
 
 
-def _identity(about: DatacenterInfo | Row) -> Object:
+def _identity(about: DatacenterInfo | ServiceRecord) -> Object:
     if isinstance(about, DatacenterInfo):
         kind, name, uid = DATACENTER_KIND, about.name, about.uid
     else:

@@ -16,8 +16,8 @@ from contracts.conditions.condition import clean_message
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus, SourceStatus, State
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
-from contracts.datacenter.workload_records import Row
-from managers.datacenter.lifecycle.service import Report
+from contracts.datacenter.workload_records import ServiceRecord
+from managers.datacenter.lifecycle.service import DatacenterReport
 from managers.datacenter.lifecycle.state_machine import FAILED, RUNNING
 from managers.datacenter.sources.merge import Merged, SourceReport
 from managers.datacenter.store.kubernetes import FIELD_MANAGER
@@ -33,7 +33,7 @@ Answer = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DatacenterCondition:
     """The answer of one condition. Raises ValueError for a reason that the catalogue lacks."""
 
     answer: Answer
@@ -46,54 +46,56 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class DatacenterSummary:
     """What a pass has to say: of the services, and of the sources when they were asked."""
 
-    ready: Finding
-    rows: tuple[Row, ...] = ()
+    ready: DatacenterCondition
+    rows: tuple[ServiceRecord, ...] = ()
     merged: Merged | None = None
 
 
-def account_of(report: Report, state: State) -> Account:
+def account_of(report: DatacenterReport, state: State) -> DatacenterSummary:
     """What a pass over the sources and rows of a datacenter found."""
-    return Account(_ready(report, state), report.rows, report.merged)
+    return DatacenterSummary(_ready(report, state), report.rows, report.merged)
 
 
-def _ready(report: Report, state: State) -> Finding:
+def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
     if state == "Offline":
-        return Finding("Unknown", "Offline")
+        return DatacenterCondition("Unknown", "Offline")
     failed = [row for row in report.rows if row.progress.state == FAILED]
     if failed:
-        return Finding("False", "ServicesFailed", _list(_said(row) for row in failed))
+        return DatacenterCondition("False", "ServicesFailed", _list(_said(row) for row in failed))
     if report.planned.held and state == "Maintenance":
-        return Finding("False", "Maintenance", report.planned.held)
+        return DatacenterCondition("False", "Maintenance", report.planned.held)
     unmet = [
         *(f"{one.name}: {one.message}" for one in report.troubles),
         *(_said(row) for row in report.rows if not _runs(row)),
         *(f"{name}: not made yet" for name in _absent(report)),
     ]
-    return Finding("False", "ServicesNotRunning", _list(unmet)) if unmet else _ALL_RUNNING
+    return (
+        DatacenterCondition("False", "ServicesNotRunning", _list(unmet)) if unmet else _ALL_RUNNING
+    )
 
 
-_ALL_RUNNING: Final = Finding("True", "AllRunning")
+_ALL_RUNNING: Final = DatacenterCondition("True", "AllRunning")
 
 
-def _absent(report: Report) -> list[str]:
+def _absent(report: DatacenterReport) -> list[str]:
     known = {row.name for row in report.rows} | {one.name for one in report.troubles}
     return [wish.name for wish in report.merged.wishes if wish.name not in known]
 
 
-def _runs(row: Row) -> bool:
+def _runs(row: ServiceRecord) -> bool:
     """Whether a row runs as it is asked."""
     progress = row.progress
     return progress.state == RUNNING and progress.digest == row.wish.digest and not row.retiring
 
 
-def _said(row: Row) -> str:
+def _said(row: ServiceRecord) -> str:
     return f"{row.name}: {row.progress.message or row.progress.state}"
 
 
-def compute(live: Object, account: Account, now: datetime) -> DatacenterStatus:
+def compute(live: Object, account: DatacenterSummary, now: datetime) -> DatacenterStatus:
     """The status of a datacenter; whatever stays as it is keeps its time."""
     before = DatacenterStatus.lenient(live.get("status"))
     generation = int(live["metadata"].get("generation") or 0)
@@ -118,22 +120,26 @@ def compute(live: Object, account: Account, now: datetime) -> DatacenterStatus:
     )
 
 
-def _wanted(account: Account) -> dict[str, str]:
+def _wanted(account: DatacenterSummary) -> dict[str, str]:
     """The digest of each service that is wanted, by name; what there is, when nobody was asked."""
     if account.merged is None:
         return {row.name: row.wish.digest for row in account.rows}
     return {wish.name: wish.digest for wish in account.merged.wishes}
 
 
-def _of_sources(merged: Merged | None) -> dict[str, Finding]:
+def _of_sources(merged: Merged | None) -> dict[str, DatacenterCondition]:
     if merged is None:
         return {}
     ill = [one for one in merged.sources if one.error]
-    degraded = Finding("False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in ill))
-    fought = Finding("False", "Conflict", _list(one.message for one in merged.conflicts))
+    degraded = DatacenterCondition(
+        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in ill)
+    )
+    fought = DatacenterCondition(
+        "False", "Conflict", _list(one.message for one in merged.conflicts)
+    )
     return {
-        SOURCES_READY: degraded if ill else Finding("True", "AllAnswer"),
-        NO_CONFLICTS: fought if merged.conflicts else Finding("True", "NoConflict"),
+        SOURCES_READY: degraded if ill else DatacenterCondition("True", "AllAnswer"),
+        NO_CONFLICTS: fought if merged.conflicts else DatacenterCondition("True", "NoConflict"),
     }
 
 
@@ -166,7 +172,7 @@ def _source(one: SourceReport, old: SourceStatus | None, now: datetime) -> Sourc
 
 
 def _condition(
-    kind: str, finding: Finding, old: Condition | None, generation: int, now: datetime
+    kind: str, finding: DatacenterCondition, old: Condition | None, generation: int, now: datetime
 ) -> Condition:
     since = old.last_transition_time if old is not None and old.status == finding.answer else None
     return Condition(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster.status_backup import Operation
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.naming import labels, names
 from contracts.naming.names import Job
 from contracts.records.environment import AccountFacts
@@ -40,7 +40,7 @@ def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blo
     )
 
 
-def service_account_ready(spec: ClusterSpec, observed: Observed) -> Finding | None:
+def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
     """Judge an account that was there already; None when the operator makes it."""
     account = observed.account
     if account is None or not account.free:
@@ -53,9 +53,9 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> Finding | No
             f"ServiceAccount {account.name} was made by somebody else, so spec.serviceAccount."
             f"annotations is not written to it: set {', '.join(missing)} there yourself"
         )
-        return Finding(kind, "False", "ServiceAccountAnnotationsMissing", message)
+        return ConditionUpdate(kind, "False", "ServiceAccountAnnotationsMissing", message)
     message = f"ServiceAccount {account.name} was made by somebody else and is used as it is"
-    return Finding(kind, "True", "ServiceAccountReused", message)
+    return ConditionUpdate(kind, "True", "ServiceAccountReused", message)
 
 
 def account_name(cluster: OpenBaoCluster) -> str | None:

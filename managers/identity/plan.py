@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from contracts.builders.metadata import cluster_object
 from contracts.naming import names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import ObjectKey
 
 
@@ -57,7 +57,7 @@ def _of_others(resolved: Resolved, observed: Observed) -> Iterator[Named]:
         yield ROLE_BINDING, ObjectKey(resolved.namespace, names.role_binding(account))
 
 
-@remembered
+@memoize
 def _account(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,
@@ -68,7 +68,7 @@ def _account(resolved: Resolved) -> Intent:
     )
 
 
-@remembered
+@memoize
 def _job_accounts(resolved: Resolved) -> tuple[Intent, ...]:
     """Accounts without any rights: each run brings a Role of its own (managers.jobs)."""
     return tuple(
@@ -83,7 +83,7 @@ def _job_accounts(resolved: Resolved) -> tuple[Intent, ...]:
     )
 
 
-@remembered
+@memoize
 def _role(
     resolved: Resolved,
     voters: tuple[int, ...],
@@ -121,11 +121,11 @@ def _second(resolved: Resolved) -> tuple[str, ...]:
     green = resolved.green
     if green is None:
         return ()
-    voters = VoterSet(resolved.name, green.revision)
+    voters = ServerPool(resolved.name, green.revision)
     return tuple(voters.pod(ordinal) for ordinal in range(green.replicas))
 
 
-@remembered
+@memoize
 def _binding(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,

@@ -31,7 +31,7 @@ class PullSecretError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class RegistryLogin:
     """A user of a registry. Not printed by repr."""
 
     user: str = field(repr=False)
@@ -42,7 +42,7 @@ class Login:
         return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
 
 
-def login_for(reference: ImageReference, secrets: Iterable[Object]) -> Login | None:
+def login_for(reference: ImageReference, secrets: Iterable[Object]) -> RegistryLogin | None:
     """Pick the login for an image: the first Secret that knows its registry, longest path first.
 
     A Secret that cannot be read counts as one without logins. Raises PullSecretError.
@@ -99,15 +99,15 @@ def _is_host(pattern: str, registry: str) -> bool:
     return fnmatch.fnmatchcase(registry, pattern.replace("[", "[[]"))
 
 
-def _login(entry: Any) -> Login | None:
+def _login(entry: Any) -> RegistryLogin | None:
     if not isinstance(entry, dict):
         return None
     user, password = entry.get("username"), entry.get("password")
     if isinstance(user, str) and isinstance(password, str) and user:
-        return Login(user, password)
+        return RegistryLogin(user, password)
     try:
         text = base64.b64decode(entry.get("auth") or "", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
         return None
     user, colon, password = text.partition(":")
-    return Login(user, password) if colon and user else None
+    return RegistryLogin(user, password) if colon and user else None

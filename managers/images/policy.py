@@ -21,7 +21,7 @@ _SCHEME = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class VerificationRequest:
     """One image of one cluster, and who must have signed it."""
 
     namespace: str
@@ -52,12 +52,16 @@ def image_named(version: str, image: str, repository: str) -> str:
     return f"{image}:{tag}" if (named.tag or named.digest) is None else image
 
 
-def server_question(spec: ClusterSpec, namespace: str, repository: str) -> Question | None:
+def server_question(
+    spec: ClusterSpec, namespace: str, repository: str
+) -> VerificationRequest | None:
     """Ask about the server image; None when nothing is to be proven of it."""
     return _question(spec, spec.image_verification, namespace, server_image(spec, repository))
 
 
-def helper_question(spec: ClusterSpec, namespace: str, operator_image: str) -> Question | None:
+def helper_question(
+    spec: ClusterSpec, namespace: str, operator_image: str
+) -> VerificationRequest | None:
     """Ask about the operator's own image, which runs inside of server pods to reload them."""
     if not operator_image:
         return None
@@ -66,15 +70,15 @@ def helper_question(spec: ClusterSpec, namespace: str, operator_image: str) -> Q
 
 def _question(
     spec: ClusterSpec, policy: ImageVerification | None, namespace: str, reference: str
-) -> Question | None:
+) -> VerificationRequest | None:
     if policy is None or not policy.enabled or policy.keyless:
         return None
     named = (*policy.image_pull_secrets, *spec.image_pull_secrets)
     secrets = tuple(dict.fromkeys(secret.name for secret in named))
-    return Question(namespace, reference, policy, secrets)
+    return VerificationRequest(namespace, reference, policy, secrets)
 
 
-def answer_key(question: Question, trust_root: str) -> str:
+def answer_key(question: VerificationRequest, trust_root: str) -> str:
     """Name the answer to a question: 64 hexadecimal digits. `trust_root` is a hash of its own."""
     policy = question.policy
     parts = (
@@ -96,7 +100,7 @@ def record(key: str, pinned: str) -> str:
     return f"{key} {pinned}"
 
 
-def recorded(question: Question, key: str, text: str) -> ImageVerdict | None:
+def recorded(question: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
     """Read an annotation; None when it answers another question, or is none of ours."""
     known, _, pinned = text.partition(" ")
     if known != key:

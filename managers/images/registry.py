@@ -25,7 +25,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from managers.images.credentials import Login
+from managers.images.credentials import RegistryLogin
 from runtime.limits.http_client import CIPHERS, bounded_session, broken_bound, read_body
 from runtime.limits.nesting import UnreadableError, read_json
 
@@ -68,7 +68,7 @@ class RegistryError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class RegistryContent:
     """Bytes from a registry, and the digest that they really have."""
 
     body: bytes
@@ -124,10 +124,12 @@ def may_be_asked(address: str, *, loopback: bool) -> bool:
     return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
 
 
-class Registry:
+class RegistrySession:
     """A session with one registry about one repository. Use as an async context manager."""
 
-    def __init__(self, host: str, repository: str, login: Login | None, *, insecure: bool) -> None:
+    def __init__(
+        self, host: str, repository: str, login: RegistryLogin | None, *, insecure: bool
+    ) -> None:
         self._origin = f"{'http' if insecure else 'https'}://{host}"
         self._insecure = insecure
         self._repository = repository
@@ -148,7 +150,7 @@ class Registry:
     ) -> None:
         await self._session.close()
 
-    async def manifest(self, reference: str) -> Content | None:
+    async def manifest(self, reference: str) -> RegistryContent | None:
         """Read a manifest by tag or digest; None when there is none. Raises RegistryError.
 
         What is asked for by digest has that digest, or is an error.
@@ -157,12 +159,12 @@ class Registry:
         found = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
         return None if found is None else _checked(found, reference)
 
-    async def referrers(self, digest: str, kind: str) -> Content | None:
+    async def referrers(self, digest: str, kind: str) -> RegistryContent | None:
         """Ask who refers to a manifest; None when the registry does not know that question."""
         path = f"/v2/{self._repository}/referrers/{digest}?artifactType={kind.replace('+', '%2B')}"
         return await self._get(path, INDEX, MANIFEST_MAX)
 
-    async def blob(self, digest: str) -> Content | None:
+    async def blob(self, digest: str) -> RegistryContent | None:
         """Read a small blob; None when there is none. Raises RegistryError."""
         path = f"/v2/{self._repository}/blobs/{digest}"
         found = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
@@ -170,7 +172,7 @@ class Registry:
 
     async def _get(
         self, path: str, accept: str, most: int, *, redirects: int = 0
-    ) -> Content | None:
+    ) -> RegistryContent | None:
         url = f"{self._origin}{path}"
         status, headers, body = await self._request(url, accept, most, self._authorization)
         if status == 401 and not self._authorization:
@@ -191,7 +193,7 @@ class Registry:
             )
         if status != 200:
             raise RegistryError(f"the registry answered HTTP {status}")
-        return Content(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
+        return RegistryContent(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
 
     async def _authorize(self, challenge: str) -> str:
         """Answer a challenge (RFC 9110, 11.6.1) with a header; "" when there is no way."""
@@ -293,7 +295,7 @@ def _tls() -> ssl.SSLContext:
     return context
 
 
-def _checked(found: Content, reference: str) -> Content:
+def _checked(found: RegistryContent, reference: str) -> RegistryContent:
     if reference.startswith("sha256:") and found.digest != reference:
         raise RegistryError("the registry's answer does not have the digest that was asked for")
     return found

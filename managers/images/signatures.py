@@ -21,8 +21,8 @@ from managers.images.cosign import (
     check_simple_signing,
     simple_signing_layers,
 )
-from managers.images.policy import Question
-from managers.images.registry import Registry
+from managers.images.policy import VerificationRequest
+from managers.images.registry import RegistrySession
 from managers.images.tlog import TrustRoot, check_logged
 
 # Anybody who may push may add signatures: we look at so many and no more.
@@ -30,7 +30,10 @@ _MOST = 16
 
 
 async def prove(
-    registry: Registry, reference: ImageReference, question: Question, root: TrustRoot
+    registry: RegistrySession,
+    reference: ImageReference,
+    question: VerificationRequest,
+    root: TrustRoot,
 ) -> str:
     """Return the digest that is proven. Raises NotProvenError, RegistryError."""
     key = read_public_key(question.policy.public_key or "")
@@ -52,7 +55,7 @@ async def prove(
     raise NotProvenError(f"none of its {len(reasons)} signatures counts: {told}")
 
 
-async def _digest_of(registry: Registry, reference: ImageReference) -> str:
+async def _digest_of(registry: RegistrySession, reference: ImageReference) -> str:
     found = await registry.manifest(reference.tag or "")
     if found is None:
         raise NotProvenError("the registry has no image of this name and tag")
@@ -60,7 +63,7 @@ async def _digest_of(registry: Registry, reference: ImageReference) -> str:
 
 
 async def _signatures(
-    registry: Registry, reference: str, digest: str, key: PublicKey
+    registry: RegistrySession, reference: str, digest: str, key: PublicKey
 ) -> AsyncIterator[Signed | NotProvenError]:
     async for bundle in _bundles(registry, digest):
         try:
@@ -79,7 +82,7 @@ async def _signatures(
             yield error
 
 
-async def _bundles(registry: Registry, digest: str) -> AsyncIterator[bytes]:
+async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[bytes]:
     listed = await registry.referrers(digest, BUNDLE)
     if listed is None:
         listed = await registry.manifest(digest.replace(":", "-"))
@@ -98,7 +101,7 @@ async def _bundles(registry: Registry, digest: str) -> AsyncIterator[bytes]:
                 yield bundle
 
 
-async def _blob(registry: Registry, layer: Mapping[str, Any]) -> bytes | None:
+async def _blob(registry: RegistrySession, layer: Mapping[str, Any]) -> bytes | None:
     digest = _digest(layer)
     found = await registry.blob(digest) if digest else None
     return None if found is None else found.body

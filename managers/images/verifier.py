@@ -15,9 +15,9 @@ from contracts import image_reference
 from contracts.image_reference import ImageReference
 from contracts.records.observed import ImageVerdict
 from managers.images.cosign import NotProvenError
-from managers.images.credentials import Login, PullSecretError, login_for
-from managers.images.policy import Question, answer_key, record, recorded
-from managers.images.registry import Registry, RegistryError
+from managers.images.credentials import PullSecretError, RegistryLogin, login_for
+from managers.images.policy import VerificationRequest, answer_key, record, recorded
+from managers.images.registry import RegistryError, RegistrySession
 from managers.images.signatures import prove
 from managers.images.tlog import NOTHING, TrustRoot
 from runtime.builtin_kinds import SECRET
@@ -65,7 +65,7 @@ class ImageVerifier:
         self._asking: list[str] = []
 
     async def verdicts(
-        self, questions: Iterable[Question | None], records: Iterable[str]
+        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
     ) -> Mapping[str, ImageVerdict]:
         """Answer questions, by reference. `records` are the annotations of the live StatefulSet."""
         texts = tuple(text for text in records if text)
@@ -75,7 +75,9 @@ class ImageVerifier:
                 answers[question.reference] = await self.verdict(question, texts)
         return answers
 
-    async def verdict(self, question: Question, records: Iterable[str] = ()) -> ImageVerdict:
+    async def verdict(
+        self, question: VerificationRequest, records: Iterable[str] = ()
+    ) -> ImageVerdict:
         """Answer one question. Raises what the API server answers when a pull secret is read."""
         key = answer_key(question, self._trust.root.digest)
         for text in records:
@@ -101,7 +103,7 @@ class ImageVerifier:
             self._answers.popitem(last=False)
         return verdict
 
-    async def _ask(self, question: Question, key: str) -> ImageVerdict:
+    async def _ask(self, question: VerificationRequest, key: str) -> ImageVerdict:
         self._asking.append(question.namespace)
         try:
             reference = image_reference.parse(question.reference)
@@ -123,15 +125,17 @@ class ImageVerifier:
         return ImageVerdict(question.reference, pinned=pinned, record=record(key, pinned))
 
     async def _prove(
-        self, reference: ImageReference, question: Question, login: Login | None
+        self, reference: ImageReference, question: VerificationRequest, login: RegistryLogin | None
     ) -> str:
         insecure = reference.registry in self._trust.insecure_registries
-        async with Registry(
+        async with RegistrySession(
             reference.host, reference.repository, login, insecure=insecure
         ) as registry:
             return await prove(registry, reference, question, self._trust.root)
 
-    async def _login(self, question: Question, reference: ImageReference) -> Login | None:
+    async def _login(
+        self, question: VerificationRequest, reference: ImageReference
+    ) -> RegistryLogin | None:
         """Read the pull secrets by name, take one login, and keep nothing else."""
         secrets: list[Object] = []
         for name in question.pull_secrets:
@@ -144,7 +148,7 @@ class ImageVerifier:
         return login_for(reference, secrets)
 
 
-def _problem(question: Question, problem: str, text: str) -> ImageVerdict:
+def _problem(question: VerificationRequest, problem: str, text: str) -> ImageVerdict:
     unreachable = problem == "unreachable"
     return ImageVerdict(
         question.reference,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import RaftStatus
 from contracts.api.cluster.status_errors import LastError
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from managers.membership.decide import OUTSIDE, UNUSABLE, is_as_wanted
 
 KIND = "RaftMembershipReady"
@@ -13,7 +13,7 @@ KIND = "RaftMembershipReady"
 
 def membership_ready(
     spec: ClusterSpec, raft: RaftStatus | None, trouble: LastError | None, *, second: int = 0
-) -> Finding:
+) -> ConditionUpdate:
     """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
 
     `raft` is what the leader said last, None when it never did; `trouble` why not. `second`: so
@@ -21,12 +21,12 @@ def membership_ready(
     """
     readers = spec.servers - spec.replicas
     if trouble is not None and trouble.reason == UNUSABLE:
-        return Finding(KIND, "Unknown", UNUSABLE, trouble.message)
+        return ConditionUpdate(KIND, "Unknown", UNUSABLE, trouble.message)
     if raft is None:
         message = trouble.message if trouble else "The members were not read yet"
-        return Finding(KIND, "Unknown", "MembershipUnknown", message)
+        return ConditionUpdate(KIND, "Unknown", "MembershipUnknown", message)
     if trouble is not None and trouble.reason == OUTSIDE:
-        return Finding(KIND, "False", OUTSIDE, trouble.message)
+        return ConditionUpdate(KIND, "False", OUTSIDE, trouble.message)
     if second:
         return _of_two_sets(spec, raft, second)
     joined = raft.read_replicas or 0
@@ -34,7 +34,7 @@ def membership_ready(
     if readers or joined:
         told += f", {joined} of {readers} read replicas are members without a vote"
     if is_as_wanted(raft, spec.replicas, readers):
-        return Finding(KIND, "True", "AllVoters", told)
+        return ConditionUpdate(KIND, "True", "AllVoters", told)
     others = raft.non_voters - joined
     if others:
         told += f", {others} are members without a vote"
@@ -43,10 +43,10 @@ def membership_ready(
     reason = "VotersMissing" if raft.voters < spec.replicas else "MembersUnexpected"
     if raft.voters == spec.replicas and joined < readers:
         reason = "ReadReplicasMissing"
-    return Finding(KIND, "False", reason, told)
+    return ConditionUpdate(KIND, "False", reason, told)
 
 
-def _of_two_sets(spec: ClusterSpec, raft: RaftStatus, second: int) -> Finding:
+def _of_two_sets(spec: ClusterSpec, raft: RaftStatus, second: int) -> ConditionUpdate:
     """Judge the members while one set takes over from another: who votes changes step by step."""
     readers, joined = spec.servers - spec.replicas, raft.read_replicas or 0
     without = raft.non_voters - joined
@@ -57,12 +57,12 @@ def _of_two_sets(spec: ClusterSpec, raft: RaftStatus, second: int) -> Finding:
     if readers or joined:
         told += f"; {joined} of {readers} read replicas are members without a vote"
     if raft.voters < spec.replicas:
-        return Finding(KIND, "False", "VotersMissing", told)
+        return ConditionUpdate(KIND, "False", "VotersMissing", told)
     if raft.voters + without > spec.replicas + second or joined > readers:
-        return Finding(KIND, "False", "MembersUnexpected", told)
+        return ConditionUpdate(KIND, "False", "MembersUnexpected", told)
     if joined < readers:
-        return Finding(KIND, "False", "ReadReplicasMissing", told)
-    return Finding(KIND, "True", "UpgradeInProgress", told)
+        return ConditionUpdate(KIND, "False", "ReadReplicasMissing", told)
+    return ConditionUpdate(KIND, "True", "UpgradeInProgress", told)
 
 
 def even_replicas(replicas: int) -> str:

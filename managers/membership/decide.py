@@ -11,7 +11,7 @@ from contracts.api.cluster.status import AdminOpsStatus, RaftStatus
 from contracts.api.cluster.status_errors import LastError
 from contracts.conditions.condition import clean_message
 from contracts.naming import names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from managers.bao.models import Member
 from runtime.outcome import Done, Outcome, Wait
 
@@ -39,7 +39,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedMembers:
     """Whom a spec wants in the raft cluster."""
 
     cluster: str
@@ -51,13 +51,13 @@ class Expected:
     """So many servers of another set may be members, too (managers.membership.green_members)."""
 
     @property
-    def voter_set(self) -> VoterSet:
+    def voter_set(self) -> ServerPool:
         """The names of the voters."""
-        return VoterSet(self.cluster, self.revision)
+        return ServerPool(self.cluster, self.revision)
 
 
 def judge(
-    answers: Answers, expected: Expected, previous: AdminOpsStatus | None, now: datetime
+    answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None, now: datetime
 ) -> tuple[AdminOpsStatus, Outcome]:
     """Turn answers into `status.adminOps`, and say when to ask again."""
     raft = _raft(answers, expected, previous)
@@ -77,7 +77,7 @@ def judge(
 
 
 def _raft(
-    answers: Answers, expected: Expected, previous: AdminOpsStatus | None
+    answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None
 ) -> RaftStatus | None:
     if answers.members is None:
         # What was true is better than nothing while a server is away; `lastError` tells.
@@ -113,7 +113,7 @@ def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
     )
 
 
-def _is_wanted(server: str, expected: Expected) -> bool:
+def _is_wanted(server: str, expected: ExpectedMembers) -> bool:
     voter = expected.voter_set.ordinal_of(server)
     reader = names.read_ordinal_of(expected.cluster, server)
     if voter is not None:
@@ -121,7 +121,7 @@ def _is_wanted(server: str, expected: Expected) -> bool:
     return reader is not None and reader < expected.read_replicas
 
 
-def _outside(answers: Answers, expected: Expected) -> tuple[str, ...]:
+def _outside(answers: Answers, expected: ExpectedMembers) -> tuple[str, ...]:
     """Name the servers that are ready and to stay, and that the leader does not count as members.
 
     A new server is a member before it is ready. One that is being taken away is no news.
@@ -154,7 +154,7 @@ def _whose_fault(unusable: str) -> str:
     )
 
 
-def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
+def voters_on_their_way(answers: Answers, expected: ExpectedMembers) -> bool:
     """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
     voters = {member.node_id for member in answers.members or () if member.voter}
     return any(
@@ -164,7 +164,7 @@ def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
     )
 
 
-def _on_their_way_out(answers: Answers, expected: Expected) -> bool:
+def _on_their_way_out(answers: Answers, expected: ExpectedMembers) -> bool:
     """Tell whether a member is left of a server that is gone for good and that is ours to remove.
 
     The pass that asks the leader to remove it learns of it here, and so do we of the removal.
@@ -196,7 +196,7 @@ def _last_error(
 
 def _next_look(
     raft: RaftStatus | None,
-    expected: Expected,
+    expected: ExpectedMembers,
     error: tuple[str, str] | None,
     *,
     changing: bool,

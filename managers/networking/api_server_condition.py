@@ -10,7 +10,7 @@ import ipaddress
 
 from contracts.api.cluster.network import is_cidr
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.observed import Observed
 
 KIND = "APIServerNetworkReady"
@@ -18,7 +18,7 @@ INVALID = "APIServerNetworkConfigurationInvalid"
 RECOMMENDED = "APIServerEndpointIPsRecommended"
 
 
-def api_server_network(spec: ClusterSpec, observed: Observed) -> Finding | None:
+def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
     """Judge whether the policies let the servers reach the API server.
 
     None when all of it was found and the spec says nothing about it.
@@ -26,7 +26,7 @@ def api_server_network(spec: ClusterSpec, observed: Observed) -> Finding | None:
     asked = spec.network
     invalid = _invalid(asked.api_server_cidr, observed)
     if invalid:
-        return Finding(KIND, "False", INVALID, invalid)
+        return ConditionUpdate(KIND, "False", INVALID, invalid)
     known = asked.api_server_endpoint_ips or observed.api_endpoints.addresses
     if not known:
         message = (
@@ -34,17 +34,17 @@ def api_server_network(spec: ClusterSpec, observed: Observed) -> Finding | None:
             "checks after address translation lets no server through; if yours does, set "
             "spec.network.apiServerEndpointIPs"
         )
-        return Finding(KIND, "Unknown", RECOMMENDED, message)
+        return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
     missing = _missing(asked.api_server_endpoint_ips, observed.api_endpoints.addresses)
     if missing:
         message = (
             f"spec.network.apiServerEndpointIPs does not name {', '.join(missing)}, where the API "
             "server listens as well: add them, or remove the field to have them found"
         )
-        return Finding(KIND, "Unknown", RECOMMENDED, message)
+        return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
     if not asked.api_server_cidr and not asked.api_server_endpoint_ips:
         return None
-    return Finding(KIND, "True", KIND, "The servers may call the API server")
+    return ConditionUpdate(KIND, "True", KIND, "The servers may call the API server")
 
 
 def _invalid(cidr: str | None, observed: Observed) -> str:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.optional_kinds import SERVICE_MONITOR
-from contracts.records.exposure import IngressWishes, MonitorWishes, WaysFacts
+from contracts.records.exposure import ExposureFacts, IngressWishes, MonitorWishes
 
 
 def ingress_ready(
-    spec: ClusterSpec, wishes: IngressWishes | None, facts: WaysFacts
-) -> Finding | None:
+    spec: ClusterSpec, wishes: IngressWishes | None, facts: ExposureFacts
+) -> ConditionUpdate | None:
     """Judge the Ingress by spec.ingress.readinessMode; None when none is asked for."""
     if wishes is None or spec.ingress is None:
         return None
     kind, live = "IngressIntegrationReady", facts.ingress
     if live is None:
-        return Finding(kind, "Unknown", "Reconciling", "The Ingress is not written yet")
+        return ConditionUpdate(kind, "Unknown", "Reconciling", "The Ingress is not written yet")
     if not live.mine:
         message = "An Ingress of that name belongs to somebody else; see the condition Conflict"
-        return Finding(kind, "False", "ForeignObject", message)
+        return ConditionUpdate(kind, "False", "ForeignObject", message)
     if spec.ingress.readiness_mode == "Created":
-        return Finding(kind, "True", kind, f"The Ingress for {wishes.host} is there")
+        return ConditionUpdate(kind, "True", kind, f"The Ingress for {wishes.host} is there")
     if not live.addresses:
-        return Finding(
+        return ConditionUpdate(
             kind,
             "False",
             "IngressAddressMissing",
@@ -32,19 +32,19 @@ def ingress_ready(
             "wait for it",
         )
     where = ", ".join(live.addresses)
-    return Finding(kind, "True", kind, f"{wishes.host} is reached at {where}")
+    return ConditionUpdate(kind, "True", kind, f"{wishes.host} is reached at {where}")
 
 
-def monitor_ready(wishes: MonitorWishes | None, facts: WaysFacts) -> Finding | None:
+def monitor_ready(wishes: MonitorWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
     """Judge the ServiceMonitor; None when none is asked for."""
     if wishes is None:
         return None
     kind, offer = "ServiceMonitorReady", facts.offer(SERVICE_MONITOR)
     if not offer.known:
         message = f"Whether there are {SERVICE_MONITOR.definition} is being looked up"
-        return Finding(kind, "Unknown", "Reconciling", message)
+        return ConditionUpdate(kind, "Unknown", "Reconciling", message)
     if offer.resource is None:
-        return Finding(
+        return ConditionUpdate(
             kind,
             "False",
             "MonitoringAPIMissing",
@@ -53,5 +53,7 @@ def monitor_ready(wishes: MonitorWishes | None, facts: WaysFacts) -> Finding | N
             "spec.observability.metrics.serviceMonitor.enabled to false",
         )
     if not facts.monitor:
-        return Finding(kind, "Unknown", "Reconciling", "The ServiceMonitor is not written yet")
-    return Finding(kind, "True", kind, "The ServiceMonitor is there")
+        return ConditionUpdate(
+            kind, "Unknown", "Reconciling", "The ServiceMonitor is not written yet"
+        )
+    return ConditionUpdate(kind, "True", kind, "The ServiceMonitor is there")

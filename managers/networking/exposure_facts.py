@@ -14,11 +14,11 @@ from contracts.records.exposure import (
     GatewayFacts,
     GatewayWishes,
     IngressFacts,
+    ListenerCondition,
     ListenerFacts,
     RouteFacts,
-    Verdict,
 )
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import Object
 
 NOTHING: Mapping[str, Any] = {}
@@ -33,26 +33,26 @@ def _dicts(value: Any) -> list[Part]:
     return [one for one in value or () if isinstance(one, Mapping)]
 
 
-def verdict(conditions: Any, kind: str, generation: int) -> Verdict:
+def verdict(conditions: Any, kind: str, generation: int) -> ListenerCondition:
     """Find a condition; one that speaks of an older generation has not been given yet."""
     for one in _dicts(conditions):
         if one.get("type") == kind:
             seen = one.get("observedGeneration")
             if seen is not None and seen < generation:
-                return Verdict()
-            return Verdict(
+                return ListenerCondition()
+            return ListenerCondition(
                 str(one.get("status") or ""),
                 str(one.get("reason") or ""),
                 str(one.get("message") or ""),
             )
-    return Verdict()
+    return ListenerCondition()
 
 
 def _generation(live: Object) -> int:
     return int(_dict(live.get("metadata")).get("generation") or 0)
 
 
-@remembered
+@memoize
 def gateway_facts(live: Object) -> GatewayFacts:
     """Read a Gateway."""
     spec, status = _dict(live.get("spec")), _dict(live.get("status"))
@@ -75,7 +75,7 @@ def _listener(one: Part) -> ListenerFacts:
     )
 
 
-@remembered
+@memoize
 def class_facts(live: Object) -> ClassFacts:
     """Read a GatewayClass."""
     conditions, seen = _dict(live.get("status")).get("conditions"), _generation(live)
@@ -85,7 +85,7 @@ def class_facts(live: Object) -> ClassFacts:
     )
 
 
-@remembered
+@memoize
 def route_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
     """Read what gateways say of our route: of several answers for our parent the worst counts."""
     parents = [
@@ -96,7 +96,7 @@ def route_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
     return _judged(live, mine, parents)
 
 
-@remembered
+@memoize
 def policy_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
     """Read what gateways say of our BackendTLSPolicy."""
     ancestors = [
@@ -116,9 +116,9 @@ def _judged(live: Object, mine: bool, answers: Iterable[Part]) -> RouteFacts:
     )
 
 
-def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+def _worst(verdicts: Iterable[ListenerCondition]) -> ListenerCondition:
     order = {"False": 0, "Unknown": 1, "": 2, "True": 3}
-    return min(verdicts, key=lambda one: order.get(one.status, 1), default=Verdict())
+    return min(verdicts, key=lambda one: order.get(one.status, 1), default=ListenerCondition())
 
 
 def _is_ours(reference: Part, wishes: GatewayWishes) -> bool:
@@ -130,7 +130,7 @@ def _is_ours(reference: Part, wishes: GatewayWishes) -> bool:
     )
 
 
-@remembered
+@memoize
 def ingress_facts(live: Object, mine: bool) -> IngressFacts:
     """Read which addresses the controller of our Ingress published."""
     balancer = _dict(_dict(live.get("status")).get("loadBalancer"))

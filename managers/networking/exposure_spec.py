@@ -10,7 +10,7 @@ from contracts.api.cluster.observability import ScrapeTls
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.hcl.stanzas import metrics_port
 from contracts.naming import names
-from contracts.records.exposure import GatewayWishes, IngressWishes, MonitorWishes, WaysWishes
+from contracts.records.exposure import ExposureSpec, GatewayWishes, IngressWishes, MonitorWishes
 
 AUTHORITY_KEY = "ca.crt"
 # Stores of clouds, and where their tokens are made.
@@ -37,13 +37,13 @@ def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
     return tuple(sorted({CLOUD_PORT, named}))
 
 
-def ways_wishes(cluster: OpenBaoCluster) -> WaysWishes:
+def ways_wishes(cluster: OpenBaoCluster) -> ExposureSpec:
     """Read spec.ingress, spec.gateway and the ServiceMonitor of spec.observability."""
     gateway, monitor = _gateway(cluster), _monitor(cluster)
     own = {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}
     ends_tls = gateway is not None and not gateway.passthrough
     scrapes = monitor is not None and monitor.authority == own
-    return WaysWishes(
+    return ExposureSpec(
         ingress=_ingress(cluster),
         gateway=gateway,
         monitor=monitor,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from contracts.naming import labels
 from contracts.naming.ports import API, CLUSTER
 from contracts.records.environment import ApiEndpoints
-from contracts.records.resolved import NetworkWishes, Resolved
+from contracts.records.resolved import NetworkSettings, Resolved
 
 Peers = list[dict[str, Any]]
 PolicyPort = Mapping[str, Any]
@@ -36,13 +36,13 @@ class Ways:
     endpoints: ApiEndpoints
 
     @property
-    def wishes(self) -> NetworkWishes:
+    def wishes(self) -> NetworkSettings:
         """What `spec.network` asks for."""
         return self.resolved.network
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class FlowPeer:
     """The other side of a row, in words and as the peers of a rule; no peers: no such rule."""
 
     words: str
@@ -63,7 +63,7 @@ class Permission:
 
     guarded: tuple[Guarded, ...]
     direction: Direction
-    peer: Peer
+    peer: FlowPeer
     ports: Ports
     why: str
 
@@ -163,20 +163,20 @@ def _always(words: str, *ports: PolicyPort) -> Ports:
     return Ports(words, lambda ways: list(ports))
 
 
-SERVERS = Peer("servers of the same cluster, of every pool", _servers)
-JOBS = Peer("jobs of the same cluster", _jobs)
-OPERATOR = Peer("the operator, in its own namespace", _operator)
-NAMESPACE = Peer(
+SERVERS = FlowPeer("servers of the same cluster, of every pool", _servers)
+JOBS = FlowPeer("jobs of the same cluster", _jobs)
+OPERATOR = FlowPeer("the operator, in its own namespace", _operator)
+NAMESPACE = FlowPeer(
     "every pod of the cluster's namespace, unless `spec.profile` is Hardened", _own_namespace
 )
-TRUSTED = Peer("`spec.network.trustedIngressPeers`", _trusted)
-DNS = Peer("pods of `spec.network.dnsNamespace`, and `dnsEndpointIPs`", _dns)
-API_SERVER = Peer("the API server's Service, or `apiServerCIDR`", _api_server)
-STORES = Peer(
+TRUSTED = FlowPeer("`spec.network.trustedIngressPeers`", _trusted)
+DNS = FlowPeer("pods of `spec.network.dnsNamespace`, and `dnsEndpointIPs`", _dns)
+API_SERVER = FlowPeer("the API server's Service, or `apiServerCIDR`", _api_server)
+STORES = FlowPeer(
     "any address but those of the link, unless `spec.profile` is Hardened or `egressRules` are set",
     _stores,
 )
-ENDPOINTS = Peer("the API server's own addresses, or `apiServerEndpointIPs`", _endpoints)
+ENDPOINTS = FlowPeer("the API server's own addresses, or `apiServerEndpointIPs`", _endpoints)
 
 CLIENT_PORTS = Ports("8200, and the port of metrics", _client_ports)
 RAFT_PORTS = _always("8200, 8201", API.policy_port(), CLUSTER.policy_port())

@@ -20,13 +20,13 @@ from contracts.records.resolved import Resolved
 from managers.networking.exposure_spec import AUTHORITY_KEY
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import Resource
 
 _GROUP = frozenset({"group"})
 
 
-@remembered
+@memoize
 def http_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
     """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
     path = {"type": "PathPrefix", "value": wishes.path}
@@ -34,7 +34,7 @@ def http_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) ->
     return _route(resolved, wishes, resource, names.http_route(resolved.name), rule)
 
 
-@remembered
+@memoize
 def tls_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
     """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
     rule = {"backendRefs": [_backend(resolved)]}
@@ -70,7 +70,7 @@ def _backend(resolved: Resolved) -> dict[str, Any]:
     return {"group": "", "kind": "Service", "name": service, "port": API.number, "weight": 1}
 
 
-@remembered
+@memoize
 def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) -> Intent:
     """Build the policy: the gateway speaks TLS to the Service of the route and checks its name."""
     target = {"group": "", "kind": "Service", "name": names.public_service(resolved.name)}
@@ -93,7 +93,7 @@ def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) ->
     )
 
 
-@remembered
+@memoize
 def authority_config_map(resolved: Resolved, authority: str) -> Intent:
     """Publish the authority of the servers: gateways take it from a ConfigMap and no Secret."""
     return cluster_object(

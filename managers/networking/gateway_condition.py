@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contracts.conditions.condition import Finding, Status
+from contracts.conditions.condition import ConditionUpdate, Status
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
-from contracts.records.exposure import GatewayWishes, ListenerFacts, Verdict, WaysFacts
+from contracts.records.exposure import (
+    ExposureFacts,
+    GatewayWishes,
+    ListenerCondition,
+    ListenerFacts,
+)
 from runtime.cache.optional_kind import OptionalKind
 
 KIND = "GatewayIntegrationReady"
@@ -23,11 +28,11 @@ _MISSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class GatewayFacts:
     """What is judged."""
 
     wishes: GatewayWishes
-    facts: WaysFacts
+    facts: ExposureFacts
 
     @property
     def route(self) -> OptionalKind:
@@ -46,20 +51,20 @@ class Look:
         return f"Gateway {self.wishes.gateway_namespace}/{self.wishes.gateway}"
 
 
-def gateway_ready(wishes: GatewayWishes | None, facts: WaysFacts) -> Finding | None:
+def gateway_ready(wishes: GatewayWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
     """Judge the way in through a Gateway; None when none is asked for."""
     if wishes is None:
         return None
-    look = Look(wishes, facts)
+    look = GatewayFacts(wishes, facts)
     answers = (question(look) for question in QUESTIONS)
     return next((answer for answer in answers if answer is not None), _ready(look))
 
 
-def _say(status: Status, reason: str, message: str) -> Finding:
-    return Finding(KIND, status, reason, message)
+def _say(status: Status, reason: str, message: str) -> ConditionUpdate:
+    return ConditionUpdate(KIND, status, reason, message)
 
 
-def _unknown(look: Look) -> Finding | None:
+def _unknown(look: GatewayFacts) -> ConditionUpdate | None:
     for kind in look.kinds:
         if not look.facts.offer(kind).known:
             message = f"Whether there are {kind.plural}.{kind.group} is being looked up"
@@ -67,7 +72,7 @@ def _unknown(look: Look) -> Finding | None:
     return None
 
 
-def _api(look: Look) -> Finding | None:
+def _api(look: GatewayFacts) -> ConditionUpdate | None:
     for kind in look.kinds:
         offer = look.facts.offer(kind)
         if offer.resource is not None:
@@ -85,7 +90,7 @@ def _api(look: Look) -> Finding | None:
     return None
 
 
-def _reference(look: Look) -> Finding | None:
+def _reference(look: GatewayFacts) -> ConditionUpdate | None:
     """A Gateway elsewhere that lets nobody of our namespace in is answered as if there were none.
 
     Whoever may write a cluster would learn from anything else what exists in other namespaces.
@@ -109,7 +114,7 @@ def _reference(look: Look) -> Finding | None:
     )
 
 
-def _class(look: Look) -> Finding | None:
+def _class(look: GatewayFacts) -> ConditionUpdate | None:
     facts = look.facts
     if facts.gateway is None or not facts.class_readable:
         return None
@@ -130,7 +135,7 @@ def _class(look: Look) -> Finding | None:
     return None
 
 
-def _listener(look: Look) -> Finding | None:
+def _listener(look: GatewayFacts) -> ConditionUpdate | None:
     gateway, name = look.facts.gateway, look.wishes.listener
     if gateway is None or any(_fits(one, look) for one in gateway.listeners):
         return None
@@ -145,7 +150,7 @@ def _listener(look: Look) -> Finding | None:
     )
 
 
-def _programmed(look: Look) -> Finding | None:
+def _programmed(look: GatewayFacts) -> ConditionUpdate | None:
     gateway = look.facts.gateway
     if gateway is None or gateway.programmed.status == "True":
         return None
@@ -157,7 +162,7 @@ def _programmed(look: Look) -> Finding | None:
     return _say("Unknown", "GatewayProgrammingPending", message)
 
 
-def _written(look: Look) -> Finding | None:
+def _written(look: GatewayFacts) -> ConditionUpdate | None:
     route, policy = look.facts.route, look.facts.policy
     wanted: list[tuple[str, object]] = [(look.route.kind, route)]
     if look.wishes.backend_hostname is not None:
@@ -170,7 +175,7 @@ def _written(look: Look) -> Finding | None:
     return None
 
 
-def _answered(look: Look) -> Finding | None:
+def _answered(look: GatewayFacts) -> ConditionUpdate | None:
     route = look.facts.route
     if route is None:
         return None
@@ -184,7 +189,7 @@ def _answered(look: Look) -> Finding | None:
     return None
 
 
-def _backend(look: Look) -> Finding | None:
+def _backend(look: GatewayFacts) -> ConditionUpdate | None:
     policy = look.facts.policy
     if policy is None or look.wishes.backend_hostname is None:
         return None
@@ -195,12 +200,12 @@ def _backend(look: Look) -> Finding | None:
     return None
 
 
-def _ready(look: Look) -> Finding:
+def _ready(look: GatewayFacts) -> ConditionUpdate:
     message = f"{look.gateway} lets clients in at {look.wishes.hostname}"
     return _say("True", "GatewayIntegrationReady", message)
 
 
-QUESTIONS: tuple[Callable[[Look], Finding | None], ...] = (
+QUESTIONS: tuple[Callable[[GatewayFacts], ConditionUpdate | None], ...] = (
     _unknown,
     _api,
     _reference,
@@ -214,7 +219,7 @@ QUESTIONS: tuple[Callable[[Look], Finding | None], ...] = (
 )
 
 
-def _admitted(look: Look) -> bool:
+def _admitted(look: GatewayFacts) -> bool:
     """Whether some listener may let routes of our namespace in.
 
     A selector is judged by the gateway's controller: labels of namespaces are not ours to read.
@@ -229,7 +234,7 @@ def _admits(listener: ListenerFacts, wishes: GatewayWishes) -> bool:
     return listener.namespaces in ("All", "Selector")
 
 
-def _fits(listener: ListenerFacts, look: Look) -> bool:
+def _fits(listener: ListenerFacts, look: GatewayFacts) -> bool:
     wishes = look.wishes
     if wishes.listener is not None and listener.name != wishes.listener:
         return False
@@ -252,5 +257,5 @@ def meets(listener: str, host: str) -> bool:
     return wild.startswith("*.") and other.endswith(wild[1:])
 
 
-def _told(verdict: Verdict) -> str:
+def _told(verdict: ListenerCondition) -> str:
     return ": ".join(filter(None, (verdict.reason, verdict.message))) or "no reason given"

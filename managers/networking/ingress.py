@@ -13,10 +13,10 @@ from contracts.records.exposure import IngressWishes
 from contracts.records.resolved import Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import INGRESS
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 
-@remembered
+@memoize
 def ingress(resolved: Resolved, wishes: IngressWishes) -> Intent:
     """Build the Ingress (networking.k8s.io/v1)."""
     backend = {

@@ -14,7 +14,7 @@ from contracts.records.resolved import Resolved
 from managers.networking.flows import Ways, job_selector, rules
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 
 def network_policy(resolved: Resolved, observed: Observed) -> Intent:
@@ -31,7 +31,7 @@ def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
     return _jobs(resolved, observed.api_server_hosts, observed.api_endpoints)
 
 
-@remembered
+@memoize
 def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
     ways = Ways(resolved, hosts, endpoints)
     wishes = resolved.network
@@ -50,7 +50,7 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
     )
 
 
-@remembered
+@memoize
 def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
     ways = Ways(resolved, hosts, endpoints)
     return cluster_object(

@@ -16,7 +16,7 @@ from contracts.records.exposure import MonitorWishes
 from contracts.records.resolved import Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import SERVICE
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import Resource
 
 PATH = "/v1/sys/metrics"
@@ -37,7 +37,7 @@ def selected(cluster: str) -> dict[str, str]:
     return labels.component(cluster, PORT_NAME)
 
 
-@remembered
+@memoize
 def metrics_service(resolved: Resolved, wishes: MonitorWishes) -> Intent:
     """Build the Service: the leader alone, or every server whether it is ready or not."""
     name = resolved.name
@@ -53,7 +53,7 @@ def metrics_service(resolved: Resolved, wishes: MonitorWishes) -> Intent:
     return _relabelled(made, selected(name))
 
 
-@remembered
+@memoize
 def service_monitor(resolved: Resolved, wishes: MonitorWishes, resource: Resource) -> Intent:
     """Build the ServiceMonitor (monitoring.coreos.com/v1)."""
     tls = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contracts.builders.metadata import cluster_object
 from contracts.naming import labels, names
 from contracts.naming.ports import API, CLUSTER
-from contracts.records.resolved import ReadWishes, Resolved
+from contracts.records.resolved import ReadPoolSpec, Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import SERVICE
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 
-@remembered
+@memoize
 def headless_service(resolved: Resolved) -> Intent:
     """Give each pod of either pool a DNS name, ready or not.
 
@@ -33,7 +33,7 @@ def headless_service(resolved: Resolved) -> Intent:
     )
 
 
-@remembered
+@memoize
 def public_service(resolved: Resolved) -> Intent:
     """Give clients one stable address: every ready server of either pool.
 
@@ -67,8 +67,8 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
     return wanted
 
 
-@remembered
-def read_service(resolved: Resolved, read: ReadWishes) -> Intent:
+@memoize
+def read_service(resolved: Resolved, read: ReadPoolSpec) -> Intent:
     """Give clients the ready read replicas alone."""
     return cluster_object(
         resolved,
@@ -85,7 +85,7 @@ def read_service(resolved: Resolved, read: ReadWishes) -> Intent:
     )
 
 
-@remembered
+@memoize
 def acme_service(resolved: Resolved) -> Intent:
     """Give the ACME server the ports at which it checks names, ready or not.
 

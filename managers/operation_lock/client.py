@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from contracts.api.cluster.status_backup import OperationLock
 from contracts.api.group import CLUSTERS
 from managers.operation_lock import decide as plan
-from managers.operation_lock.decide import Acquired, Claim, Free, HeldBy
+from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -65,7 +65,7 @@ class OperationLocks:
         self._clock = clock
 
     async def acquire(
-        self, key: ObjectKey, claim: Claim, *, uid: str, force: Force | None = None
+        self, key: ObjectKey, claim: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | HeldBy:
         """Take the lock of a cluster, or renew it if the claimant holds it already."""
 
@@ -76,7 +76,9 @@ class OperationLocks:
 
         return await self._settle(key, uid, decide, claim.holder)
 
-    async def renew(self, key: ObjectKey, claim: Claim, *, uid: str) -> Acquired | HeldBy | Free:
+    async def renew(
+        self, key: ObjectKey, claim: LockRequest, *, uid: str
+    ) -> Acquired | HeldBy | Free:
         """Say that the claimant still holds the lock; one that was lost is not taken again."""
         return await self._settle(
             key, uid, lambda found: plan.renew(found.lock, claim, self._clock.now()), claim.holder

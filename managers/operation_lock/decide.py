@@ -44,7 +44,7 @@ def held_by_another(lock: OperationLock | None, holder: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class LockRequest:
     """Who wants the lock, and what for. `message` is for people and holds no secret.
 
     Raises ValueError without a holder: that would be a lock which nobody can release.
@@ -88,7 +88,12 @@ class Free:
 
 
 def acquire(
-    lock: OperationLock | None, epoch: int, claim: Claim, now: datetime, *, force: bool = False
+    lock: OperationLock | None,
+    epoch: int,
+    claim: LockRequest,
+    now: datetime,
+    *,
+    force: bool = False,
 ) -> Acquired | HeldBy:
     """Decide who has the lock after `claim`. `epoch` is the highest ever given, `now` is UTC."""
     moment = now.replace(microsecond=0)
@@ -107,7 +112,9 @@ def acquire(
     return Acquired(fresh, overridden=lock)
 
 
-def renew(lock: OperationLock | None, claim: Claim, now: datetime) -> Acquired | HeldBy | Free:
+def renew(
+    lock: OperationLock | None, claim: LockRequest, now: datetime
+) -> Acquired | HeldBy | Free:
     """Decide what becomes of a lock that the claimant had: a lost one is never taken again."""
     if lock is None:
         return Free()
@@ -133,12 +140,12 @@ def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Opera
     return next((other for other in ahead if other in waiting), None)
 
 
-def is_held_by(lock: OperationLock, claim: Claim) -> bool:
+def is_held_by(lock: OperationLock, claim: LockRequest) -> bool:
     """Tell whether the lock is the claimant's own, perhaps from an earlier life."""
     return (lock.operation, lock.holder) == (claim.operation, claim.holder)
 
 
-def _renewed(lock: OperationLock, claim: Claim, moment: datetime) -> OperationLock:
+def _renewed(lock: OperationLock, claim: LockRequest, moment: datetime) -> OperationLock:
     message = claim.message or None
     recent = lock.renewed_at is not None and moment - lock.renewed_at < RENEWAL
     # A clock that was set back must not stop renewals until it has caught up.

@@ -20,7 +20,7 @@ from managers.recovery_keys.decide import (
     secret_data,
     stored,
 )
-from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.builtin_kinds import SECRET
 from runtime.errors import AlreadyExists
 from runtime.types import Object, ObjectKey
@@ -62,7 +62,7 @@ async def _store(
         await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
     except AlreadyExists:
         live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
-        if claim_of(live, owner, MARKS) is Claim.FOREIGN:
+        if ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
             return other_content(owner.name, describe_owner(live, MARKS))
         # Ours from a pass that was cut short, or handed over: right if it holds these very shares.
         return None if _content(live) == data else other_content(owner.name, "")

@@ -24,7 +24,7 @@ from contracts.api.values.openpgp import (
 from contracts.api.violation import Violation
 from contracts.naming import names
 from managers.bao.models import RecoveryShares
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked
 
 BY_HAND = (
@@ -62,7 +62,7 @@ def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
     return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
 
 
-@remembered
+@memoize
 def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
     """Read the keys once per version of an object, each with its field."""
     initial = initial_keys(cluster)

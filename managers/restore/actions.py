@@ -20,10 +20,10 @@ from managers.context.context import FIELD_MANAGER
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.status import Rights
 from managers.operation_lock.client import OperationLocks
-from managers.operation_lock.decide import Acquired, Claim, HeldBy
+from managers.operation_lock.decide import Acquired, HeldBy, LockRequest
 from managers.restore.fresh_target import fresh_cluster
-from managers.restore.inputs import PREPARATION, Facts, Source, Trouble
-from managers.restore.observe import Seen
+from managers.restore.inputs import PREPARATION, RestoreFacts, RestoreFailure, SnapshotSource
+from managers.restore.observe import RestoreObservation
 from managers.restore.state_machine import LOCK_RECHECK, Act
 from managers.restore.status import STATUS_MANAGER
 from runtime.apply.apply_result import Refusal, refusal_of
@@ -34,12 +34,12 @@ from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
-Ending = Trouble | Wait | None
+Ending = RestoreFailure | Wait | None
 """Trouble ends the restore, Wait ends the pass; None: look again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Acts:
+class RestoreActions:
     """The hands of a restore."""
 
     client: Client
@@ -47,9 +47,9 @@ class Acts:
     locks: OperationLocks
     jobs: Jobs
 
-    async def carry_out(self, act: Act, seen: Seen) -> Ending:
+    async def carry_out(self, act: Act, seen: RestoreObservation) -> Ending:
         """Do one act."""
-        table: Mapping[Act, Callable[[Seen], Awaitable[Ending]]] = {
+        table: Mapping[Act, Callable[[RestoreObservation], Awaitable[Ending]]] = {
             "make-target": self._make_target,
             "take-lock": self._take_lock,
             "make-job": self._make_job,
@@ -60,7 +60,7 @@ class Acts:
         }
         return await table[act](seen)
 
-    async def let_job_go(self, seen: Seen) -> None:
+    async def let_job_go(self, seen: RestoreObservation) -> None:
         """Once nothing depends on it any more: its logs stay an hour, its rights go at once."""
         execution = seen.facts.execution
         if execution is None or not execution.job_uid:
@@ -70,13 +70,13 @@ class Acts:
         named = ObjectKey(run.namespace, execution.job_name)
         await self.jobs.expire(named, execution.job_uid)
 
-    async def _make_target(self, seen: Seen) -> Ending:
+    async def _make_target(self, seen: RestoreObservation) -> Ending:
         facts = seen.facts
-        if not isinstance(facts.source, Source):
+        if not isinstance(facts.source, SnapshotSource):
             return None
         key = key_of(seen.live)
         body = fresh_cluster(key, facts.uid, facts.spec, facts.source.expected)
-        if isinstance(body, Trouble):
+        if isinstance(body, RestoreFailure):
             return body
         try:
             made = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
@@ -85,19 +85,19 @@ class Acts:
             return Wait("TargetBootstrapping", "looks at the cluster", 1.0)
         except ApiError as error:
             if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
-                return Trouble("TargetRefused", f"spec.clusterTemplate: {error.message}")
+                return RestoreFailure("TargetRefused", f"spec.clusterTemplate: {error.message}")
             raise
         self.clusters.observe(made)
         return None
 
-    async def _take_lock(self, seen: Seen) -> Ending:
+    async def _take_lock(self, seen: RestoreObservation) -> Ending:
         facts = seen.facts
         if facts.target is None:
             return None
         forced = facts.spec.force and facts.spec.override_operation_lock
         answer = await self.locks.acquire(
             self._cluster_key(seen),
-            Claim("Restore", facts.holder, f"restores {_key(facts)}"[:200]),
+            LockRequest("Restore", facts.holder, f"restores {_key(facts)}"[:200]),
             uid=facts.target.uid,
             force=(lambda lock: lock.operation != "Restore") if forced else None,
         )
@@ -105,9 +105,9 @@ class Acts:
             return None
         return Wait("OperationLockBlocked", HeldBy(answer.lock).message, LOCK_RECHECK)
 
-    async def _make_job(self, seen: Seen) -> Ending:
+    async def _make_job(self, seen: RestoreObservation) -> Ending:
         facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
-        if executor is None or execution is None or not isinstance(facts.source, Source):
+        if executor is None or execution is None or not isinstance(facts.source, SnapshotSource):
             return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
         run = run_of(seen.live)
         rights = Rights(executor.cluster, execution.job_name, executor.account, RESTORES)
@@ -116,16 +116,16 @@ class Acts:
             await self.jobs.ensure_rights(run, rights)
             await self.jobs.ensure(job, run)
         except RefusedError as error:
-            return Trouble("JobRefused", str(error))
+            return RestoreFailure("JobRefused", str(error))
         return None
 
-    async def _mark_target(self, seen: Seen) -> Ending:
+    async def _mark_target(self, seen: RestoreObservation) -> Ending:
         return await self._write_restored(seen, {})
 
-    async def _settle(self, seen: Seen) -> Ending:
+    async def _settle(self, seen: RestoreObservation) -> Ending:
         return await self._write_restored(seen, {"restartCompletedAt": rfc3339(seen.facts.now)})
 
-    async def _write_restored(self, seen: Seen, more: Mapping[str, Any]) -> Ending:
+    async def _write_restored(self, seen: RestoreObservation, more: Mapping[str, Any]) -> Ending:
         """Write status.restore of the cluster, which is ours alone."""
         facts = seen.facts
         if facts.target is None:
@@ -147,14 +147,14 @@ class Acts:
         self.clusters.observe(result.object)
         return None
 
-    async def _release(self, seen: Seen) -> Ending:
+    async def _release(self, seen: RestoreObservation) -> Ending:
         facts = seen.facts
         if facts.target is not None:
             key = self._cluster_key(seen)
             await self.locks.release(key, facts.holder, uid=facts.target.uid)
         return None
 
-    async def _remove(self, seen: Seen) -> Ending:
+    async def _remove(self, seen: RestoreObservation) -> Ending:
         target = seen.facts.target
         if target is None:
             return None
@@ -165,7 +165,7 @@ class Acts:
         # The cache tells when it is on its way.
         return Wait("RestoreRunning", "the cluster that was made is being deleted", 1.0)
 
-    def _cluster_key(self, seen: Seen) -> ObjectKey:
+    def _cluster_key(self, seen: RestoreObservation) -> ObjectKey:
         return ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
 
 
@@ -174,7 +174,7 @@ def run_of(live: Object) -> Owner:
     return Owner(API_VERSION, RESTORE_KIND, *key_of(live), uid_of(live))
 
 
-def environment(seen: Seen, source: Source) -> RestoreEnv:
+def environment(seen: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
     """The orders of the job. Raises ValueError without executor and receipts."""
     facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
     if executor is None or execution is None or execution.prepared_at is None:
@@ -199,5 +199,5 @@ def environment(seen: Seen, source: Source) -> RestoreEnv:
     )
 
 
-def _key(facts: Facts) -> str:
-    return facts.source.key if isinstance(facts.source, Source) else facts.name
+def _key(facts: RestoreFacts) -> str:
+    return facts.source.key if isinstance(facts.source, SnapshotSource) else facts.name

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 
 KIND = "Restoring"
 
 
-def restoring(cluster: OpenBaoCluster) -> Finding | None:
+def restoring(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     """State whether data are being put back; nothing of a cluster that never was restored."""
     lock, last = cluster.status.operation_lock, cluster.status.restore
     if lock is not None and lock.operation == "Restore":
         told = f"{lock.holder}: {lock.message or 'data of a snapshot are being put back'}"
-        return Finding(KIND, "True", "RestoreInProgress", told)
+        return ConditionUpdate(KIND, "True", "RestoreInProgress", told)
     if last is None:
         return None
     since = last.restart_completed_at
     told = f"the last restore was OpenBaoRestore {last.name}"
     if since is not None:
         told += f"; all servers were started since, by {since:%Y-%m-%d %H:%M:%S} UTC"
-    return Finding(KIND, "False", "NoRestore", told)
+    return ConditionUpdate(KIND, "False", "NoRestore", told)

@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.api.restore import RestoreObjectStatus
 from contracts.conditions.reasons_restore import OPERATION_LOCK_OVERRIDE, RESTORE_COMPLETE
-from managers.restore.status import flipped
+from managers.restore.status import changed_conditions
 from runtime.events import EventRecorder, EventType
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey
@@ -33,7 +33,7 @@ NORMAL: Final[Mapping[str, str]] = {
 """Reason of an event by reason of RestoreComplete."""
 
 
-class RestoreTelling:
+class RestoreReporter:
     """Events about restores, and the series of the clusters that they restore."""
 
     def __init__(self, events: EventRecorder, metrics: Metrics) -> None:
@@ -61,7 +61,7 @@ class RestoreTelling:
         after: RestoreObjectStatus,
     ) -> None:
         """Tell what a write changed."""
-        for kind, reason, message in flipped(before.conditions, after.conditions):
+        for kind, reason, message in changed_conditions(before.conditions, after.conditions):
             if kind == RESTORE_COMPLETE:
                 normal = reason in NORMAL
                 level: EventType = "Normal" if normal else "Warning"

@@ -14,7 +14,7 @@ from contracts.api.group import CLUSTERS
 from contracts.api.meta import thaw
 from contracts.api.restore import RestoreSpec
 from contracts.naming import labels
-from managers.restore.inputs import Expected, Trouble
+from managers.restore.inputs import ExpectedSnapshot, RestoreFailure
 from runtime.types import Object, ObjectKey
 
 # A first boot has requests, for somebody has to be able to log in; here it is the job alone, whose
@@ -31,13 +31,13 @@ COPIED: Final = ("image", "imagePullSecrets", "unseal", "serviceAccount", "plugi
 
 
 def fresh_cluster(
-    key: ObjectKey, uid: str, spec: RestoreSpec, expected: Expected
-) -> Object | Trouble:
+    key: ObjectKey, uid: str, spec: RestoreSpec, expected: ExpectedSnapshot
+) -> Object | RestoreFailure:
     """Build the cluster, or tell what is missing. `key` and `uid` are those of the restore."""
     template = spec.cluster_template
     version = (template.version if template else None) or expected.version
     if template is None or not version:
-        return Trouble(
+        return RestoreFailure(
             "InvalidSpec",
             "spec.clusterTemplate.version: the snapshot does not say which version took it; set "
             "the version",

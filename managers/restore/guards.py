@@ -9,33 +9,39 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE as ACKNOWLEDGE
-from managers.restore.inputs import BOOTSTRAP, CONVERGENCE, PREPARATION, Facts, Trouble
+from managers.restore.inputs import (
+    BOOTSTRAP,
+    CONVERGENCE,
+    PREPARATION,
+    RestoreFacts,
+    RestoreFailure,
+)
 
-Guard = Callable[[Facts], Trouble | str | None]
+Guard = Callable[[RestoreFacts], RestoreFailure | str | None]
 SNAPSHOT_PENDING = "SnapshotPending"
 
 
-def always(_: Facts) -> str:
+def always(_: RestoreFacts) -> str:
     return ""
 
 
-def new(facts: Facts) -> str:
+def new(facts: RestoreFacts) -> str:
     return f"looks at OpenBaoCluster {facts.spec.cluster} and the snapshot"
 
 
 # --- the spec and the snapshot ------------------------------------------------------------------
 
 
-def snapshot_pending(facts: Facts) -> Trouble | None:
+def snapshot_pending(facts: RestoreFacts) -> RestoreFailure | None:
     found = facts.source
-    return found if isinstance(found, Trouble) and found.reason == SNAPSHOT_PENDING else None
+    return found if isinstance(found, RestoreFailure) and found.reason == SNAPSHOT_PENDING else None
 
 
-def source_trouble(facts: Facts) -> Trouble | None:
-    return facts.source if isinstance(facts.source, Trouble) else None
+def source_trouble(facts: RestoreFacts) -> RestoreFailure | None:
+    return facts.source if isinstance(facts.source, RestoreFailure) else None
 
 
-def override_without_force(facts: Facts) -> str | None:
+def override_without_force(facts: RestoreFacts) -> str | None:
     if facts.spec.override_operation_lock and not facts.spec.force:
         return "spec.overrideOperationLock: true needs spec.force: true; set both or neither"
     return None
@@ -44,7 +50,7 @@ def override_without_force(facts: Facts) -> str | None:
 # --- the cluster --------------------------------------------------------------------------------
 
 
-def no_target(facts: Facts) -> str | None:
+def no_target(facts: RestoreFacts) -> str | None:
     if facts.target is not None:
         return None
     name = facts.spec.cluster
@@ -54,11 +60,11 @@ def no_target(facts: Facts) -> str | None:
     return f"OpenBaoCluster {name}, made for this restore, was deleted" if made else None
 
 
-def fresh_target_wanted(facts: Facts) -> str | None:
+def fresh_target_wanted(facts: RestoreFacts) -> str | None:
     return None if facts.target else f"makes OpenBaoCluster {facts.spec.cluster}"
 
 
-def target_collision(facts: Facts) -> str | None:
+def target_collision(facts: RestoreFacts) -> str | None:
     target, made = facts.target, facts.status.target
     if facts.spec.cluster_template is None or target is None:
         return None
@@ -70,19 +76,19 @@ def target_collision(facts: Facts) -> str | None:
     )
 
 
-def target_leaves(facts: Facts) -> str | None:
+def target_leaves(facts: RestoreFacts) -> str | None:
     if facts.target is None or not facts.target.terminating:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is being deleted"
 
 
-def bootstrapping(facts: Facts) -> str | None:
+def bootstrapping(facts: RestoreFacts) -> str | None:
     if facts.spec.cluster_template is None or facts.target is None or facts.target.available:
         return None
     return f"waits for OpenBaoCluster {facts.spec.cluster} to become available"
 
 
-def bootstrap_late(facts: Facts) -> str | None:
+def bootstrap_late(facts: RestoreFacts) -> str | None:
     if bootstrapping(facts) is None or not facts.is_over(facts.status.start_time, BOOTSTRAP):
         return None
     return (
@@ -91,18 +97,18 @@ def bootstrap_late(facts: Facts) -> str | None:
     )
 
 
-def target_paused(facts: Facts) -> str | None:
+def target_paused(facts: RestoreFacts) -> str | None:
     if facts.target is None or not facts.target.paused or facts.target.terminating:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is paused: set its spec.paused to false"
 
 
-def rests_under_pause(facts: Facts) -> str | None:
+def rests_under_pause(facts: RestoreFacts) -> str | None:
     """Of a restore that has ended: what it holds is given back after the pause."""
     return None if target_paused(facts) is None else facts.status.message
 
 
-def not_initialized(facts: Facts) -> str | None:
+def not_initialized(facts: RestoreFacts) -> str | None:
     if facts.spec.force or facts.target is None or facts.target.initialized:
         return None
     return (
@@ -111,25 +117,25 @@ def not_initialized(facts: Facts) -> str | None:
     )
 
 
-def upgrading(facts: Facts) -> str | None:
+def upgrading(facts: RestoreFacts) -> str | None:
     if facts.spec.force or facts.target is None or not facts.target.upgrading:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is being upgraded: wait for it, or set spec.force"
 
 
-def target_trouble(facts: Facts) -> Trouble | None:
+def target_trouble(facts: RestoreFacts) -> RestoreFailure | None:
     return facts.target.trouble if facts.target else None
 
 
-def target_hindrance(facts: Facts) -> Trouble | None:
+def target_hindrance(facts: RestoreFacts) -> RestoreFailure | None:
     return facts.target.hindrance if facts.target else None
 
 
-def valid(facts: Facts) -> str:
+def valid(facts: RestoreFacts) -> str:
     return f"prepares to restore OpenBaoCluster {facts.spec.cluster}"
 
 
-def target_changed(facts: Facts) -> str | None:
+def target_changed(facts: RestoreFacts) -> str | None:
     """Before anything is sent."""
     if facts.claimed or (facts.same_target and facts.target and not facts.target.terminating):
         return None
@@ -138,7 +144,7 @@ def target_changed(facts: Facts) -> str | None:
     )
 
 
-def target_changed_afterwards(facts: Facts) -> str | None:
+def target_changed_afterwards(facts: RestoreFacts) -> str | None:
     if facts.same_target:
         return None
     return (
@@ -149,14 +155,14 @@ def target_changed_afterwards(facts: Facts) -> str | None:
 # --- the lock -----------------------------------------------------------------------------------
 
 
-def lock_to_override(facts: Facts) -> str | None:
+def lock_to_override(facts: RestoreFacts) -> str | None:
     lock = facts.other_lock
     if lock is None or not facts.may_override:
         return None
     return f"takes the operation lock from {lock.operation} of {lock.holder}"
 
 
-def lock_is_anothers(facts: Facts) -> str | None:
+def lock_is_anothers(facts: RestoreFacts) -> str | None:
     lock = facts.other_lock
     if lock is None:
         return None
@@ -164,17 +170,17 @@ def lock_is_anothers(facts: Facts) -> str | None:
     return f"waits for {lock.operation} of {lock.holder}{doing}, which holds the operation lock"
 
 
-def lock_is_free(facts: Facts) -> str | None:
+def lock_is_free(facts: RestoreFacts) -> str | None:
     if facts.has_lock or facts.other_lock is not None or facts.target is None:
         return None
     return "takes the operation lock"
 
 
-def lock_is_ours(facts: Facts) -> str | None:
+def lock_is_ours(facts: RestoreFacts) -> str | None:
     return facts.status.message if facts.has_lock else None
 
 
-def lock_lost(facts: Facts) -> str | None:
+def lock_lost(facts: RestoreFacts) -> str | None:
     """Before anything is sent."""
     if facts.claimed or facts.has_lock:
         return None
@@ -186,45 +192,45 @@ def lock_lost(facts: Facts) -> str | None:
 # --- the job ------------------------------------------------------------------------------------
 
 
-def preparation_late(facts: Facts) -> str | None:
+def preparation_late(facts: RestoreFacts) -> str | None:
     execution = facts.execution
     if execution is None or not facts.is_over(execution.prepared_at, PREPARATION):
         return None
     return f"no job could be made within {_minutes(PREPARATION)}"
 
 
-def prepared(facts: Facts) -> str:
+def prepared(facts: RestoreFacts) -> str:
     return f"is about to make {_job(facts)}"
 
 
-def committed(facts: Facts) -> str:
+def committed(facts: RestoreFacts) -> str:
     return f"makes {_job(facts)}"
 
 
-def job_foreign(facts: Facts) -> str | None:
+def job_foreign(facts: RestoreFacts) -> str | None:
     if facts.job is None or not facts.job.foreign:
         return None
     return f"{_job(facts)} exists and does not belong to this restore: delete it"
 
 
-def job_there(facts: Facts) -> str | None:
+def job_there(facts: RestoreFacts) -> str | None:
     return None if facts.job is None else f"{_job(facts)} gets and checks the snapshot"
 
 
-def reported_success(facts: Facts) -> str | None:
+def reported_success(facts: RestoreFacts) -> str | None:
     return _reported(facts, "Succeeded", "the servers took the snapshot")
 
 
-def reported_doubt(facts: Facts) -> str | None:
+def reported_doubt(facts: RestoreFacts) -> str | None:
     said = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
     return None if said is None else f"{said}; {how_to_answer(facts)}"
 
 
-def reported_failure(facts: Facts) -> str | None:
+def reported_failure(facts: RestoreFacts) -> str | None:
     return _reported(facts, "Failed", "the job failed")
 
 
-def claimed_and_silent(facts: Facts) -> str | None:
+def claimed_and_silent(facts: RestoreFacts) -> str | None:
     if not facts.claimed or not _job_is_over(facts):
         return None
     ended = "was deleted" if facts.job is None else "ended"
@@ -234,17 +240,17 @@ def claimed_and_silent(facts: Facts) -> str | None:
     )
 
 
-def unclaimed(facts: Facts) -> str | None:
+def unclaimed(facts: RestoreFacts) -> str | None:
     return None if facts.claimed else "the restore was deleted before the snapshot was sent"
 
 
-def job_lost(facts: Facts) -> str | None:
+def job_lost(facts: RestoreFacts) -> str | None:
     if not facts.job_asked or facts.job is not None:
         return None
     return f"{_job(facts)} was deleted before it sent the snapshot"
 
 
-def job_ended(facts: Facts) -> str | None:
+def job_ended(facts: RestoreFacts) -> str | None:
     if not _job_is_over(facts) or facts.job is None:
         return None
     why = ": ".join(filter(None, (facts.job.reason, facts.job.message)))
@@ -252,42 +258,42 @@ def job_ended(facts: Facts) -> str | None:
     return f"{_job(facts)} ended before it sent the snapshot{told}: read its log"
 
 
-def job_runs(facts: Facts) -> str:
+def job_runs(facts: RestoreFacts) -> str:
     if facts.claimed:
         return f"{_job(facts)} sends the snapshot"
     return f"{_job(facts)} gets and checks the snapshot"
 
 
-def result_failed(facts: Facts) -> str | None:
+def result_failed(facts: RestoreFacts) -> str | None:
     execution = facts.execution
     if execution is None or execution.terminal_result == "Succeeded":
         return None
     return facts.status.message
 
 
-def result_succeeded(facts: Facts) -> str:
+def result_succeeded(facts: RestoreFacts) -> str:
     return "the data are back; the servers are restarted when all of them have them"
 
 
 # --- afterwards ---------------------------------------------------------------------------------
 
 
-def abandoned(facts: Facts) -> str | None:
+def abandoned(facts: RestoreFacts) -> str | None:
     if facts.answer != "Abandon":
         return None
     return f"given up by {ACKNOWLEDGE}: what the data are is not proven"
 
 
-def resumed(facts: Facts) -> str | None:
+def resumed(facts: RestoreFacts) -> str | None:
     return f"goes on by {ACKNOWLEDGE}" if facts.answer == "Resume" else None
 
 
-def recovered(facts: Facts) -> str | None:
+def recovered(facts: RestoreFacts) -> str | None:
     seen = facts.recovery
     return seen.message if seen is not None and seen.state == "Verified" else None
 
 
-def accepted(facts: Facts) -> str | None:
+def accepted(facts: RestoreFacts) -> str | None:
     """A person takes the members as they are; servers that do not serve are taken by nobody."""
     seen = facts.recovery
     if seen is None or facts.answer != "Resume" or seen.state not in ("Refused", "Astray"):
@@ -295,7 +301,7 @@ def accepted(facts: Facts) -> str | None:
     return f"accepted by {ACKNOWLEDGE} although {seen.message}"
 
 
-def servers_sealed(facts: Facts) -> str | None:
+def servers_sealed(facts: RestoreFacts) -> str | None:
     """For longer than all of them are when they start at once."""
     seen, execution = facts.recovery, facts.execution
     if seen is None or execution is None or seen.state != "Sealed":
@@ -303,7 +309,7 @@ def servers_sealed(facts: Facts) -> str | None:
     return seen.message if facts.is_over(execution.terminal_observed_at, CONVERGENCE) else None
 
 
-def recovery_blocked(facts: Facts) -> str | None:
+def recovery_blocked(facts: RestoreFacts) -> str | None:
     seen, execution = facts.recovery, facts.execution
     if seen is None or execution is None or seen.state not in ("Refused", "Astray"):
         return None
@@ -312,14 +318,14 @@ def recovery_blocked(facts: Facts) -> str | None:
     return f"{seen.message}; {how_to_answer(facts)}"
 
 
-def recovering(facts: Facts) -> str:
+def recovering(facts: RestoreFacts) -> str:
     seen = facts.recovery
     if seen is None:
         return "looks at the servers"
     return "the servers start, and all are sealed still" if seen.state == "Sealed" else seen.message
 
 
-def unanswered(facts: Facts) -> str:
+def unanswered(facts: RestoreFacts) -> str:
     if facts.foreign_answer:
         return (
             f"{ACKNOWLEDGE}: {facts.foreign_answer} does not answer for this run; "
@@ -328,7 +334,7 @@ def unanswered(facts: Facts) -> str:
     return facts.status.message
 
 
-def target_disposable(facts: Facts) -> str | None:
+def target_disposable(facts: RestoreFacts) -> str | None:
     done = facts.status.completion_time
     if not _is_disposable(facts) or done is None:
         return None
@@ -338,15 +344,15 @@ def target_disposable(facts: Facts) -> str | None:
     return facts.status.message
 
 
-def disposable_leaves(facts: Facts) -> str | None:
+def disposable_leaves(facts: RestoreFacts) -> str | None:
     return "" if _is_disposable(facts) else None
 
 
-def ended(facts: Facts) -> str:
+def ended(facts: RestoreFacts) -> str:
     return facts.status.message
 
 
-def _is_disposable(facts: Facts) -> bool:
+def _is_disposable(facts: RestoreFacts) -> bool:
     """Whether there is a cluster to delete: one that this restore made, and by its UID."""
     made, target = facts.status.target, facts.target
     if facts.spec.target_lifecycle != "Disposable" or made is None or target is None:
@@ -355,24 +361,24 @@ def _is_disposable(facts: Facts) -> bool:
     return own and not target.terminating
 
 
-def _job_is_over(facts: Facts) -> bool:
+def _job_is_over(facts: RestoreFacts) -> bool:
     if not facts.job_asked:
         return False
     return facts.job is None or facts.job.state != "Active"
 
 
-def _job(facts: Facts) -> str:
+def _job(facts: RestoreFacts) -> str:
     return f"Job {facts.execution.job_name if facts.execution else ''}"
 
 
-def _reported(facts: Facts, how: str, told: str) -> str | None:
+def _reported(facts: RestoreFacts, how: str, told: str) -> str | None:
     report = facts.status.report
     if facts.report != how or report is None:
         return None
     return f"{told}: {report.message}" if report.message else told
 
 
-def how_to_answer(facts: Facts) -> str:
+def how_to_answer(facts: RestoreFacts) -> str:
     """Tell a person what the annotation has to be."""
     run = facts.execution.operation_id if facts.execution else facts.uid
     return (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
 from managers.restore.guards import how_to_answer, recovering
-from managers.restore.inputs import CONVERGENCE, Facts
+from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
-def data_spread(facts: Facts) -> str | None:
+def data_spread(facts: RestoreFacts) -> str | None:
     """Nobody needs the connections of before any more, or nobody has any: sealed ones do not."""
     seen = facts.recovery
     if facts.marked or seen is None or seen.state not in ("Spread", "Sealed"):
@@ -19,7 +19,7 @@ def data_spread(facts: Facts) -> str | None:
     return f"{seen.message}; asks for a restart of the servers"
 
 
-def spread_accepted(facts: Facts) -> str | None:
+def spread_accepted(facts: RestoreFacts) -> str | None:
     """A person takes it that a server may be lost; before its time the answer was to Unknown."""
     told = _late(facts)
     if told is None or facts.answer != "Resume":
@@ -27,7 +27,7 @@ def spread_accepted(facts: Facts) -> str | None:
     return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {told}"
 
 
-def spread_blocked(facts: Facts) -> str | None:
+def spread_blocked(facts: RestoreFacts) -> str | None:
     """It ought to take seconds."""
     told = _late(facts)
     if told is None:
@@ -38,7 +38,7 @@ def spread_blocked(facts: Facts) -> str | None:
     )
 
 
-def still_spreads(facts: Facts) -> str | None:
+def still_spreads(facts: RestoreFacts) -> str | None:
     """A restore that is being deleted waits for it, and not for ever."""
     execution = facts.execution
     if execution is None or not facts.same_target or facts.answer == "Abandon":
@@ -50,7 +50,7 @@ def still_spreads(facts: Facts) -> str | None:
     return recovering(facts)
 
 
-def _late(facts: Facts) -> str | None:
+def _late(facts: RestoreFacts) -> str | None:
     """Who has not got the data although there was time."""
     seen, execution = facts.recovery, facts.execution
     if facts.marked or seen is None or execution is None or seen.state != "Spreading":

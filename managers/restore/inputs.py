@@ -34,7 +34,7 @@ of the spec. Verified: all is as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RestoreFailure:
     """Why something cannot be done: a reason of contracts.conditions.reasons_restore, and a
     sentence.
     """
@@ -44,7 +44,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedSnapshot:
     """What the snapshot has to be; "" and 0: not known."""
 
     cluster_id: str = ""
@@ -54,18 +54,18 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SnapshotSource:
     """Where the snapshot is, with an OpenBaoBackup resolved to store and key."""
 
     key: str
     store: BackupTarget
-    expected: Expected = field(default_factory=Expected)
+    expected: ExpectedSnapshot = field(default_factory=ExpectedSnapshot)
     any_cluster_id: bool = False
     """The servers may have another id than the snapshot although no person named it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RestoreTarget:
     """The cluster that gets the data, as last seen."""
 
     uid: str
@@ -80,14 +80,14 @@ class Target:
     upgrading: bool = False
     lock: OperationLock | None = None
     restored: RestoreStatus | None = None
-    trouble: Trouble | None = None
+    trouble: RestoreFailure | None = None
     """Why no job can ever be made for it: no login, a refused image, a spec that does not fit."""
-    hindrance: Trouble | None = None
+    hindrance: RestoreFailure | None = None
     """Why none can be made now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class RecoveryVerdict:
     """How the servers are since the data were replaced."""
 
     state: Recovery
@@ -95,7 +95,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RestoreFacts:
     """Everything that a decision rests on."""
 
     name: str
@@ -103,12 +103,12 @@ class Facts:
     spec: RestoreSpec
     status: RestoreObjectStatus
     now: datetime
-    source: Source | Trouble
-    target: Target | None
+    source: SnapshotSource | RestoreFailure
+    target: RestoreTarget | None
     job: JobSeen | None = None
     job_asked: bool = False
     """The API server was asked for the Job: None means that there is none."""
-    recovery: Judgement | None = None
+    recovery: RecoveryVerdict | None = None
     answer: Disposition | None = None
     """What a person decided, by the annotation."""
     foreign_answer: str = ""

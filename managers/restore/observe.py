@@ -14,12 +14,18 @@ from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.restore import ENDED, OpenBaoRestore
 from contracts.api.violation import InvalidClusterError
 from contracts.conditions.reasons_restore import RESTORE_REASONS
-from contracts.jobs.template import Asked, Executor, Executors
+from contracts.jobs.template import JobOverrides, JobTemplate, JobTemplateSource
 from contracts.naming import labels
 from contracts.pause import resumed_at
 from managers.jobs.client import Jobs
 from managers.restore.guards import target_paused
-from managers.restore.inputs import Disposition, Facts, Source, Target, Trouble
+from managers.restore.inputs import (
+    Disposition,
+    RestoreFacts,
+    RestoreFailure,
+    RestoreTarget,
+    SnapshotSource,
+)
 from managers.restore.server_recovery import ServerSight, judge, judge_copies
 from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
 from managers.restore.state_machine import REPLACED
@@ -28,23 +34,23 @@ from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, annotations_of, is_terminating, key_of, uid_of
 
 ANSWERS: Final[dict[str, Disposition]] = {"Resume": "Resume", "Abandon": "Abandon"}
 
-read_cluster = remembered(OpenBaoCluster.from_object)
+read_cluster = memoize(OpenBaoCluster.from_object)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RestoreObservation:
     """The facts, and the records with which acts are carried out."""
 
     live: Object
-    facts: Facts
+    facts: RestoreFacts
     cluster: OpenBaoCluster | None = None
-    executor: Executor | None = None
+    executor: JobTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +61,16 @@ class RestoreObserver:
     clusters: Cache
     backups: Cache
     jobs: Jobs
-    executors: Executors
+    executors: JobTemplateSource
     sight: ServerSight
     clock: Clock
 
-    async def look(self, live: Object, restore: OpenBaoRestore) -> Seen:
+    async def look(self, live: Object, restore: OpenBaoRestore) -> RestoreObservation:
         """Gather the facts of a restore whose spec can be read."""
         key = key_of(live)
         found = await self._cluster(ObjectKey(key.namespace, restore.spec.cluster))
         cluster = None if found is None else _read(found)
-        facts = Facts(
+        facts = RestoreFacts(
             name=key.name,
             uid=uid_of(live),
             spec=restore.spec,
@@ -76,12 +82,14 @@ class RestoreObserver:
         )
         held = target_paused(facts) is not None and not is_terminating(live)
         if restore.status.phase in ENDED or held:
-            return Seen(live, facts, cluster)
+            return RestoreObservation(live, facts, cluster)
         facts = await self._with_job(key, facts)
         if facts.target is None or cluster is None:
-            return Seen(live, facts, cluster)
+            return RestoreObservation(live, facts, cluster)
         facts, executor = await self._with_executor(cluster, facts)
-        return Seen(live, await self._with_recovery(cluster, facts), cluster, executor)
+        return RestoreObservation(
+            live, await self._with_recovery(cluster, facts), cluster, executor
+        )
 
     async def _cluster(self, key: ObjectKey) -> Object | None:
         cached = self.clusters.get(key)
@@ -95,18 +103,18 @@ class RestoreObserver:
 
     def _source(
         self, key: ObjectKey, restore: OpenBaoRestore, cluster: OpenBaoCluster | None
-    ) -> Source | Trouble:
+    ) -> SnapshotSource | RestoreFailure:
         known = spec_trouble(restore, cluster) or given_source(restore)
         if known is not None:
             return known
         name = restore.spec.source.backup or ""
         backup = backup_of(restore, self.backups.get(ObjectKey(key.namespace, name)))
-        if isinstance(backup, Trouble):
+        if isinstance(backup, RestoreFailure):
             return backup
         taken = self.clusters.get(ObjectKey(key.namespace, backup.spec.cluster))
         return backup_source(restore, backup, None if taken is None else _read(taken))
 
-    async def _with_job(self, key: ObjectKey, facts: Facts) -> Facts:
+    async def _with_job(self, key: ObjectKey, facts: RestoreFacts) -> RestoreFacts:
         execution = facts.execution
         if execution is None or execution.stage not in ("Committed", "Created"):
             return facts
@@ -115,25 +123,25 @@ class RestoreObserver:
         return replace(facts, job=job, job_asked=True)
 
     async def _with_executor(
-        self, cluster: OpenBaoCluster, facts: Facts
-    ) -> tuple[Facts, Executor | None]:
+        self, cluster: OpenBaoCluster, facts: RestoreFacts
+    ) -> tuple[RestoreFacts, JobTemplate | None]:
         """Ask who runs the job; only with the lock, for the account of the job comes with it."""
         execution, target = facts.execution, facts.target
         wanted = execution is None or (execution.stage == "Committed" and facts.job is None)
         if not wanted or not facts.has_lock or target is None:
             return facts, None
         spec = facts.spec
-        asked = Asked(
+        asked = JobOverrides(
             image=spec.image or "",
             role=spec.jwt_auth_role or "",
             token_secret=spec.token_secret_ref.name if spec.token_secret_ref else "",
         )
         told = await self.executors.of(cluster, "restore", asked)
-        if isinstance(told, Executor):
+        if isinstance(told, JobTemplate):
             return facts, told
         return replace(facts, target=with_obstacle(target, told)), None
 
-    async def _with_recovery(self, cluster: OpenBaoCluster, facts: Facts) -> Facts:
+    async def _with_recovery(self, cluster: OpenBaoCluster, facts: RestoreFacts) -> RestoreFacts:
         execution = facts.execution
         if execution is None or execution.stage not in REPLACED or not facts.same_target:
             return facts
@@ -153,16 +161,18 @@ def owner_of(cluster: OpenBaoCluster) -> Owner:
     return Owner(API_VERSION, CLUSTER_KIND, at.namespace, at.name, at.uid)
 
 
-def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Target:
+def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> RestoreTarget:
     """Read a cluster; one whose spec cannot be read gets no job."""
     uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
     if cluster is None:
         name = key_of(live).name
         told = f"spec.cluster: the spec of OpenBaoCluster {name} cannot be read"
-        return Target(uid, origin, is_terminating(live), trouble=Trouble("InvalidSpec", told))
+        return RestoreTarget(
+            uid, origin, is_terminating(live), trouble=RestoreFailure("InvalidSpec", told)
+        )
     status = cluster.status
     answers = {one.type: one.status for one in status.conditions}
-    return Target(
+    return RestoreTarget(
         uid=uid,
         origin=origin,
         terminating=is_terminating(live),
@@ -176,12 +186,12 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Ta
     )
 
 
-def with_obstacle(target: Target, told: Wait | Blocked) -> Target:
+def with_obstacle(target: RestoreTarget, told: Wait | Blocked) -> RestoreTarget:
     """The cluster with what stands in the way of its job, in the words of this kind."""
     lasting = isinstance(told, Blocked)
     fallback = "ExecutorUnavailable" if lasting else "ExecutorPending"
     reason = told.reason if told.reason in RESTORE_REASONS else fallback
-    trouble = Trouble(reason, told.message)
+    trouble = RestoreFailure(reason, told.message)
     return replace(target, trouble=trouble) if lasting else replace(target, hindrance=trouble)
 
 

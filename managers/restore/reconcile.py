@@ -11,12 +11,12 @@ from typing import Final
 from contracts.api.group import RESTORES
 from contracts.api.restore import ENDED, InvalidRestoreError, OpenBaoRestore
 from managers.context.context import FIELD_MANAGER
-from managers.restore.actions import Acts, Ending
-from managers.restore.events import RestoreTelling
-from managers.restore.inputs import Trouble
-from managers.restore.observe import RestoreObserver, Seen
-from managers.restore.state_machine import Decision, decide, refused
-from managers.restore.status import RestoreStatusWriter, advance
+from managers.restore.actions import Ending, RestoreActions
+from managers.restore.events import RestoreReporter
+from managers.restore.inputs import RestoreFailure
+from managers.restore.observe import RestoreObservation, RestoreObserver
+from managers.restore.state_machine import RestoreDecision, decide, refused
+from managers.restore.status import RestoreStatusWriter, next_status
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.controller.finalizer import Finalizer
@@ -38,8 +38,8 @@ class RestoreReconciler:
         client: Client,
         restores: Cache,
         observer: RestoreObserver,
-        acts: Acts,
-        telling: RestoreTelling,
+        acts: RestoreActions,
+        telling: RestoreReporter,
     ) -> None:
         self._restores = restores
         self._observer = observer
@@ -81,7 +81,9 @@ class RestoreReconciler:
                 return _rest(seen, decision)
         return Wait("RestoreRunning", "there is more to do", SOON)
 
-    async def _step(self, seen: Seen, decision: Decision) -> tuple[Ending, Object]:
+    async def _step(
+        self, seen: RestoreObservation, decision: RestoreDecision
+    ) -> tuple[Ending, Object]:
         """Carry out one decision; return how the act ended and the object as it is now."""
         act, live = decision.row.act, seen.live
         if decision.row.told_first:
@@ -89,16 +91,16 @@ class RestoreReconciler:
         if decision.row.to in ("End", "Completed"):
             await self._acts.let_job_go(seen)
         ending = await self._acts.carry_out(act, seen) if act else None
-        if isinstance(ending, Trouble):
+        if isinstance(ending, RestoreFailure):
             return ending, await self._write(seen, refused(seen.facts, ending))
         if not decision.row.told_first:
             live = await self._write(seen, decision)
         return ending, live
 
-    async def _write(self, seen: Seen, decision: Decision) -> Object:
+    async def _write(self, seen: RestoreObservation, decision: RestoreDecision) -> Object:
         before = seen.facts.status
         generation = int(seen.live["metadata"].get("generation") or 0)
-        after = advance(seen.facts, decision, generation)
+        after = next_status(seen.facts, decision, generation)
         written = await self._statuses.write(seen.live, after)
         if written is not seen.live:
             key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
@@ -106,7 +108,7 @@ class RestoreReconciler:
         return written
 
 
-def _rest(seen: Seen, decision: Decision) -> Outcome:
+def _rest(seen: RestoreObservation, decision: RestoreDecision) -> Outcome:
     """When to look again, if nothing happens before."""
     row = decision.row
     if row.blocked:
@@ -116,7 +118,7 @@ def _rest(seen: Seen, decision: Decision) -> Outcome:
     return Done(cleanup_due(seen))
 
 
-def cleanup_due(seen: Seen) -> float | None:
+def cleanup_due(seen: RestoreObservation) -> float | None:
     """Seconds until the fresh cluster of an ended restore is to go; None if none is."""
     facts = seen.facts
     kept = facts.spec.target_lifecycle == "Disposable" and facts.target is not None

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from managers.bao.models import Health, Member
-from managers.restore.inputs import Judgement
+from managers.bao.models import Member, ServerHealth
+from managers.restore.inputs import RecoveryVerdict
 from runtime.apply.ownership import Owner
 
 
@@ -25,7 +25,7 @@ class ServerSeen:
     restarted: bool = False
     """Its pod was made since the data were replaced."""
     ready: bool = False
-    health: Health | None = None
+    health: ServerHealth | None = None
     """None: it did not answer, or nobody asked."""
     led: bool = True
     """It knows who leads. Until then a standby answers nobody."""
@@ -82,7 +82,7 @@ class ServerSight(Protocol):
         ...
 
 
-def judge_copies(seen: CopiesSeen) -> Judgement:
+def judge_copies(seen: CopiesSeen) -> RecoveryVerdict:
     """Say whether every server has what the leader has, so that all may be restarted.
 
     The replaced data hold another keyring for the connections between the servers than the one that
@@ -94,17 +94,17 @@ def judge_copies(seen: CopiesSeen) -> Judgement:
     if sealed and len(sealed) == len(seen.copies):
         return _all_sealed(sealed)
     if not seen.leader or seen.reached is None:
-        return Judgement("Spreading", "not exactly one server says that it leads")
+        return RecoveryVerdict("Spreading", "not exactly one server says that it leads")
     late = [one.name for one in seen.copies if one.index is None or one.index < seen.reached]
     if late:
-        return Judgement(
+        return RecoveryVerdict(
             "Spreading",
             f"waits until these have the data of {seen.leader}, which leads: {', '.join(late)}",
         )
-    return Judgement("Spread", f"all {len(seen.copies)} servers have the new data")
+    return RecoveryVerdict("Spread", f"all {len(seen.copies)} servers have the new data")
 
 
-def judge(seen: ServersSeen, *, fresh: bool) -> Judgement:
+def judge(seen: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     """Say how they are. `fresh`: the cluster was made for this restore.
 
     A fresh cluster has the logins of the one that the snapshot was taken from, so its members are
@@ -117,55 +117,57 @@ def judge(seen: ServersSeen, *, fresh: bool) -> Judgement:
     done = [one for one in seen.servers if one.present and one.restarted and one.ready]
     if len(done) < len(seen.servers):
         told = f"{len(done)} of {len(seen.servers)} servers were restarted and are ready"
-        return Judgement("Restarting", told)
+        return RecoveryVerdict("Restarting", told)
     return _agreement(seen) or _membership(seen, fresh=fresh)
 
 
-def _all_sealed(names: Sequence[str]) -> Judgement:
-    return Judgement(
+def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
+    return RecoveryVerdict(
         "Sealed",
         f"{', '.join(names)}: sealed, because the data are of another seal than spec.unseal: "
         "give the servers the seal of the snapshot and delete the pods one by one",
     )
 
 
-def _agreement(seen: ServersSeen) -> Judgement | None:
+def _agreement(seen: ServersSeen) -> RecoveryVerdict | None:
     """Whether all serve, one leads, and all are of one cluster; None when it is so."""
     silent = [one.name for one in seen.servers if one.health is None]
     if silent:
-        return Judgement("Leaderless", f"{', '.join(silent)}: no answer about its health")
+        return RecoveryVerdict("Leaderless", f"{', '.join(silent)}: no answer about its health")
     healths = [one.health for one in seen.servers if one.health is not None]
     if any(health.sealed or not health.initialized for health in healths):
-        return Judgement("Restarting", "not every server is unsealed")
+        return RecoveryVerdict("Restarting", "not every server is unsealed")
     leaders = sum(not health.standby for health in healths)
     if leaders != 1:
-        return Judgement("Leaderless", f"{leaders} servers say that they lead")
+        return RecoveryVerdict("Leaderless", f"{leaders} servers say that they lead")
     lost = [one.name for one in seen.servers if not one.led]
     if lost:
-        return Judgement("Leaderless", f"{', '.join(lost)}: does not know yet who leads")
+        return RecoveryVerdict("Leaderless", f"{', '.join(lost)}: does not know yet who leads")
     if len({health.cluster_id for health in healths}) != 1:
-        return Judgement("Leaderless", "the servers are not all of one cluster yet")
+        return RecoveryVerdict("Leaderless", "the servers are not all of one cluster yet")
     return None
 
 
-def _membership(seen: ServersSeen, *, fresh: bool) -> Judgement:
+def _membership(seen: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     ready = f"{len(seen.servers)} servers are unsealed and agree on their leader"
     if fresh:
-        return Judgement("Verified", ready)
+        return RecoveryVerdict("Verified", ready)
     if seen.refused:
-        return Judgement(
+        return RecoveryVerdict(
             "Refused",
             "the leader does not tell the operator who its members are since the restore: "
             f"{seen.refused}",
         )
     if seen.members is None:
-        return Judgement("Verified", f"{ready}; their members were not asked for, without a login")
+        return RecoveryVerdict(
+            "Verified", f"{ready}; their members were not asked for, without a login"
+        )
     voters = frozenset(member.node_id for member in seen.members if member.voter)
     everybody = frozenset(member.node_id for member in seen.members)
     wanted = frozenset(one.name for one in seen.servers)
     if voters == seen.voters and everybody == wanted:
-        return Judgement("Verified", f"{ready} and on their {len(everybody)} members")
-    return Judgement(
+        return RecoveryVerdict("Verified", f"{ready} and on their {len(everybody)} members")
+    return RecoveryVerdict(
         "Astray",
         f"the leader counts {_names(everybody)} as members ({_names(voters)} with a vote), and "
         f"the spec wants {_names(wanted)} ({_names(seen.voters)} with a vote)",

@@ -13,7 +13,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.restore import OpenBaoRestore
 from contracts.api.rules.restore import hardened_violations, restore_violations
 from contracts.api.violation import Violation
-from managers.restore.inputs import Expected, Source, Trouble
+from managers.restore.inputs import ExpectedSnapshot, RestoreFailure, SnapshotSource
 from runtime.types import Object
 
 UNAVAILABLE = "SnapshotUnavailable"
@@ -21,41 +21,45 @@ OF_ANOTHER = "SnapshotOfAnotherCluster"
 _AT = "spec.source.backup"
 
 
-def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> Trouble | None:
+def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> RestoreFailure | None:
     """Judge the spec by the rules of the API, and by what its cluster asks of every store."""
     if (restore.metadata.generation or 0) > 1:
-        return Trouble(
+        return RestoreFailure(
             "InvalidSpec", "spec: was changed after it was made; make another OpenBaoRestore"
         )
     broken: Iterable[Violation] = restore_violations(restore)
     if not broken and cluster is not None:
         broken = hardened_violations(restore, cluster)
     told = "; ".join(str(one) for one in broken)
-    return Trouble("InvalidSpec", told) if told else None
+    return RestoreFailure("InvalidSpec", told) if told else None
 
 
-def given_source(restore: OpenBaoRestore) -> Source | None:
+def given_source(restore: OpenBaoRestore) -> SnapshotSource | None:
     """The store and the key that the spec names itself; None when it names a backup."""
     given = restore.spec.source
     if given.target is None or given.key is None:
         return None
-    return Source(given.key, given.target, _expected(restore))
+    return SnapshotSource(given.key, given.target, _expected(restore))
 
 
-def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | Trouble:
+def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | RestoreFailure:
     """Read the backup that the spec names, and tell why there is no snapshot of it to restore."""
     name = restore.spec.source.backup
     if live is None:
-        return Trouble(UNAVAILABLE, f"{_AT}: there is no OpenBaoBackup {name} in this namespace")
+        return RestoreFailure(
+            UNAVAILABLE, f"{_AT}: there is no OpenBaoBackup {name} in this namespace"
+        )
     try:
         backup = OpenBaoBackup.from_object(live)
     except InvalidBackupError as error:
-        return Trouble(UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} cannot be read: {error}")
+        return RestoreFailure(UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} cannot be read: {error}")
     status = backup.status
     if status.phase not in TERMINAL:
-        return Trouble("SnapshotPending", f"waits for OpenBaoBackup {name}, which has not ended")
+        return RestoreFailure(
+            "SnapshotPending", f"waits for OpenBaoBackup {name}, which has not ended"
+        )
     if status.phase != "Completed" or status.snapshot is None or not status.snapshot.key:
-        return Trouble(
+        return RestoreFailure(
             UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} holds no snapshot: {status.message}"
         )
     return backup
@@ -63,30 +67,30 @@ def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | T
 
 def backup_source(
     restore: OpenBaoRestore, backup: OpenBaoBackup, taken_from: OpenBaoCluster | None
-) -> Source | Trouble:
+) -> SnapshotSource | RestoreFailure:
     """The store of the cluster that the backup was taken from, and the key that it got there."""
     snapshot = backup.status.snapshot
     key = snapshot.key if snapshot else None
     if snapshot is None or not key:
-        return Trouble(UNAVAILABLE, f"{_AT}: OpenBaoBackup holds no snapshot")
+        return RestoreFailure(UNAVAILABLE, f"{_AT}: OpenBaoBackup holds no snapshot")
     refusal = _of_another_cluster(restore, backup, snapshot.cluster_id or "")
     if refusal:
-        return Trouble(OF_ANOTHER, refusal)
+        return RestoreFailure(OF_ANOTHER, refusal)
     if taken_from is None or taken_from.spec.backup is None:
-        return Trouble(
+        return RestoreFailure(
             UNAVAILABLE,
             f"{_AT}: OpenBaoCluster {backup.spec.cluster}, whose spec.backup says where its "
             f"snapshots are, is gone or has none: set source.target, and source.key to {key}",
         )
     given = _expected(restore)
-    expected = Expected(
+    expected = ExpectedSnapshot(
         cluster_id=given.cluster_id or snapshot.cluster_id or "",
         version=given.version or snapshot.version or "",
         digest=given.digest or snapshot.digest or "",
         size=given.size or snapshot.size or 0,
     )
     store = taken_from.spec.backup.target
-    return Source(key, store, expected, any_cluster_id=_may_be_anew(restore, backup))
+    return SnapshotSource(key, store, expected, any_cluster_id=_may_be_anew(restore, backup))
 
 
 def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
@@ -120,9 +124,9 @@ def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot
     )
 
 
-def _expected(restore: OpenBaoRestore) -> Expected:
+def _expected(restore: OpenBaoRestore) -> ExpectedSnapshot:
     given = restore.spec.source
-    return Expected(
+    return ExpectedSnapshot(
         cluster_id=given.expected_cluster_id or "",
         version=given.expected_version or "",
         digest=given.expected_digest or "",

@@ -28,7 +28,7 @@ from typing import Final, Literal, get_args
 from contracts.api.restore import ENDED
 from managers.restore import guards, guards_replication
 from managers.restore.guards import Guard
-from managers.restore.inputs import Facts, Trouble
+from managers.restore.inputs import RestoreFacts, RestoreFailure
 
 Place = Literal[
     "New",
@@ -68,7 +68,7 @@ PERSON_RECHECK: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RestoreTransition:
     """One line of the table. Without `to` it stays where it is; with `again` it looks anew at once.
 
     `reason` is of contracts.conditions.reasons_restore, unless the guard gives one. `after` in
@@ -88,10 +88,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RestoreDecision:
     """What is done now, and what is said of it."""
 
-    row: Row
+    row: RestoreTransition
     reason: str
     message: str
 
@@ -101,15 +101,15 @@ class Decision:
         return self.row.to is not None or self.row.act is not None
 
 
-def _fails(at: Place, when: Guard, reason: str = "") -> Row:
-    return Row(at, when, to="End", reason=reason)
+def _fails(at: Place, when: Guard, reason: str = "") -> RestoreTransition:
+    return RestoreTransition(at, when, to="End", reason=reason)
 
 
-def _waits(at: Place, when: Guard, reason: str, after: float) -> Row:
-    return Row(at, when, reason=reason, after=after)
+def _waits(at: Place, when: Guard, reason: str, after: float) -> RestoreTransition:
+    return RestoreTransition(at, when, reason=reason, after=after)
 
 
-def _before_sending(at: Place) -> tuple[Row, ...]:
+def _before_sending(at: Place) -> tuple[RestoreTransition, ...]:
     """What ends a run that has a Job or not, and that has not claimed."""
     return (
         _fails(at, guards.target_changed, "TargetIdentityMismatch"),
@@ -117,25 +117,27 @@ def _before_sending(at: Place) -> tuple[Row, ...]:
     )
 
 
-def _keeps_lock(at: Place, reason: str) -> tuple[Row, ...]:
+def _keeps_lock(at: Place, reason: str) -> tuple[RestoreTransition, ...]:
     """What keeps others away after the data were replaced, whatever became of the lock."""
     return (
         _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        Row(at, guards.lock_is_free, act="take-lock", reason=reason),
+        RestoreTransition(at, guards.lock_is_free, act="take-lock", reason=reason),
     )
 
 
-VALIDATING: tuple[Row, ...] = (
+VALIDATING: tuple[RestoreTransition, ...] = (
     _waits("Validating", guards.snapshot_pending, "SnapshotPending", LOCK_RECHECK),
     _fails("Validating", guards.source_trouble),
     _fails("Validating", guards.override_without_force, "InvalidSpec"),
     _fails("Validating", guards.no_target, "TargetUnavailable"),
-    Row("Validating", guards.fresh_target_wanted, act="make-target", reason="TargetBootstrapping"),
+    RestoreTransition(
+        "Validating", guards.fresh_target_wanted, act="make-target", reason="TargetBootstrapping"
+    ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
     _fails("Validating", guards.target_leaves, "TargetUnavailable"),
     _fails("Validating", guards.bootstrap_late, "TargetBootstrapTimedOut"),
     _waits("Validating", guards.bootstrapping, "TargetBootstrapping", SERVERS_RECHECK),
-    Row(
+    RestoreTransition(
         "Validating",
         guards.lock_to_override,
         act="take-lock",
@@ -143,63 +145,77 @@ VALIDATING: tuple[Row, ...] = (
         told_first=True,
     ),
     _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-    Row("Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"),
+    RestoreTransition(
+        "Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"
+    ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
     _fails("Validating", guards.target_trouble),
     _waits("Validating", guards.target_hindrance, "RestoreValidating", LOCK_RECHECK),
-    Row("Validating", guards.valid, to="Prepared", reason="RestoreRunning"),
+    RestoreTransition("Validating", guards.valid, to="Prepared", reason="RestoreRunning"),
 )
 
-RUNNING: tuple[Row, ...] = (
+RUNNING: tuple[RestoreTransition, ...] = (
     *_before_sending("Prepared"),
     _fails("Prepared", guards.preparation_late, "PreparationTimedOut"),
-    Row("Prepared", guards.prepared, to="Committed", reason="RestoreRunning"),
+    RestoreTransition("Prepared", guards.prepared, to="Committed", reason="RestoreRunning"),
     *_before_sending("Committed"),
     _fails("Committed", guards.job_foreign, "ForeignObject"),
-    Row("Committed", guards.job_there, to="Created", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.job_there, to="Created", reason="RestoreRunning"),
     _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
     _fails("Committed", guards.source_trouble),
     _fails("Committed", guards.target_trouble),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
-    Row("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
     # What the job says is believed before what is seen of it.
-    Row("Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"),
-    Row("Created", guards.reported_doubt, to="Unknown", reason="RestoreExecutionUnknown"),
-    Row("Created", guards.reported_failure, to="Failed", reason="RestoreFailed"),
-    Row("Created", guards.claimed_and_silent, to="Unknown", reason="RestoreExecutionUnknown"),
+    RestoreTransition(
+        "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
+    ),
+    RestoreTransition(
+        "Created", guards.reported_doubt, to="Unknown", reason="RestoreExecutionUnknown"
+    ),
+    RestoreTransition("Created", guards.reported_failure, to="Failed", reason="RestoreFailed"),
+    RestoreTransition(
+        "Created", guards.claimed_and_silent, to="Unknown", reason="RestoreExecutionUnknown"
+    ),
     *_before_sending("Created"),
     _fails("Created", guards.job_lost, "JobLost"),
-    Row("Created", guards.job_ended, to="Failed", reason="JobFailed"),
+    RestoreTransition("Created", guards.job_ended, to="Failed", reason="JobFailed"),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
 )
 
-AFTERWARDS: tuple[Row, ...] = (
+AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("TerminalObserved", guards.result_failed, "RestoreFailed"),
-    Row("TerminalObserved", guards.result_succeeded, to="Recovering", reason="RestoreRecovering"),
+    RestoreTransition(
+        "TerminalObserved", guards.result_succeeded, to="Recovering", reason="RestoreRecovering"
+    ),
     _fails("Recovering", guards.abandoned, "RestoreAbandoned"),
     _fails("Recovering", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     *_keeps_lock("Recovering", "RestoreRecovering"),
-    Row(
+    RestoreTransition(
         "Recovering", guards_replication.data_spread, act="mark-target", reason="RestoreRecovering"
     ),
-    Row(
+    RestoreTransition(
         "Recovering",
         guards_replication.spread_accepted,
         act="mark-target",
         reason="RestoreRecovering",
     ),
-    Row(
+    RestoreTransition(
         "Recovering",
         guards_replication.spread_blocked,
         reason="RecoveryBlocked",
         after=SERVERS_RECHECK,
         blocked=True,
     ),
-    Row("Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"),
-    Row("Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"),
+    RestoreTransition(
+        "Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"
+    ),
+    RestoreTransition(
+        "Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"
+    ),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
-    Row(
+    RestoreTransition(
         "Recovering",
         guards.recovery_blocked,
         reason="RecoveryBlocked",
@@ -208,49 +224,53 @@ AFTERWARDS: tuple[Row, ...] = (
     ),
     _waits("Recovering", guards.recovering, "RestoreRecovering", SERVERS_RECHECK),
     # Its word may come late, when the API server was away at the end of the job.
-    Row("Unknown", guards.reported_success, to="Succeeded", reason="RestoreRecovering"),
+    RestoreTransition(
+        "Unknown", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
+    ),
     _fails("Unknown", guards.abandoned, "RestoreAbandoned"),
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
-    Row("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
-    Row("Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"),
-    Row("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    Row("Ended", guards.lock_is_ours, act="release"),
-    Row("Ended", guards.target_disposable, act="remove"),
-    Row("Ended", guards.ended),
+    RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
+    RestoreTransition(
+        "Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"
+    ),
+    RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
+    RestoreTransition("Ended", guards.lock_is_ours, act="release"),
+    RestoreTransition("Ended", guards.target_disposable, act="remove"),
+    RestoreTransition("Ended", guards.ended),
 )
 
 # A pause holds a restore wherever it is, and says so once. Its job goes on if it runs, and is heard
 # afterwards. The end of the pause wakes us.
-HELD: tuple[Row, ...] = (
+HELD: tuple[RestoreTransition, ...] = (
     *(
-        Row(at, guards.target_paused, reason="TargetPaused")
+        RestoreTransition(at, guards.target_paused, reason="TargetPaused")
         for at in PLACES
         if at not in ("New", "Ended")
     ),
-    Row("Ended", guards.rests_under_pause),
+    RestoreTransition("Ended", guards.rests_under_pause),
 )
 
-TABLE: tuple[Row, ...] = (
+TABLE: tuple[RestoreTransition, ...] = (
     *HELD,
-    Row("New", guards.new, to="Validating", reason="RestoreValidating"),
+    RestoreTransition("New", guards.new, to="Validating", reason="RestoreValidating"),
     *VALIDATING,
     *RUNNING,
     *AFTERWARDS,
 )
 
 
-def _lets_go(at: Place) -> tuple[Row, ...]:
+def _lets_go(at: Place) -> tuple[RestoreTransition, ...]:
     return (
-        Row(at, guards.lock_is_ours, act="release"),
-        Row(at, guards.disposable_leaves, act="remove"),
-        Row(at, guards.always),
+        RestoreTransition(at, guards.lock_is_ours, act="release"),
+        RestoreTransition(at, guards.disposable_leaves, act="remove"),
+        RestoreTransition(at, guards.always),
     )
 
 
 # Of a restore that is being deleted: first the job is kept from claiming, then what it holds goes.
-LEAVING: tuple[Row, ...] = (
+LEAVING: tuple[RestoreTransition, ...] = (
     *(
-        Row(at, guards.unclaimed, to="End", reason="RestoreDeleted")
+        RestoreTransition(at, guards.unclaimed, to="End", reason="RestoreDeleted")
         for at in ("Prepared", "Committed", "Created")
     ),
     *(row for row in RUNNING if row.to in ("Succeeded", "Failed", "Unknown")),
@@ -261,7 +281,7 @@ LEAVING: tuple[Row, ...] = (
         row
         for at in REPLACED
         for row in (
-            Row(at, guards_replication.data_spread, act="mark-target"),
+            RestoreTransition(at, guards_replication.data_spread, act="mark-target"),
             _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
@@ -269,7 +289,7 @@ LEAVING: tuple[Row, ...] = (
 )
 
 
-def place_of(facts: Facts) -> Place:
+def state_of(facts: RestoreFacts) -> Place:
     """Where a restore is, by its status alone."""
     status = facts.status
     if status.phase in ENDED:
@@ -283,26 +303,28 @@ def place_of(facts: Facts) -> Place:
     return status.execution.stage
 
 
-def decide(facts: Facts, *, leaving: bool = False) -> Decision:
+def decide(facts: RestoreFacts, *, leaving: bool = False) -> RestoreDecision:
     """Ask the rows of its place, in their order. `leaving`: the restore is being deleted.
 
     Every place has a row that always has something to say.
     """
-    place = place_of(facts)
+    place = state_of(facts)
     return next(_answers(LEAVING if leaving else TABLE, place, facts))
 
 
-def refused(facts: Facts, trouble: Trouble) -> Decision:
+def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
     """What becomes of a restore whose act was refused for good."""
-    return Decision(_fails(place_of(facts), guards.always), trouble.reason, trouble.message)
+    return RestoreDecision(_fails(state_of(facts), guards.always), trouble.reason, trouble.message)
 
 
-def _answers(rows: tuple[Row, ...], place: Place, facts: Facts) -> Iterator[Decision]:
+def _answers(
+    rows: tuple[RestoreTransition, ...], place: Place, facts: RestoreFacts
+) -> Iterator[RestoreDecision]:
     for row in rows:
         if row.at != place:
             continue
         said = row.when(facts)
-        if isinstance(said, Trouble):
-            yield Decision(row, said.reason, said.message)
+        if isinstance(said, RestoreFailure):
+            yield RestoreDecision(row, said.reason, said.message)
         elif said is not None:
-            yield Decision(row, row.reason, said)
+            yield RestoreDecision(row, row.reason, said)

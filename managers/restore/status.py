@@ -1,7 +1,7 @@
 """What is written of a restore: the next status, and the one write of it.
 
-`advance` is pure. The writer sends our own part of the status, never what the job writes, and only
-if the object is still the one that was looked at.
+`next_status` is pure. The writer sends our own part of the status, never what the job writes, and
+only if the object is still the one that was looked at.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from contracts.conditions.reasons_restore import (
 )
 from contracts.naming import names
 from managers.restore.guards import lock_to_override
-from managers.restore.inputs import Facts, Source
-from managers.restore.state_machine import Decision, Next
+from managers.restore.inputs import RestoreFacts, SnapshotSource
+from managers.restore.state_machine import Next, RestoreDecision
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.types import Object, key_of, resource_version_of, uid_of
@@ -41,14 +41,16 @@ OF_THE_JOB: Final = ("report", "submissionClaim")
 """Fields that the job writes (contracts.api.job_result)."""
 
 
-def advance(facts: Facts, decision: Decision, generation: int) -> RestoreObjectStatus:
+def next_status(
+    facts: RestoreFacts, decision: RestoreDecision, generation: int
+) -> RestoreObjectStatus:
     """The status after a decision was carried out. `generation` is that of the spec.
 
     A row without a reason says nothing new. Raises ValueError for a reason that no table has.
     """
     status = facts.status
     found: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
-    if isinstance(facts.source, Source):
+    if isinstance(facts.source, SnapshotSource):
         found["snapshot_key"] = facts.source.key
     if decision.row.to is not None:
         found |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
@@ -65,25 +67,25 @@ def advance(facts: Facts, decision: Decision, generation: int) -> RestoreObjectS
 Fields = dict[str, Any]
 
 
-def _validating(_: Facts, now: datetime) -> Fields:
+def _validating(_: RestoreFacts, now: datetime) -> Fields:
     return {"phase": "Validating", "start_time": now}
 
 
-def _prepared(facts: Facts, now: datetime) -> Fields:
+def _prepared(facts: RestoreFacts, now: datetime) -> Fields:
     return {"phase": "Running", "execution": _receipts(facts, now)}
 
 
-def _committed(facts: Facts, now: datetime) -> Fields:
+def _committed(facts: RestoreFacts, now: datetime) -> Fields:
     return _staged(facts, "Committed", committed_at=now)
 
 
-def _created(facts: Facts, now: datetime) -> Fields:
+def _created(facts: RestoreFacts, now: datetime) -> Fields:
     uid = facts.job.uid if facts.job else ""
     return _staged(facts, "Created", job_uid=uid, created_at=now)
 
 
-def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[Facts, datetime], Fields]:
-    def fields(facts: Facts, now: datetime) -> Fields:
+def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[RestoreFacts, datetime], Fields]:
+    def fields(facts: RestoreFacts, now: datetime) -> Fields:
         staged = _staged(
             facts, "TerminalObserved", terminal_result=result, terminal_observed_at=now
         )
@@ -92,24 +94,24 @@ def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[Facts, dateti
     return fields
 
 
-def _recovering(facts: Facts, now: datetime) -> Fields:
+def _recovering(facts: RestoreFacts, now: datetime) -> Fields:
     seen = facts.execution.terminal_observed_at if facts.execution else None
     staged = _staged(facts, "Recovering", terminal_observed_at=seen or now)
     return {**staged, "phase": "Running", **_answered(facts)}
 
 
-def _unknown(facts: Facts, _: datetime) -> Fields:
+def _unknown(facts: RestoreFacts, _: datetime) -> Fields:
     return {**_staged(facts, "Unknown"), "phase": "Unknown"}
 
 
-def _ended(phase: RestorePhase) -> Callable[[Facts, datetime], Fields]:
-    def fields(facts: Facts, now: datetime) -> Fields:
+def _ended(phase: RestorePhase) -> Callable[[RestoreFacts, datetime], Fields]:
+    def fields(facts: RestoreFacts, now: datetime) -> Fields:
         return {"phase": phase, "completion_time": now, **_answered(facts)}
 
     return fields
 
 
-MOVES: Mapping[Next, Callable[[Facts, datetime], Fields]] = {
+MOVES: Mapping[Next, Callable[[RestoreFacts, datetime], Fields]] = {
     "Validating": _validating,
     "Prepared": _prepared,
     "Committed": _committed,
@@ -124,7 +126,7 @@ MOVES: Mapping[Next, Callable[[Facts, datetime], Fields]] = {
 """The fields that a restore has in another place."""
 
 
-def _receipts(facts: Facts, now: datetime) -> Execution:
+def _receipts(facts: RestoreFacts, now: datetime) -> Execution:
     target = facts.target
     return Execution(
         operation_id=facts.uid,
@@ -136,25 +138,25 @@ def _receipts(facts: Facts, now: datetime) -> Execution:
     )
 
 
-def _staged(facts: Facts, stage: Stage, **more: Any) -> dict[str, Any]:
+def _staged(facts: RestoreFacts, stage: Stage, **more: Any) -> dict[str, Any]:
     if facts.execution is None:
         return {}
     return {"execution": facts.execution.model_copy(update={"stage": stage, **more})}
 
 
-def _answered(facts: Facts) -> dict[str, Any]:
+def _answered(facts: RestoreFacts) -> dict[str, Any]:
     """What a person decided, once it was carried out."""
     return {"administrator_disposition": facts.answer} if facts.answer else {}
 
 
-def _size(facts: Facts) -> int | None:
+def _size(facts: RestoreFacts) -> int | None:
     report, claim = facts.status.report, facts.status.submission_claim
     if report is not None and report.snapshot is not None and report.snapshot.size:
         return report.snapshot.size
     return claim.size if claim is not None else None
 
 
-def _fresh(facts: Facts) -> FreshTarget | None:
+def _fresh(facts: RestoreFacts) -> FreshTarget | None:
     """The record of the cluster that this restore made; it is written once and stays."""
     made, target = facts.status.target, facts.target
     if facts.spec.cluster_template is None:
@@ -173,7 +175,7 @@ def _fresh(facts: Facts) -> FreshTarget | None:
 
 
 def _conditions(
-    facts: Facts, decision: Decision, after: RestoreObjectStatus, generation: int
+    facts: RestoreFacts, decision: RestoreDecision, after: RestoreObjectStatus, generation: int
 ) -> tuple[Condition, ...]:
     said = {RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)}
     if decision.row.act == "take-lock" and (told := lock_to_override(facts)) is not None:
@@ -200,7 +202,10 @@ def _complete(after: RestoreObjectStatus) -> Literal["True", "False", "Unknown"]
 
 
 def _condition(
-    kind: str, status: Literal["True", "False", "Unknown"], decision: Decision, generation: int
+    kind: str,
+    status: Literal["True", "False", "Unknown"],
+    decision: RestoreDecision,
+    generation: int,
 ) -> Condition:
     reason = decision.reason
     if kind == RECOVERY_RELEASED and status == "True":
@@ -222,7 +227,7 @@ def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condi
     return new.model_copy(update={"last_transition_time": kept or now.replace(microsecond=0)})
 
 
-def flipped(
+def changed_conditions(
     before: Iterable[Condition], after: Iterable[Condition]
 ) -> tuple[tuple[str, str, str], ...]:
     """Type, reason and message of what is said for another reason than before."""

@@ -12,13 +12,13 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus, FinishedRestoreTest, RestoreTestStatus
 from contracts.api.meta import rfc3339
 from contracts.api.values import cron
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.pause import counted_from, resumed_at
 
 PROVEN = "BackupProven"
 
 
-def backup_proven(cluster: OpenBaoCluster, now: datetime) -> Finding | None:
+def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | None:
     """Judge what is known; None when the spec asks for no backups."""
     backup = cluster.spec.backup
     if backup is None:
@@ -30,18 +30,20 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> Finding | None:
             told = (
                 f"{known.active.key or 'A snapshot'} is being restored to see, for the first time"
             )
-            return Finding(PROVEN, "Unknown", "RestoreTestRunning", told)
-        return Finding(PROVEN, "Unknown", "NeverTested", "No snapshot was ever restored to see")
+            return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", told)
+        return ConditionUpdate(
+            PROVEN, "Unknown", "NeverTested", "No snapshot was ever restored to see"
+        )
     told = _told(known.last)
     if known.last.outcome == "Failed":
-        return Finding(PROVEN, "False", "RestoreTestFailed", told)
+        return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", told)
     if known.last.outcome != "Passed":
-        return Finding(PROVEN, "Unknown", "RestoreTestInconclusive", told)
+        return ConditionUpdate(PROVEN, "Unknown", "RestoreTestInconclusive", told)
     counting = (status.successful_backups or 0, resumed_at(cluster, now))
     late = _late(backup.restore_test, known, counting, now)
     if late:
-        return Finding(PROVEN, "False", "ProofOutdated", f"{told}; {late}")
-    return Finding(PROVEN, "True", "RestoreTestPassed", told)
+        return ConditionUpdate(PROVEN, "False", "ProofOutdated", f"{told}; {late}")
+    return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", told)
 
 
 def _told(last: FinishedRestoreTest) -> str:

@@ -58,7 +58,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class RestoreTestFacts:
     """Everything that a decision is made from."""
 
     now: datetime

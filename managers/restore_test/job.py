@@ -8,14 +8,14 @@ from contracts.builders.job import proof_job
 from contracts.builders.job_store import store_env
 from contracts.builders.restore_test_server import Sidecar
 from contracts.jobs.env import RunEnv, TestEnv
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from managers.restore_test.facts import Candidate
 from runtime.types import Object
 
 
 def job_of(
     cluster: OpenBaoCluster,
-    executor: Executor,
+    executor: JobTemplate,
     sidecar: Sidecar,
     subject: Candidate,
     run: ProofRun,

@@ -26,7 +26,7 @@ from contracts.api.meta import rfc3339
 from contracts.api.values import cron
 from contracts.conditions.reasons_restore_test import PROOF_REASONS
 from contracts.naming import names
-from managers.restore_test.facts import Candidate, Situation
+from managers.restore_test.facts import Candidate, RestoreTestFacts
 
 POLL_SECONDS = 5.0
 """Nobody tells of the end of a Job that says nothing itself."""
@@ -58,7 +58,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchJob:
     """Wait for the Job."""
 
     candidate: Candidate
@@ -72,10 +72,10 @@ class Conclude:
     proof: Proof
 
 
-Decision = Idle | Begin | Launch | Watch | Conclude
+Decision = Idle | Begin | Launch | WatchJob | Conclude
 
 
-def decide(situation: Situation) -> Decision:
+def decide(situation: RestoreTestFacts) -> Decision:
     """Decide on the next step for one cluster; one test at a time."""
     running = situation.running
     if running is not None and running.test is not None:
@@ -84,7 +84,7 @@ def decide(situation: Situation) -> Decision:
     return due if due is not None else Idle(situation.known.next_scheduled_test)
 
 
-def _go_on(situation: Situation, candidate: Candidate, run: ProofRun) -> Decision:
+def _go_on(situation: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
     if not run.job_uid:
         return Launch(candidate, run)
     if candidate.answer is not None:
@@ -96,7 +96,7 @@ def _go_on(situation: Situation, candidate: Candidate, run: ProofRun) -> Decisio
         told = f"the pod of Job {run.job_name} does not start: read its events"
         return Conclude(candidate, unproven(run, "JobNotStarted", told, situation.now))
     if job.state == "Active":
-        return Watch(candidate)
+        return WatchJob(candidate)
     told = f"Job {run.job_name}: {job.reason} {job.message}".strip()
     return Conclude(candidate, unproven(run, "JobFailed", told, situation.now))
 
@@ -104,7 +104,7 @@ def _go_on(situation: Situation, candidate: Candidate, run: ProofRun) -> Decisio
 # --- when a test is due: the first rule that has a say decides -----------------------------------
 
 
-def _requested(situation: Situation) -> Decision | None:
+def _requested(situation: RestoreTestFacts) -> Decision | None:
     """A person asks, at one snapshot; the one that was taken first is answered first."""
     asked = next((one for one in situation.candidates if one.asks and not one.leaving), None)
     if asked is None:
@@ -119,7 +119,7 @@ def _requested(situation: Situation) -> Decision | None:
     return Conclude(asked, unproven(run, "NothingToTest", told, situation.now))
 
 
-def _counted(situation: Situation) -> Decision | None:
+def _counted(situation: RestoreTestFacts) -> Decision | None:
     """Enough snapshots were taken since the last test."""
     wishes, newest = situation.wishes, situation.newest
     if wishes is None or newest is None or wishes.every_successful_backups is None:
@@ -130,7 +130,7 @@ def _counted(situation: Situation) -> Decision | None:
     return Begin(newest, _run(situation, newest, "Counted", str(situation.successful)))
 
 
-def _scheduled(situation: Situation) -> Decision | None:
+def _scheduled(situation: RestoreTestFacts) -> Decision | None:
     """The time of the schedule has come; however many times were missed, one test is run."""
     wishes, newest = situation.wishes, situation.newest
     due = situation.known.next_scheduled_test
@@ -141,10 +141,10 @@ def _scheduled(situation: Situation) -> Decision | None:
     return Begin(newest, _run(situation, newest, "Scheduled", rfc3339(due)))
 
 
-DUE: tuple[Callable[[Situation], Decision | None], ...] = (_requested, _counted, _scheduled)
+DUE: tuple[Callable[[RestoreTestFacts], Decision | None], ...] = (_requested, _counted, _scheduled)
 
 
-def _run(situation: Situation, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
+def _run(situation: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
     # The time too: a test that is asked for again in the same words is another run.
     text = "\0".join((candidate.uid, cause, why, rfc3339(situation.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
@@ -193,14 +193,14 @@ def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
 # --- what the status of the cluster says --------------------------------------------------------
 
 
-def summary(situation: Situation) -> RestoreTestStatus:
+def summary(situation: RestoreTestFacts) -> RestoreTestStatus:
     """Derive status.backup.restoreTest; the same situation gives the same summary."""
     known = situation.known
     finished = _with_last(situation, known)
     return _with_active(situation, _with_schedule(situation, finished))
 
 
-def _with_last(situation: Situation, known: RestoreTestStatus) -> RestoreTestStatus:
+def _with_last(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
     found = situation.last_proof
     if found is None:
         return known
@@ -229,7 +229,7 @@ def _with_last(situation: Situation, known: RestoreTestStatus) -> RestoreTestSta
     return known.model_copy(update=counted)
 
 
-def _with_schedule(situation: Situation, known: RestoreTestStatus) -> RestoreTestStatus:
+def _with_schedule(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
     wished = situation.wishes.schedule if situation.wishes else None
     if wished is None:
         return known.model_copy(update={"schedule": None, "next_scheduled_test": None})
@@ -243,7 +243,7 @@ def _with_schedule(situation: Situation, known: RestoreTestStatus) -> RestoreTes
     )
 
 
-def _with_active(situation: Situation, known: RestoreTestStatus) -> RestoreTestStatus:
+def _with_active(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
     running = situation.running
     if running is None or running.test is None:
         return known.model_copy(update={"active": None})

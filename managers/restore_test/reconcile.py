@@ -22,12 +22,12 @@ from contracts.api.cluster.status_backup import BackupStatus, RestoreTestStatus
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS
 from contracts.api.violation import InvalidClusterError
 from contracts.builders.restore_test_server import Sidecar, throw_away
-from contracts.jobs.template import Executors
+from contracts.jobs.template import JobTemplateSource
 from contracts.pause import counted_from, resumed_at
 from contracts.pools.voter_pool import serving_set
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.status import JobSeen, Rights
-from managers.restore_test.facts import Candidate, Situation, candidate, in_order
+from managers.restore_test.facts import Candidate, RestoreTestFacts, candidate, in_order
 from managers.restore_test.job import job_of
 from managers.restore_test.plan import (
     POLL_SECONDS,
@@ -36,7 +36,7 @@ from managers.restore_test.plan import (
     Decision,
     Idle,
     Launch,
-    Watch,
+    WatchJob,
     decide,
     summary,
     unproven,
@@ -48,7 +48,7 @@ from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
 from runtime.events import EventRecorder
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.types import (
     Object,
@@ -72,8 +72,8 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 KEPT: Final = 512
 """Backups that are kept as they were read: each pass looks at all of its namespace."""
 
-read_cluster = remembered(OpenBaoCluster.from_object)
-read_backup = remembered(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
+read_cluster = memoize(OpenBaoCluster.from_object)
+read_backup = memoize(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,12 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class RestoreTestDependencies:
     """Whom it acts through."""
 
     client: Client
     jobs: Jobs
-    executors: Executors
+    executors: JobTemplateSource
     events: EventRecorder
     clock: Clock
 
@@ -102,7 +102,7 @@ class _Place:
 
     live: Object
     cluster: OpenBaoCluster
-    situation: Situation
+    situation: RestoreTestFacts
 
     @property
     def namespace(self) -> str:
@@ -117,10 +117,10 @@ class _Obstacle:
     after: float | None = None
 
 
-class ProofReconciler:
+class RestoreTestReconciler:
     """Restores snapshots where nobody is hurt by it, and says what came of it."""
 
-    def __init__(self, sources: Sources, hands: Hands) -> None:
+    def __init__(self, sources: Sources, hands: RestoreTestDependencies) -> None:
         self._sources = sources
         self._hands = hands
         self._acts: Mapping[type, Callable[[_Place, Any], Awaitable[float | None]]] = {
@@ -137,7 +137,7 @@ class ProofReconciler:
                 return Done()
             await self._summarise(place)
             decision = decide(place.situation)
-            if isinstance(decision, Idle | Watch):
+            if isinstance(decision, Idle | WatchJob):
                 return Done(self._pause(decision))
             again = await self._acts[type(decision)](place, decision)
             if again is not None:
@@ -170,7 +170,7 @@ class ProofReconciler:
         backup = cluster.spec.backup
         status = cluster.status.backup or BackupStatus()
         now = self._hands.clock.now()
-        situation = Situation(
+        situation = RestoreTestFacts(
             now=now,
             cluster_uid=uid_of(live),
             wishes=backup.restore_test if backup else None,

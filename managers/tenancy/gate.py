@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from contracts.tenancy import access_of
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Wait
 from runtime.types import Object, is_terminating, key_of
 
@@ -22,7 +22,7 @@ READING = "NamespaceNotRead"
 Gate = Callable[[Object], Wait | None]
 """Takes a live cluster; tells what it has to wait for, None when it may be worked on."""
 
-digest_of = remembered(lambda live: access_of(live).digest)
+digest_of = memoize(lambda live: access_of(live).digest)
 
 
 class Tenants(Protocol):

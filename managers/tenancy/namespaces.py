@@ -21,7 +21,7 @@ MISSING_MOST = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class NamespaceState:
     """A namespace as it was seen last."""
 
     exists: bool
@@ -30,7 +30,7 @@ class Space:
 
 @dataclass(slots=True)
 class _Seen:
-    space: Space
+    space: NamespaceState
     until: float
     missing_since: float | None = None
 
@@ -46,7 +46,7 @@ class Spaces:
         self._period = period
         self._seen: dict[str, _Seen] = {}
 
-    async def look(self, name: str, *, now: bool = False) -> Space:
+    async def look(self, name: str, *, now: bool = False) -> NamespaceState:
         """Say what a namespace is like, and put its labels right when it was looked at.
 
         `now`: ask, whatever is known.
@@ -62,9 +62,9 @@ class Spaces:
             since = moment if since is None else since
             # Soon after it was asked for, a namespace often comes.
             pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
-            self._seen[name] = _Seen(Space(False), moment + pause, since)
-            return Space(False)
-        space = Space(True, is_terminating(live))
+            self._seen[name] = _Seen(NamespaceState(False), moment + pause, since)
+            return NamespaceState(False)
+        space = NamespaceState(True, is_terminating(live))
         if not space.leaving and pod_security_missing(live):
             await self._label(live)
         spread = 1 + JITTER * (2 * self._rng.random() - 1)

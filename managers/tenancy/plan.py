@@ -37,7 +37,7 @@ POD_SECURITY_OWNER: Final = "openbao.org/pod-security"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TenantInstallation:
     """The installation: where it is, who gets the rights, and how objects are read."""
 
     namespace: str
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NamespaceObjects:
     """The objects of a namespace, in the order in which they are written.
 
     `absent` holds those that are not wanted now: bindings, then their Roles.
@@ -61,7 +61,7 @@ class Wanted:
 # --- who may have the namespace -----------------------------------------------------------------
 
 
-def violation(tenant: Object, place: Place) -> Blocked | None:
+def violation(tenant: Object, place: TenantInstallation) -> Blocked | None:
     """Say why a tenant may not ask for its namespace, whoever else asks for it."""
     target, home = target_of(tenant), key_of(tenant).namespace
     message = ""
@@ -76,7 +76,7 @@ def violation(tenant: Object, place: Place) -> Blocked | None:
     return Blocked(SECURITY_VIOLATION, f"spec.targetNamespace: {message} (got {target})")
 
 
-def elder(tenant: Object, others: Iterable[Object], place: Place) -> Object | None:
+def elder(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
     """The tenant that has the namespace before this one; None when this one has it.
 
     The oldest does. Not one that may not have it, or anybody could shut others out; nor one that
@@ -91,7 +91,7 @@ def elder(tenant: Object, others: Iterable[Object], place: Place) -> Object | No
     return None if uid_of(first) == uid_of(tenant) else first
 
 
-def heir(tenant: Object, others: Iterable[Object], place: Place) -> Object | None:
+def successor(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
     """The tenant that goes on with the namespace when this one is deleted."""
     left = [
         one
@@ -103,7 +103,9 @@ def heir(tenant: Object, others: Iterable[Object], place: Place) -> Object | Non
     return min(left, key=_age, default=None)
 
 
-def predecessors(tenant: Object, others: Iterable[Object], place: Place) -> frozenset[str]:
+def predecessors(
+    tenant: Object, others: Iterable[Object], place: TenantInstallation
+) -> frozenset[str]:
     """The UIDs whose objects this tenant may take as its own: itself, and those that leave.
 
     Only one that might have had the namespace, or its name would open what is not its own.
@@ -139,8 +141,8 @@ def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
 
 
 def wanted(
-    namespace: str, spec: TenantSpec, secrets: SecretAccess, held: bool, place: Place
-) -> Wanted:
+    namespace: str, spec: TenantSpec, secrets: SecretAccess, held: bool, place: TenantInstallation
+) -> NamespaceObjects:
     """Build every object of a namespace. `held`: its rights must outlast its deletion."""
     make = _Maker(namespace, held, place)
     roles = [make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, place.reads)))]
@@ -156,7 +158,7 @@ def wanted(
         else:
             absent += [(ROLE_BINDING, binding), (ROLE, role)]
     bounds = (make.quota(spec), make.limits(spec))
-    return Wanted(tuple(roles), tuple(bindings), bounds, tuple(absent))
+    return NamespaceObjects(tuple(roles), tuple(bindings), bounds, tuple(absent))
 
 
 def uncounted(quota: Object) -> str:
@@ -208,7 +210,7 @@ def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
 class _Maker:
     namespace: str
     held: bool
-    place: Place
+    place: TenantInstallation
 
     def role(self, name: str, content: list[dict[str, Any]]) -> Intent:
         return self._object(ROLE, name, {"rules": content}, held=self.held)

@@ -20,7 +20,7 @@ from managers.tenancy.plan import QUOTA, uncounted
 from runtime.apply.apply import CREATE_ONLY
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
-from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.builtin_kinds import ROLE_BINDING
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -39,7 +39,7 @@ Slot = tuple[Resource, ObjectKey]
 
 
 @dataclass(frozen=True, slots=True)
-class Tenure:
+class NamespaceOwnership:
     """On whose behalf is written, and whose objects count as the tenant's own.
 
     `leaving`: the namespace is being deleted. `opening`: nobody was promised yet that clusters are
@@ -55,7 +55,7 @@ class Tenure:
 
     def owns(self, live: Object) -> bool:
         """Whether an object is the tenant's, was that of one before it, or was handed over."""
-        if claim_of(live, self.owner, MARKS) is not Claim.FOREIGN:
+        if ownership_of(live, self.owner, MARKS) is not Ownership.FOREIGN:
             return True
         return annotations_of(live).get(MARKS.owner_uid, "") in self.accepted
 
@@ -114,7 +114,7 @@ class Grants:
         except NotFound:
             return None
 
-    async def ensure(self, tenure: Tenure, intent: Intent) -> Outcome | None:
+    async def ensure(self, tenure: NamespaceOwnership, intent: Intent) -> Outcome | None:
         """Make one object be as intended; None when it is, else why not.
 
         Raises Transient, and what the API server may raise about the moment.
@@ -147,7 +147,9 @@ class Grants:
         self._note(slot, mark)
         return None
 
-    async def _held(self, tenure: Tenure, intent: Intent, live: Object) -> Outcome | None:
+    async def _held(
+        self, tenure: NamespaceOwnership, intent: Intent, live: Object
+    ) -> Outcome | None:
         """Judge an object of ours that was deleted; None when it serves on, or is out of the way.
 
         With its namespace it goes last, after the clusters. Else it is made anew, but only once the

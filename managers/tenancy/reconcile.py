@@ -19,11 +19,11 @@ from contracts.tenancy import FINALIZER, SecretAccess, access_of
 from managers.context.context import MARKS
 from managers.tenancy import plan
 from managers.tenancy.gate import TARGET_INDEX, by_target, target_of
-from managers.tenancy.namespaces import Space, Spaces
-from managers.tenancy.plan import Place
-from managers.tenancy.rbac import FIELD_MANAGER, Grants, Tenure
-from managers.tenancy.revocation_delay import Linger
-from managers.tenancy.status import Finding, TenantStatusWriter, compute, grants_of
+from managers.tenancy.namespaces import NamespaceState, Spaces
+from managers.tenancy.plan import TenantInstallation
+from managers.tenancy.rbac import FIELD_MANAGER, Grants, NamespaceOwnership
+from managers.tenancy.revocation_delay import RevocationDelay
+from managers.tenancy.status import ProvisionedCondition, TenantStatusWriter, compute, grants_of
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
 from runtime.cache.informer import Informer
@@ -31,7 +31,7 @@ from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.controller.finalizer import Finalizer
 from runtime.errors import Forbidden
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
 
@@ -39,7 +39,7 @@ REFUSED_FOR = 60.0
 HEIR_RECHECK = 2.0
 CLUSTERS_SHOWN = 5
 
-access = remembered(access_of)
+access = memoize(access_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class _Pass:
     spec: TenantSpec
     namespace: str
     clusters: tuple[Object, ...]
-    space: Space
+    space: NamespaceState
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class TenantDependencies:
     """What a pass acts with: its own identity, that of the delegate, and its own on namespaces."""
 
     client: Client
@@ -70,7 +70,12 @@ class TenantReconciler:
     """
 
     def __init__(
-        self, tenants: Informer, clusters: Informer, hands: Hands, clock: Clock, place: Place
+        self,
+        tenants: Informer,
+        clusters: Informer,
+        hands: TenantDependencies,
+        clock: Clock,
+        place: TenantInstallation,
     ) -> None:
         tenants.add_index(TARGET_INDEX, by_target)
         self._tenants = tenants
@@ -79,7 +84,7 @@ class TenantReconciler:
         self._spaces = hands.spaces
         self._clock = clock
         self._place = place
-        self._linger = Linger(clock)
+        self._linger = RevocationDelay(clock)
         self._statuses = TenantStatusWriter(hands.client, tenants)
         self._finalizer = Finalizer(hands.client, TENANTS, FINALIZER, FIELD_MANAGER)
 
@@ -127,7 +132,7 @@ class TenantReconciler:
             return await self._let_go(live, namespace)
         this = _Pass(live, spec, namespace, clusters, space)
         accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
-        tenure = Tenure(
+        tenure = NamespaceOwnership(
             owner_of(live),
             plan.predecessors(live, self._rivals(live), self._place),
             space.leaving,
@@ -150,7 +155,9 @@ class TenantReconciler:
         told = f"namespace {namespace} is being deleted"
         return await self._tell(live, Wait("NamespaceTerminating", told, HEIR_RECHECK))
 
-    async def _write(self, this: _Pass, tenure: Tenure, secrets: SecretAccess) -> Outcome | None:
+    async def _write(
+        self, this: _Pass, tenure: NamespaceOwnership, secrets: SecretAccess
+    ) -> Outcome | None:
         """Bring every object into place; the first objection, None without one."""
         wanted = plan.wanted(this.namespace, this.spec, secrets, bool(this.clusters), self._place)
         refused = await self._all(tenure, wanted.roles)
@@ -165,7 +172,7 @@ class TenantReconciler:
             await self._grants.remove(resource, key, tenure.accepted)
         return bounds
 
-    async def _all(self, tenure: Tenure, intents: Iterable[Intent]) -> Outcome | None:
+    async def _all(self, tenure: NamespaceOwnership, intents: Iterable[Intent]) -> Outcome | None:
         """Ensure objects side by side; what is known to be right takes no turn of the loop."""
         answers = await asyncio.gather(
             *(self._grants.ensure(tenure, intent) for intent in intents), return_exceptions=True
@@ -181,11 +188,11 @@ class TenantReconciler:
     ) -> Outcome:
         if isinstance(outcome, Wait | Blocked):
             return await self._tell(this.live, outcome)
-        finding = Finding(True, "Provisioned", self._told(this))
+        finding = ProvisionedCondition(True, "Provisioned", self._told(this))
         if is_terminating(this.live):
-            finding = Finding(True, "Deleting", _waits_for(this))
+            finding = ProvisionedCondition(True, "Deleting", _waits_for(this))
         elif this.space.leaving:
-            finding = Finding(
+            finding = ProvisionedCondition(
                 True, "NamespaceTerminating", f"The namespace goes. {_waits_for(this)}"
             )
         status = compute(
@@ -207,7 +214,7 @@ class TenantReconciler:
         return min((timer for timer in timers if timer is not None), default=None)
 
     async def _tell(self, live: Object, outcome: Wait | Blocked) -> Outcome:
-        finding = Finding(False, outcome.reason, outcome.message)
+        finding = ProvisionedCondition(False, outcome.reason, outcome.message)
         status = compute(live, finding, self._clock.now(), self._place.reads)
         await self._statuses.write(live, status)
         return outcome
@@ -218,7 +225,7 @@ class TenantReconciler:
         namespace = target_of(live)
         if not namespace or plan.violation(live, self._place) is not None:
             return Done()
-        if plan.heir(live, self._rivals(live), self._place) is not None:
+        if plan.successor(live, self._rivals(live), self._place) is not None:
             return await self._hand_over(live, namespace)
         clusters = self._clusters_of(namespace)
         if clusters:

@@ -13,7 +13,7 @@ SECONDS = 10.0
 """Longer than a pass may take between its look at the spec and its last read of a Secret."""
 
 
-class Linger:
+class RevocationDelay:
     """Which Secrets of each namespace are still granted, though no cluster asks for them."""
 
     def __init__(self, clock: Clock, seconds: float = SECONDS) -> None:

@@ -26,7 +26,7 @@ FIELD_MANAGER = "openbao-provisioner-status"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProvisionedCondition:
     """What became of a tenant. Raises ValueError for a reason that the catalogue lacks."""
 
     provisioned: bool
@@ -51,7 +51,11 @@ def _name(item: tuple[str, SecretAccess]) -> str:
 
 
 def compute(
-    live: Object, finding: Finding, now: datetime, reads: Reads, grants: tuple[Grant, ...] = ()
+    live: Object,
+    finding: ProvisionedCondition,
+    now: datetime,
+    reads: Reads,
+    grants: tuple[Grant, ...] = (),
 ) -> TenantStatus:
     """The status of a tenant; a condition keeps its time while its answer stays."""
     generation = int(live["metadata"].get("generation") or 0)

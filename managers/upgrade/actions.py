@@ -8,19 +8,18 @@ from contextlib import suppress
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.jobs.backup_request import before_upgrade
-from contracts.jobs.template import Executor, Executors
+from contracts.jobs.template import JobTemplate, JobTemplateSource
 from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.records.desired import Effect
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
-from contracts.records.upgrade import MAKE_HAND_OVER
+from contracts.records.upgrade import FREE_LOCK, MAKE_HAND_OVER, MAKE_SNAPSHOT, TAKE_LOCK
 from managers.context.context import FIELD_MANAGER, Context
 from managers.jobs.client import Jobs, RefusedError
 from managers.operation_lock.client import OperationLocks, OtherClusterError
-from managers.operation_lock.decide import UPGRADE_HOLDER, Claim
-from managers.upgrade.bluegreen.actions import SECOND_ACTS, SecondActs
+from managers.operation_lock.decide import UPGRADE_HOLDER, LockRequest
+from managers.upgrade.bluegreen.actions import SECOND_ACTS, BlueGreenActions
 from managers.upgrade.jobs import ensure
-from managers.upgrade.rolling.table import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK
 from runtime.apply.ownership import Owner
 from runtime.errors import AlreadyExists, NotFound
 from runtime.outcome import Wait
@@ -34,10 +33,10 @@ ACTS = SECOND_ACTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
 """The effects that need the hands of an upgrade."""
 
 
-class UpgradeActs:
+class UpgradeActions:
     """Carries out the effects of an upgrade."""
 
-    def __init__(self, locks: OperationLocks, jobs: Jobs, executors: Executors) -> None:
+    def __init__(self, locks: OperationLocks, jobs: Jobs, executors: JobTemplateSource) -> None:
         self._locks = locks
         self._jobs = jobs
         self._executors = executors
@@ -45,7 +44,7 @@ class UpgradeActs:
             TAKE_LOCK: self._take_lock,
             FREE_LOCK: self._free_lock,
             MAKE_SNAPSHOT: self._make_snapshot,
-            **SecondActs(jobs, executors).table,
+            **BlueGreenActions(jobs, executors).table,
         }
         self.table: Mapping[str, PodAct] = {MAKE_HAND_OVER: self._make_hand_over}
         """Those that a plan of pods asks for."""
@@ -60,7 +59,9 @@ class UpgradeActs:
 
     async def _take_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
         """Take the lock unless another has it: the next pass sees who does."""
-        claim = Claim("Upgrade", UPGRADE_HOLDER, str((effect.body or {}).get("message") or ""))
+        claim = LockRequest(
+            "Upgrade", UPGRADE_HOLDER, str((effect.body or {}).get("message") or "")
+        )
         with suppress(NotFound, OtherClusterError):
             await self._locks.acquire(owner.key, claim, uid=effect.uid)
 
@@ -83,7 +84,7 @@ class UpgradeActs:
         if isinstance(found, Wait):
             return
         refused = ""
-        if isinstance(found, Executor):
+        if isinstance(found, JobTemplate):
             run = str((effect.body or {})["run"])
             try:
                 made = await ensure(
@@ -97,4 +98,4 @@ class UpgradeActs:
             refused = f"{found.reason}: {found.message}"
         if refused:
             now = context.clock.now()
-            context.attempts.note(Attempt(effect.name, effect.uid, now, refused))
+            context.attempts.note(EffectAttempt(effect.name, effect.uid, now, refused))

@@ -19,17 +19,18 @@ from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.pools.fenced_pods import heeded
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, goes_on, steer
 from managers.upgrade.condition import upgrading
+from managers.upgrade.rolling.facts import RollingFacts, state_of
 from managers.upgrade.rolling.outcome import carried_out
-from managers.upgrade.rolling.table import ROWS, Situation, place_of
-from runtime.memo import remembered
+from managers.upgrade.rolling.table import ROWS
+from runtime.memo import memoize
 
 
-@remembered
+@memoize
 def accepted(cluster: OpenBaoCluster) -> Release:
     """Say which release the servers of a cluster have been told to run.
 
@@ -55,8 +56,8 @@ def _is_older(wanted: str, running: str) -> bool:
         return True
 
 
-@remembered
-def as_accepted(cluster: OpenBaoCluster) -> OpenBaoCluster:
+@memoize
+def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """Return the cluster as if its spec asked for the accepted release; itself if it does.
 
     While a second set takes over also for as many servers as when that began, and for no rest.
@@ -70,8 +71,8 @@ def as_accepted(cluster: OpenBaoCluster) -> OpenBaoCluster:
     return _with(cluster, changes)
 
 
-@remembered
-def as_targeted(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
+@memoize
+def with_target_release(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
     """Return the cluster as if its spec asked for what the second set runs; None without one."""
     target = frozen_target(cluster)
     if target is None:
@@ -86,8 +87,8 @@ def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoClus
     return cluster.model_copy(update={"spec": cluster.spec.model_copy(update=dict(changes))})
 
 
-@remembered
-def at_rest(cluster: OpenBaoCluster) -> Course | None:
+@memoize
+def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
     """Answer for the many passes in which there is nothing to decide; None when there is."""
     release, status = accepted(cluster), cluster.status
     lock = status.operation_lock
@@ -101,7 +102,7 @@ def at_rest(cluster: OpenBaoCluster) -> Course | None:
     )
     if busy and status.initialized:
         return None
-    course = Course(
+    course = UpgradeDecision(
         release=release, place="Idle", accepted=release, requests=status.upgrade_requests
     )
     return replace(course, finding=upgrading(cluster, course))
@@ -109,22 +110,24 @@ def at_rest(cluster: OpenBaoCluster) -> Course | None:
 
 def wants_facts(cluster: OpenBaoCluster) -> bool:
     """Tell whether the pass has something to decide that needs more than the caches."""
-    return cluster.status.initialized and at_rest(cluster) is None
+    return cluster.status.initialized and idle_decision(cluster) is None
 
 
-def direct(cluster: OpenBaoCluster, observed: Observed, deadline: timedelta) -> Course:
+def decide_upgrade(
+    cluster: OpenBaoCluster, observed: Observed, deadline: timedelta
+) -> UpgradeDecision:
     """Decide what this pass does about releases. `cluster` is the CR as its user wrote it.
 
     `deadline`: how long one server may take to come back in the new release.
     """
-    still = at_rest(cluster)
+    still = idle_decision(cluster)
     if still is not None:
         return still
     if decides(cluster):
         course = steer(cluster, observed, accepted(cluster))
         return replace(course, finding=upgrading(cluster, course))
-    situation = Situation(cluster, observed, accepted(cluster), deadline)
-    decision = decide(ROWS, place_of(cluster.status), situation)
+    situation = RollingFacts(cluster, observed, accepted(cluster), deadline)
+    decision = decide(ROWS, state_of(cluster.status), situation)
     return carried_out(situation, decision)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from managers.upgrade.bluegreen.events import second_set_notes
 
 STARTED = "UpgradeStarted"
@@ -24,12 +24,12 @@ SNAPSHOT_FAILED = "PreUpgradeSnapshotFailed"
 STEP_DOWN = "StepDownStarted"
 
 
-def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[Note, ...]:
+def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     """Tell what an upgrade did between two statuses that were written one after the other."""
     return (*_in_place(before, after), *second_set_notes(before, after))
 
 
-def _in_place(before: ClusterStatus, after: ClusterStatus) -> tuple[Note, ...]:
+def _in_place(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     was, now = before.upgrade, after.upgrade
     if now is None:
         return () if was is None else (_ended(was, after),)
@@ -59,49 +59,51 @@ def _names(upgrade: UpgradeStatus) -> str:
     return f"{upgrade.from_version} to {upgrade.target_version}{image}"
 
 
-def _started(now: UpgradeStatus) -> Note:
-    return Note("Normal", STARTED, f"The servers are upgraded from {_names(now)}")
+def _started(now: UpgradeStatus) -> EventRecord:
+    return EventRecord("Normal", STARTED, f"The servers are upgraded from {_names(now)}")
 
 
-def _ended(was: UpgradeStatus, after: ClusterStatus) -> Note:
+def _ended(was: UpgradeStatus, after: ClusterStatus) -> EventRecord:
     if completed(was, after):
-        return Note("Normal", COMPLETE, f"The servers were upgraded from {_names(was)}")
-    return Note("Normal", CANCELLED, f"The upgrade from {_names(was)} was taken back")
+        return EventRecord("Normal", COMPLETE, f"The servers were upgraded from {_names(was)}")
+    return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(was)} was taken back")
 
 
-def _of_target(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[Note]:
+def _of_target(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[EventRecord]:
     if (was.target_version, was.target_image) != (now.target_version, now.target_image):
         yield _started(now)
 
 
-def _of_snapshots(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[Note]:
+def _of_snapshots(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[EventRecord]:
     name = was.snapshot if was is not None else None
     if was is not None and name and was.phase == "Snapshot" and now.id == was.id:
         if now.phase == "Rolling":
-            yield Note("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
+            yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
         elif now.snapshot != name:
-            yield Note("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
+            yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
     if now.snapshot and now.snapshot != name:
-        yield Note("Normal", SNAPSHOT, f"OpenBaoBackup {now.snapshot} comes before the upgrade")
+        yield EventRecord(
+            "Normal", SNAPSHOT, f"OpenBaoBackup {now.snapshot} comes before the upgrade"
+        )
 
 
-def _of_step_down(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[Note]:
+def _of_step_down(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[EventRecord]:
     if now.step_down_job and now.step_down_job != was.step_down_job:
         told = f"Job {now.step_down_job} asks the leader to step down"
-        yield Note("Normal", STEP_DOWN, told)
+        yield EventRecord("Normal", STEP_DOWN, told)
 
 
-def _of_failure(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[Note]:
+def _of_failure(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[EventRecord]:
     known = was.failure if was is not None else None
     if now.failure is not None and known is None:
         told = f"From {_names(now)}: {now.failure.reason}: {now.failure.message}"
-        yield Note("Warning", FAILED, told)
+        yield EventRecord("Warning", FAILED, told)
 
 
 def _of_retry(
     before: ClusterStatus, after: ClusterStatus, was: UpgradeStatus, now: UpgradeStatus
-) -> Iterator[Note]:
+) -> Iterator[EventRecord]:
     old = before.upgrade_requests.last_handled_retry if before.upgrade_requests else None
     new = after.upgrade_requests.last_handled_retry if after.upgrade_requests else None
     if was.failure is not None and now.failure is None and new and new != old:
-        yield Note("Normal", RETRIED, f"The upgrade from {_names(now)} goes on: retry {new}")
+        yield EventRecord("Normal", RETRIED, f"The upgrade from {_names(now)} goes on: retry {new}")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS
 from contracts.builders.upgrade_job import upgrade_job
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.jobs.upgrade_actions import Order
 from contracts.naming import labels
-from contracts.records.upgrade import JobEnd, SnapshotSeen
+from contracts.records.upgrade import JobStatus, SnapshotSeen
 from managers.jobs.client import Jobs
 from managers.jobs.status import JobSeen
 from runtime.apply.ownership import Owner
@@ -23,13 +23,13 @@ from runtime.types import ObjectKey, labels_of
 
 
 async def ensure(
-    jobs: Jobs, executor: Executor, owner: Owner, action: str, run: str, target: str
-) -> JobEnd:
+    jobs: Jobs, executor: JobTemplate, owner: Owner, action: str, run: str, target: str
+) -> JobStatus:
     """Make the Job of an action that concerns one pod; see `ensure_order`."""
     return await ensure_order(jobs, executor, owner, Order(action, run, target))
 
 
-async def ensure_order(jobs: Jobs, executor: Executor, owner: Owner, order: Order) -> JobEnd:
+async def ensure_order(jobs: Jobs, executor: JobTemplate, owner: Owner, order: Order) -> JobStatus:
     """Make the Job of an order, or meet the one that an earlier try made.
 
     `owner` is the cluster; a Job of that name that belongs to something else is answered as
@@ -40,7 +40,7 @@ async def ensure_order(jobs: Jobs, executor: Executor, owner: Owner, order: Orde
     return _end(job["metadata"]["name"], await jobs.ensure(job, owner))
 
 
-async def look(client: Client, cluster: OpenBaoCluster, name: str) -> JobEnd | None:
+async def look(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
     """Look at a Job of a cluster by its name; None when it is gone.
 
     Raises what the API server may raise, except NotFound.
@@ -68,6 +68,6 @@ async def look_at_snapshot(
     )
 
 
-def _end(name: str, seen: JobSeen) -> JobEnd:
+def _end(name: str, seen: JobSeen) -> JobStatus:
     said = ": ".join(filter(None, (seen.reason, seen.message)))
-    return JobEnd(name, seen.state, seen.foreign, seen.created_at, said)
+    return JobStatus(name, seen.state, seen.foreign, seen.created_at, said)

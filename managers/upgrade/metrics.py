@@ -14,12 +14,12 @@ from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from managers.upgrade.bluegreen.metrics import SecondSetMetrics
+from managers.upgrade.bluegreen.metrics import BlueGreenMetrics
 from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
 from managers.upgrade.messages import goes_on
 from runtime.cache.cache import Cache
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
@@ -89,7 +89,7 @@ POD_DURATION: Final = "openbao_upgrade_pod_duration_seconds"
 STEP_DOWNS: Final = "openbao_upgrade_stepdown_total"
 FAILED_STEP_DOWNS: Final = "openbao_upgrade_stepdown_failures_total"
 
-_lenient = remembered(ClusterStatus.lenient)
+_lenient = memoize(ClusterStatus.lenient)
 
 
 class UpgradeMetrics:
@@ -99,7 +99,7 @@ class UpgradeMetrics:
         self._clusters = clusters
         self._leads = leads
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
-        self._second = SecondSetMetrics(metrics, self._told)
+        self._second = BlueGreenMetrics(metrics, self._told)
         for name, meaning, read in GAUGES:
             metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
         self._durations = metrics.object_histogram(

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.records.upgrade import NO_FACTS, JobEnd, UpgradeFacts
+from contracts.records.upgrade import NO_FACTS, JobStatus, UpgradeFacts
 from managers.upgrade.bluegreen.facts import decides
-from managers.upgrade.bluegreen.observe import SecondSight
+from managers.upgrade.bluegreen.observe import BlueGreenObserver
 from managers.upgrade.decide import wants_facts
 from managers.upgrade.jobs import look, look_at_snapshot
 from runtime.client.client import Client
 
 
-class UpgradeSight:
+class UpgradeObserver:
     """Asks the API server by name, and only while something is under way."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
         """`random_bytes` makes the nonce of a safe mode."""
         self._client = client
-        self._second = SecondSight(client, random_bytes)
+        self._second = BlueGreenObserver(client, random_bytes)
 
     async def facts(self, cluster: OpenBaoCluster) -> UpgradeFacts:
         """Look at what `status.upgrade` names; raises what the API server may raise."""
@@ -38,7 +38,7 @@ class UpgradeSight:
             snapshot=await look_at_snapshot(self._client, cluster, snapshot),
         )
 
-    async def _job(self, cluster: OpenBaoCluster, name: str | None) -> JobEnd | None:
+    async def _job(self, cluster: OpenBaoCluster, name: str | None) -> JobStatus | None:
         if not name:
             return None
         return await look(self._client, cluster, name)

@@ -107,7 +107,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PairVerdict:
     """What is known of one way from a version to another."""
 
     grade: Grade
@@ -118,7 +118,7 @@ class Judgement:
 
 def judge(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
-) -> Judgement:
+) -> PairVerdict:
     """Judge the way from one version to another; the gravest row has the last word."""
     rows = [row for row in PAIRS if _applies(row, before, after, strategy, seal)]
     warnings = [row.why for row in rows if row.grade == "warn"]
@@ -131,7 +131,7 @@ def judge(
         )
     refusals = tuple(row.why for row in rows if row.grade == "refuse")
     grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
-    return Judgement(grade, refusals, tuple(warnings), tuple(row.source for row in rows))
+    return PairVerdict(grade, refusals, tuple(warnings), tuple(row.source for row in rows))
 
 
 def _applies(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.pools.fenced_pods import of_servers
 from contracts.pools.voter_pool import serving_set, takes_over
 from contracts.records.observed import Observed
@@ -19,26 +19,30 @@ from managers.workload.scale.hibernate import HIBERNATED, HIBERNATING, WAKING, i
 from runtime.outcome import Blocked, Outcome
 
 
-def hibernated(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Finding | None:
+def hibernated(
+    spec: ClusterSpec, observed: Observed, *, initialized: bool
+) -> ConditionUpdate | None:
     """Condition Hibernated: whether every server has stopped, as spec.hibernate asks."""
     if not spec.hibernate:
         if not is_waking(observed):
             return None
         ready = sum(pod.ready for pod in observed.pods)
-        return Finding("Hibernated", "False", WAKING, f"{ready} servers are back")
+        return ConditionUpdate("Hibernated", "False", WAKING, f"{ready} servers are back")
     if not initialized:
         message = "spec.hibernate is heeded once the cluster is initialised"
-        return Finding("Hibernated", "False", "NotInitialized", message)
+        return ConditionUpdate("Hibernated", "False", "NotInitialized", message)
     left = sorted(pod.name for pod in (*observed.pods, *observed.read.pods))
     if left:
-        return Finding("Hibernated", "False", HIBERNATING, f"Still there: {', '.join(left)}")
+        return ConditionUpdate(
+            "Hibernated", "False", HIBERNATING, f"Still there: {', '.join(left)}"
+        )
     message = "spec.hibernate is true: no server runs, and volumes and keys are kept"
-    return Finding("Hibernated", "True", HIBERNATED, message)
+    return ConditionUpdate("Hibernated", "True", HIBERNATED, message)
 
 
 def fenced(
     spec: ClusterSpec, observed: Observed, outcome: Outcome, cluster: OpenBaoCluster | None = None
-) -> Finding | None:
+) -> ConditionUpdate | None:
     """Condition PodsFenced: whether every pod of spec.fencedPods has stopped.
 
     `cluster` is as its user wrote it; `spec` may name only those of its fences that are heeded.
@@ -49,18 +53,20 @@ def fenced(
     heard = of_servers(cluster) if cluster else asked
     others = _others(cluster, heard) if cluster else ""
     if not heard:
-        return Finding("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
+        return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
     if cluster is not None and takes_over(cluster):
         late = f"{', '.join(heard)} will be stopped once the upgrade by a second set is over"
-        return Finding("PodsFenced", "False", FENCING, late + others)
+        return ConditionUpdate("PodsFenced", "False", FENCING, late + others)
     stopped = {pod.name for pod in fenced_pods(observed, heard)}
     left = [name for name in heard if name not in stopped]
     if not left:
         message = f"Stopped, with their volumes kept: {', '.join(sorted(stopped))}"
-        return Finding("PodsFenced", "True", PODS_FENCED, message + others)
+        return ConditionUpdate("PodsFenced", "True", PODS_FENCED, message + others)
     if isinstance(outcome, Blocked) and outcome.reason == REFUSED:
-        return Finding("PodsFenced", "False", REFUSED, outcome.message + others)
-    return Finding("PodsFenced", "False", FENCING, f"Not stopped yet: {', '.join(left)}{others}")
+        return ConditionUpdate("PodsFenced", "False", REFUSED, outcome.message + others)
+    return ConditionUpdate(
+        "PodsFenced", "False", FENCING, f"Not stopped yet: {', '.join(left)}{others}"
+    )
 
 
 def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
@@ -75,12 +81,12 @@ def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
     )
 
 
-def maintenance(spec: ClusterSpec) -> Finding | None:
+def maintenance(spec: ClusterSpec) -> ConditionUpdate | None:
     """Condition Maintenance: what can wait is held back."""
     if not spec.in_maintenance:
         return None
     message = "spec.maintenance.enabled is true: no pod is replaced or taken away, repairs go on"
-    return Finding("Maintenance", "True", MAINTENANCE, message)
+    return ConditionUpdate("Maintenance", "True", MAINTENANCE, message)
 
 
 def stopped_on_purpose(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Hold | None:

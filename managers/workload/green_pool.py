@@ -11,17 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.hcl.render import Join, render_config, restart_text
-from contracts.pools.voter_pool import Green
+from contracts.pools.voter_pool import GreenPoolSpec
 from contracts.records.observed import StatefulSetFacts
 from contracts.records.resolved import ImageChoice, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
 from managers.workload.plan import Inputs
 from runtime.apply.intent import Intent
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 
-@remembered
-def green_view(resolved: Resolved, green: Green) -> Resolved:
+@memoize
+def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
     """Return what is meant, with the second set in the place of the one that serves.
 
     The template of its pods stays the same when it comes to serve, since a server that has data

@@ -9,10 +9,10 @@ from itertools import islice
 
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.records.desired import Effect, Operation, Plan, Rolled
+from contracts.records.desired import Effect, Operation, Plan, RolloutProgress
 from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.records.resolved import Resolved
-from contracts.records.upgrade import MAKE_HAND_OVER, HandOver
+from contracts.records.upgrade import MAKE_HAND_OVER, StepDownJob
 from managers.workload.objects.annotations import pod_marks
 from managers.workload.objects.pod import server_mounts
 from managers.workload.objects.statefulset import (
@@ -24,25 +24,25 @@ from managers.workload.objects.statefulset import (
 from managers.workload.rollout import fencing
 from managers.workload.rollout.holds import Hold, hold
 from managers.workload.rollout.never_started import replace_unstarted
-from managers.workload.rollout.next_pod import REST, Move, ask_leader, mark_log, next_move
+from managers.workload.rollout.next_pod import REST, RolloutAction, ask_leader, mark_log, next_move
 from managers.workload.rollout.quorum import QUESTION_RECHECK
 from managers.workload.rollout.reload import (
     RELOAD_POD,
     RELOADING,
     Files,
+    ReloadTarget,
     Split,
-    Target,
     container,
     split,
 )
-from managers.workload.rollout.restart_all import all_at_once
+from managers.workload.rollout.restart_all import restart_all
 from managers.workload.rollout.stuck_pods import absent, stuck
 from managers.workload.scale import voters as scaling
 from managers.workload.scale.hibernate import hibernate
 from managers.workload.scale.read_replicas import asks_for_members, asks_for_votes
 from managers.workload.scale.replicas import Row, Size, first_boot, guarded
 from managers.workload.storage.recreate_statefulset import renewal
-from managers.workload.storage.resize import cramped, growth
+from managers.workload.storage.resize import growth, needs_restart_for_resize
 from runtime.outcome import Done, Outcome, Wait, combine
 
 REPLACE_POD = "replace-pod"
@@ -76,7 +76,7 @@ class Inputs:
     """Why no ready server may be replaced now; "" when nothing speaks against it."""
     halt: str = ""
     """Why no server may be replaced now, ready or not; "" when nothing speaks against it."""
-    hand_over: HandOver | None = None
+    hand_over: StepDownJob | None = None
     """Jobs ask leaders to step down; None: the operator does itself."""
     hold_reload: bool = False
     """No server may be told to read its files again now."""
@@ -94,7 +94,7 @@ class Pods:
     """From the newest template, and not with the newest files."""
     renewed: int = 0
     """Ready ones from the newest template that have no need of another replacement."""
-    cramped: int = 0
+    needs_restart_for_resize: int = 0
     """How many need a new pod for their file system to grow."""
 
     @property
@@ -134,7 +134,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         return Plan(intents, asked, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
     held = hold(resolved)
-    move = all_at_once(resolved, observed) if held is None and is_newest(live, shape) else REST
+    move = restart_all(resolved, observed) if held is None and is_newest(live, shape) else REST
     if move is None:
         move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
@@ -165,26 +165,26 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     return Plan(intents, effects, outcome, operation=operation, rolled=rolled)
 
 
-def _rolled(observed: Observed, pods: Pods, move: Move, shape: Shape) -> Rolled:
+def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -> RolloutProgress:
     live = observed.stateful_set
     newest = live is not None and live.settled and is_newest(live, shape)
     there = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     renewed = tuple(sorted(p.ordinal for p in there if p not in pods.outdated)) if newest else ()
     missing = next((p.name for p in observed.pods if p not in there), "")
-    return Rolled(
+    return RolloutProgress(
         renewed=renewed,
         complete=newest and len(renewed) == shape.replicas == len(observed.pods),
         pod=missing or (move.pod.name if move.pod and move.kind in _UNDER_WAY else ""),
     )
 
 
-def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> Move:
+def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAction:
     """Pick the one pod that a roll replaces next, unless others go first."""
     if inputs.halt:
-        return Move("hold", why=inputs.halt) if pods.outdated else REST
+        return RolloutAction("hold", why=inputs.halt) if pods.outdated else REST
     move = next_move(observed, pods.outdated, size, inputs.hand_over)
     if inputs.hold and move.pod is not None and move.pod.ready:
-        return Move("hold", move.pod, inputs.hold)
+        return RolloutAction("hold", move.pod, inputs.hold)
     return move
 
 
@@ -234,10 +234,10 @@ def wants_quorum(
         return True
     if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
         return False
-    small = cramped(observed)
+    small = needs_restart_for_resize(observed)
     older = tuple(pod for pod in observed.pods if pod.template != live.template or pod in small)
     present = [pod for pod in observed.pods if pod not in older]
-    target = Target(live.reload_hash, certificate)
+    target = ReloadTarget(live.reload_hash, certificate)
     hopeless = split(observed, present, target, operator_image).hopeless
     return next_move(observed, older + hopeless, live.replicas).pod is not None
 
@@ -249,7 +249,7 @@ def is_newest(live: StatefulSetFacts | None, shape: Shape) -> bool:
 
 def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
     """Sort the pods of one set by what is to become of them."""
-    small = cramped(observed)
+    small = needs_restart_for_resize(observed)
     older = tuple(pod for pod in observed.pods if pod.template != shape.digest or pod in small)
     # What is to be replaced anyway need not reload first; unless that takes its time, and a
     # certificate may run out meanwhile.
@@ -266,7 +266,7 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
 
 
 def _of_move(
-    move: Move, observed: Observed, hand_over: HandOver | None = None
+    move: RolloutAction, observed: Observed, hand_over: StepDownJob | None = None
 ) -> tuple[Effect, ...]:
     pod = move.pod
     if move.kind == "restart":
@@ -283,7 +283,7 @@ def _of_move(
     return ()
 
 
-def restart(move: Move) -> tuple[Effect, ...]:
+def restart(move: RolloutAction) -> tuple[Effect, ...]:
     """Delete all pods of a move."""
     return tuple(Effect(REPLACE_POD, pod.name, pod.uid) for pod in move.pods)
 
@@ -312,13 +312,14 @@ def is_late(observed: Observed) -> bool:
     return since is not None and observed.now - since >= ROLL_PATIENCE
 
 
-def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
+def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) -> Outcome:
     """Say what the pods are waited for. Their events wake us; only a leader's opinion does not."""
     ready = sum(pod.ready for pod in observed.pods)
     if pods.outdated:
         told = f"{len(pods.outdated)} of {size} pods run an older template"
-        if pods.cramped:
-            told += f", or need a new pod for their file system to grow ({pods.cramped})"
+        if pods.needs_restart_for_resize:
+            small = pods.needs_restart_for_resize
+            told += f", or need a new pod for their file system to grow ({small})"
         return _rolling(observed, told, move)
     if ready < size:
         unfenced = [pod for pod in observed.pods if not pod.fence_gate]
@@ -331,7 +332,7 @@ def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
     return Done()
 
 
-def _rolling(observed: Observed, told: str, move: Move) -> Outcome:
+def _rolling(observed: Observed, told: str, move: RolloutAction) -> Outcome:
     told = "; ".join(filter(None, (told, move.why)))
     late = is_late(observed)
     if move.reason == BUDGET_CLOSED:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from contracts.records.observed import Observed, PodFacts, ReadPoolFacts
+from contracts.records.observed import Observed, PodFacts, PoolFacts
 from managers.workload.read_pool import next_victim
 from managers.workload.rollout.next_pod import next_move
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PlannedReplacement:
     """One server that is replaced."""
 
     pod: str
@@ -24,7 +24,7 @@ class Turn:
     votes: bool = True
 
 
-def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[Turn, ...]:
+def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[PlannedReplacement, ...]:
     """Tell the order in which the servers go that are there: read replicas, then voters.
 
     `done`: ordinals of voters that have the new template already.
@@ -32,7 +32,7 @@ def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[Turn, 
     return (*_readers(observed), *_voters(observed, done))
 
 
-def _voters(observed: Observed, done: Collection[int]) -> tuple[Turn, ...]:
+def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplacement, ...]:
     live = observed.stateful_set
     if live is None or not observed.pods:
         return ()
@@ -43,7 +43,7 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[Turn, ...]:
         observed,
         stateful_set=replace(live, settled=True),
         pods=pods,
-        read=ReadPoolFacts(),
+        read=PoolFacts(),
         quorum=None,
         attempts=(),
     )
@@ -53,11 +53,11 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[Turn, ...]:
         victim = next_move(world, left, len(pods)).pod
         assert victim is not None, "a world in which all is well holds nothing back"
         left.remove(victim)
-        turns.append(Turn(victim.name, leads=victim.uid in leaders and len(pods) > 1))
+        turns.append(PlannedReplacement(victim.name, leads=victim.uid in leaders and len(pods) > 1))
     return tuple(turns)
 
 
-def _readers(observed: Observed) -> tuple[Turn, ...]:
+def _readers(observed: Observed) -> tuple[PlannedReplacement, ...]:
     pool = observed.read
     if pool.stateful_set is None:
         return ()
@@ -69,7 +69,7 @@ def _readers(observed: Observed) -> tuple[Turn, ...]:
         victim = next_victim(world, left, len(pods))
         assert victim is not None, "a world in which all is well holds nothing back"
         left.remove(victim)
-        turns.append(Turn(victim.name, votes=False))
+        turns.append(PlannedReplacement(victim.name, votes=False))
     return tuple(turns)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import RaftStatus
 from contracts.api.cluster.status_replicas import ReadReplicasStatus, ReadStorageStatus
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.observed import Observed
 from contracts.server_features import offers, since
 from managers.workload.read_pool import stuck
@@ -23,32 +23,34 @@ STANDBY_READS = "standby-reads"
 
 def read_replicas_ready(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
-) -> Finding | None:
+) -> ConditionUpdate | None:
     """Condition ReadReplicasReady: whether every read replica that is asked for is ready."""
     asked = wanted(spec)
     if not asked:
         return None
     if not initialized:
         told = "They join when the first server has initialised the cluster"
-        return Finding(READY, "False", "NotInitialized", told)
+        return ConditionUpdate(READY, "False", "NotInitialized", told)
     if spec.hibernate:
-        return Finding(READY, "False", HIBERNATED, "spec.hibernate is true: no server runs")
+        return ConditionUpdate(READY, "False", HIBERNATED, "spec.hibernate is true: no server runs")
     pods = observed.read.pods
     ready = sum(pod.ready for pod in pods)
     told = f"{ready} of {asked} read replicas are ready"
     if ready == asked == len(pods):
-        return Finding(READY, "True", "AllReadReplicasReady", told)
+        return ConditionUpdate(READY, "True", "AllReadReplicasReady", told)
     reason = "ReadReplicasNotReady" if ready else "NoReadyReadReplicas"
     more = f"; {len(pods) - asked} more are to go" if len(pods) > asked else stuck(pods)
-    return Finding(READY, "False", reason, told + more)
+    return ConditionUpdate(READY, "False", reason, told + more)
 
 
-def read_serving(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Finding | None:
+def read_serving(
+    spec: ClusterSpec, observed: Observed, *, initialized: bool
+) -> ConditionUpdate | None:
     """Condition ReadServingAvailable: whether read replicas answer reads themselves."""
     if not wanted(spec):
         return None
     if not offers(spec.version, STANDBY_READS):
-        return Finding(
+        return ConditionUpdate(
             SERVING,
             "False",
             "StandbyReadsNotServed",
@@ -58,9 +60,9 @@ def read_serving(spec: ClusterSpec, observed: Observed, *, initialized: bool) ->
         )
     ready = sum(pod.ready for pod in observed.read.pods)
     if not initialized or not ready:
-        return Finding(SERVING, "False", "PodsNotServingReads", "No read replica is ready")
+        return ConditionUpdate(SERVING, "False", "PodsNotServingReads", "No read replica is ready")
     told = f"{ready} read replicas answer reads"
-    return Finding(SERVING, "True", "ReadServingAvailable", told)
+    return ConditionUpdate(SERVING, "True", "ReadServingAvailable", told)
 
 
 def read_status(

@@ -14,7 +14,7 @@ from contracts.naming import names
 from contracts.pools.pool_naming import READ_REPLICAS
 from contracts.records.desired import Effect, Operation, Plan
 from contracts.records.observed import Observed, PodFacts
-from contracts.records.resolved import ReadWishes, Resolved
+from contracts.records.resolved import ReadPoolSpec, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
 from managers.workload.plan import (
     REPLACE_POD,
@@ -31,10 +31,10 @@ from managers.workload.plan import (
 from managers.workload.rollout.holds import hold
 from managers.workload.rollout.quorum import wait_for_answer
 from managers.workload.rollout.reload import RELOADING
-from managers.workload.rollout.restart_all import all_at_once
+from managers.workload.rollout.restart_all import restart_all
 from managers.workload.scale.read_replicas import LEAVING, NO_LEADER, RECHECK, VOTES, read_size
 from managers.workload.storage.resize import growth
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 
 DELETE_READ_SET = "delete-read-set"
@@ -57,7 +57,7 @@ class ReadPlan:
 NOTHING = ReadPlan()
 
 
-def inputs_of(read: ReadWishes, voters: Inputs) -> Inputs:
+def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
     """Say what a read replica reads: config.hcl of its own, and the same of everything else."""
     files = replace(voters.files, config=read.config_text, named="")
     return replace(voters, restart=read.restart_text, files=files)
@@ -96,7 +96,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     pods = _staying(sort_pods(seen, shape, inputs), read.replicas)
     held = voters.hold_reads
     rests = held or hold(resolved) is not None or not is_newest(live, shape)
-    together = None if rests else all_at_once(resolved, seen)
+    together = None if rests else restart_all(resolved, seen)
     alone = not rests and together is None
     victim = next_victim(seen, pods.outdated, shape.replicas) if alone else None
     vote = _vote(observed, victim)
@@ -119,7 +119,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     return ReadPlan(made) if held else _holding(made, observed, pods, progress)
 
 
-def beside(voters: Plan, pool: ReadPlan) -> Plan:
+def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:
     """Return the plan of the voters and that of the read replicas as one."""
     if pool is NOTHING:
         return voters
@@ -133,8 +133,8 @@ def beside(voters: Plan, pool: ReadPlan) -> Plan:
     )
 
 
-@remembered
-def _view(resolved: Resolved, read: ReadWishes) -> Resolved:
+@memoize
+def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
     return replace(
         resolved,
         pod=read.pod,

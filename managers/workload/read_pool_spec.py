@@ -14,7 +14,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.hcl.render import ConfigInput, render_config, restart_text
 from contracts.naming import labels
 from contracts.records.observed import Observed
-from contracts.records.resolved import PodWishes, ReadWishes
+from contracts.records.resolved import PodSettings, ReadPoolSpec
 from managers.workload.scale.read_replicas import wanted
 
 # No metadata of the spec may say otherwise.
@@ -27,7 +27,7 @@ def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
     return bool(wanted(cluster.spec) or pool.stateful_set or pool.pods)
 
 
-def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodWishes) -> ReadWishes:
+def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodSettings) -> ReadPoolSpec:
     """Return what is meant; `config` and `pod` are those of the voters."""
     asked = cluster.spec.read_replicas or ReadReplicas()
     template = asked.template or ReadPodTemplate()
@@ -36,7 +36,7 @@ def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodWishes) ->
     # list pods.
     joining = replace(config, join=replace(config.join, non_voter=True))
     voters = cluster.spec.storage
-    return ReadWishes(
+    return ReadPoolSpec(
         replicas=wanted(cluster.spec),
         config_text=render_config(joining),
         restart_text=restart_text(joining),
@@ -49,7 +49,7 @@ def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodWishes) ->
     )
 
 
-def _pod(template: ReadPodTemplate, voters: PodWishes) -> PodWishes:
+def _pod(template: ReadPodTemplate, voters: PodSettings) -> PodSettings:
     more = template.metadata
     return replace(
         voters,

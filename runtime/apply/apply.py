@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from runtime.apply.apply_cache import Forgetting, Settled
+from runtime.apply.apply_cache import ApplyCache, Forgetting
 from runtime.apply.apply_result import Applied, Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.managed_fields import upgrade
-from runtime.apply.ownership import Claim, Marks, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, OwnershipKeys, describe_owner, ownership_of
 from runtime.cache.cache import Cache
 from runtime.client.client import ApplyResult, Client
 from runtime.errors import (
@@ -79,9 +79,9 @@ class OwnedApply:
         informers: Mapping[Resource, Cache],
         *,
         field_manager: str,
-        marks: Marks,
+        marks: OwnershipKeys,
         metrics: Metrics,
-        settled: Settled,
+        settled: ApplyCache,
     ) -> None:
         self._client = client
         self._informers = informers
@@ -166,7 +166,7 @@ class OwnedApply:
         slot = (intent.resource, intent.key)
         if not self._settled.holds(slot, live, intent.digest):
             return None
-        if claim_of(live, owner, self._marks) is not Claim.MINE:
+        if ownership_of(live, owner, self._marks) is not Ownership.MINE:
             return None
         return self._counted(Applied(intent, Verdict.SKIPPED, live))
 
@@ -183,7 +183,7 @@ class OwnedApply:
             return await self._send(owner, intent, None)
         if is_terminating(live):
             return Applied(intent, Verdict.TERMINATING, live, f"{intent} is being deleted")
-        if claim_of(live, owner, self._marks) is Claim.FOREIGN:
+        if ownership_of(live, owner, self._marks) is Ownership.FOREIGN:
             return Applied(intent, Verdict.FOREIGN, live, self._foreign(intent, live))
         if cached is None:
             return await self._send(owner, intent, live)
@@ -273,7 +273,7 @@ class OwnedApply:
         return f"{intent} exists and belongs to {describe_owner(live, self._marks)}"
 
 
-class HopefulApply(OwnedApply):
+class OptimisticApply(OwnedApply):
     """Creates what no cache shows without a look, and looks when there was something after all.
 
     One request less for each object that is made, for owners who make thousands. Guarantees the

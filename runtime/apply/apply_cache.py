@@ -30,7 +30,7 @@ class _Entry:
     until: float
 
 
-class Settled:
+class ApplyCache:
     """Remembers, per object, the live state and the intent that were found to belong together.
 
     Holds entries only of objects that a cache holds: `runtime.apply.apply` drops them when the
@@ -81,7 +81,7 @@ class Settled:
 class Forgetting:
     """A handler of one cache: what the cache no longer holds is forgotten."""
 
-    def __init__(self, settled: Settled, resource: Resource) -> None:
+    def __init__(self, settled: ApplyCache, resource: Resource) -> None:
         self._settled = settled
         self._resource = resource
 

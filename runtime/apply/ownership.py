@@ -47,7 +47,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class OwnershipKeys:
     """What carries ownership, named by the application: annotation keys, and earlier managers."""
 
     owner_uid: str
@@ -61,7 +61,7 @@ class Marks:
     it, or kubectl. What they own becomes ours, so that it goes when it is no longer wanted."""
 
 
-class Claim(Enum):
+class Ownership(Enum):
     """What an object says about whose it is."""
 
     MINE = "mine"
@@ -69,7 +69,7 @@ class Claim(Enum):
     FOREIGN = "foreign"
 
 
-def claim_of(live: Object, owner: Owner, marks: Marks) -> Claim:
+def ownership_of(live: Object, owner: Owner, marks: OwnershipKeys) -> Ownership:
     """Judge whose `live` is, by UID and never by name or label.
 
     A controller reference decides alone when there is one. Without one, our UID in the
@@ -78,16 +78,16 @@ def claim_of(live: Object, owner: Owner, marks: Marks) -> Claim:
     """
     controller = controller_of(live)
     if controller is not None:
-        return Claim.MINE if controller.uid == owner.uid else Claim.FOREIGN
+        return Ownership.MINE if controller.uid == owner.uid else Ownership.FOREIGN
     annotations = annotations_of(live)
     if annotations.get(marks.owner_uid) == owner.uid:
-        return Claim.MINE
+        return Ownership.MINE
     if annotations.get(marks.adopt) == owner.name:
-        return Claim.ADOPTABLE
-    return Claim.FOREIGN
+        return Ownership.ADOPTABLE
+    return Ownership.FOREIGN
 
 
-def describe_owner(live: Object, marks: Marks) -> str:
+def describe_owner(live: Object, marks: OwnershipKeys) -> str:
     """Name the present owner of a foreign object, for a message to a person."""
     controller = controller_of(live)
     if controller is not None:

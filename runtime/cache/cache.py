@@ -62,7 +62,7 @@ class Cache(Protocol):
         ...
 
 
-class SleepingCache(Cache, Protocol):
+class DisabledCache(Cache, Protocol):
     """A cache of a kind that comes and goes."""
 
     @property

@@ -21,8 +21,8 @@ from runtime.backoff import COMING_LADDER
 from runtime.cache.reflector import Reflector
 from runtime.cache.resync import Resync
 from runtime.cache.selection import Selection
-from runtime.cache.store import Change, IndexFunction, Store, same_state
-from runtime.cache.watch import Mirror, Progress, Remove, Replace, Upsert
+from runtime.cache.store import IndexFunction, Store, StoreChange, same_state
+from runtime.cache.watch import Mirror, Remove, Replace, Upsert, WatchProgress
 from runtime.client.client import Client
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.metrics.metrics import Metrics
@@ -106,7 +106,7 @@ class Informer:
         self._store = Store()
         # A new tuple for each new handler: a change is for those who were there when it happened.
         self._handlers: tuple[EventHandler, ...] = ()
-        self._untold: deque[tuple[tuple[EventHandler, ...], Change, bool]] = deque()
+        self._untold: deque[tuple[tuple[EventHandler, ...], StoreChange, bool]] = deque()
         self._synced = asyncio.Event()
         self._created_at = clock.monotonic()
         self._resyncs: list[Resync] = []
@@ -282,7 +282,7 @@ class Informer:
                 self._tell(self._store.upsert(obj))
             case Remove(obj):
                 self._tell(self._store.remove(obj))
-            case Progress(version):
+            case WatchProgress(version):
                 self._store.advance(version)
             case Replace(items, version):
                 self._queue(self._store.replace(items, version))
@@ -301,13 +301,13 @@ class Informer:
         for call in self._when_synced:
             call()
 
-    def _tell(self, changes: Iterable[Change]) -> None:
+    def _tell(self, changes: Iterable[StoreChange]) -> None:
         behind = bool(self._untold)
         self._queue(changes)
         if not behind:
             self._tell_next(len(self._untold))
 
-    def _queue(self, changes: Iterable[Change]) -> None:
+    def _queue(self, changes: Iterable[StoreChange]) -> None:
         # The gauge is shared by all informers of this resource: each adds what it holds.
         self._count.inc(len(self._store) - self._counted)
         self._counted = len(self._store)
@@ -321,7 +321,7 @@ class Informer:
                 pass_on(handler, change, initial)
 
 
-def pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
+def pass_on(handler: EventHandler, change: StoreChange, initial: bool) -> None:
     """Call the method of a handler that fits a change of a store."""
     if change.new is None:
         if change.old is not None:

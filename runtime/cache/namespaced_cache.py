@@ -25,7 +25,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 Objects = list[Object]
 
 
-class AddHandler(Protocol):
+class NamespaceHandler(Protocol):
     """The end of a source of events: it hears that a namespace can be read now."""
 
     def on_add(self, obj: Object, initial: bool) -> None: ...
@@ -159,7 +159,7 @@ class NamespaceSet:
         self._informers = informers
         self._unions: list[NamespaceUnion] = []
         self._namespaces: dict[str, None] = {}
-        self._handlers: tuple[AddHandler, ...] = ()
+        self._handlers: tuple[NamespaceHandler, ...] = ()
 
     def optional(self, selection: Selection, *, awake: bool = False) -> NamespaceUnion:
         """Make the cache of one kind; it sleeps until it is woken, unless it is `awake`."""
@@ -196,7 +196,7 @@ class NamespaceSet:
             union.is_ready(namespace) for union in self._unions
         )
 
-    def add_handler(self, handler: AddHandler) -> None:
+    def add_handler(self, handler: NamespaceHandler) -> None:
         """Tell the handler of each namespace that has become readable from now on."""
         self._handlers = (*self._handlers, handler)
 

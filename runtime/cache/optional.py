@@ -17,8 +17,8 @@ from typing import Protocol
 
 import structlog
 
-from runtime.cache.cache import SleepingCache
-from runtime.cache.optional_kind import UNKNOWN, Offer, OptionalKind, offered
+from runtime.cache.cache import DisabledCache
+from runtime.cache.optional_kind import UNKNOWN, KindAvailability, OptionalKind, offered
 from runtime.cache.selection import Selection
 from runtime.limits.object_size import Bounds
 from runtime.types import Object, ObjectKey, Resource
@@ -38,7 +38,7 @@ OF_DEFINITIONS = Bounds(size=8 << 20, values=1_000_000)
 """Written by administrators, and an outline is all that is kept of one."""
 
 
-class AddHandler(Protocol):
+class OfferHandler(Protocol):
     """The end of a source of events: it hears that an offer changed."""
 
     def on_add(self, obj: Object, initial: bool) -> None: ...
@@ -49,10 +49,10 @@ class Makes(Protocol):
     of mirrors.
     """
 
-    def optional(self, selection: Selection, *, awake: bool = False) -> SleepingCache: ...
+    def optional(self, selection: Selection, *, awake: bool = False) -> DisabledCache: ...
 
 
-Defines = Callable[[Selection], SleepingCache]
+Defines = Callable[[Selection], DisabledCache]
 """Finds the cache that holds what is selected: the definition of one kind."""
 
 
@@ -95,10 +95,10 @@ class OptionalKinds:
         select: Callable[[Resource], Selection],
         definitions: Defines | None = None,
     ) -> None:
-        self._definitions: dict[OptionalKind, SleepingCache] = {}
-        self._caches: dict[Resource, SleepingCache] = {}
-        self._handlers: tuple[AddHandler, ...] = ()
-        self._offers: Mapping[str, Offer] = {kind.definition: UNKNOWN for kind in kinds}
+        self._definitions: dict[OptionalKind, DisabledCache] = {}
+        self._caches: dict[Resource, DisabledCache] = {}
+        self._handlers: tuple[OfferHandler, ...] = ()
+        self._offers: Mapping[str, KindAvailability] = {kind.definition: UNKNOWN for kind in kinds}
         for kind in kinds:
             if definitions is None:
                 definition = caches.optional(definition_of(kind), awake=True)
@@ -112,16 +112,16 @@ class OptionalKinds:
             definition.when_synced(partial(self._look, kind))
 
     @property
-    def caches(self) -> Mapping[Resource, SleepingCache]:
+    def caches(self) -> Mapping[Resource, DisabledCache]:
         """The cache of every version of every kind, asleep or not."""
         return self._caches
 
     @property
-    def offers(self) -> Mapping[str, Offer]:
+    def offers(self) -> Mapping[str, KindAvailability]:
         """What is known at the moment, by name of the definition; another mapping per change."""
         return self._offers
 
-    def add_handler(self, handler: AddHandler) -> None:
+    def add_handler(self, handler: OfferHandler) -> None:
         """Tell the handler of every change of an offer from now on."""
         self._handlers = (*self._handlers, handler)
 
@@ -141,9 +141,9 @@ class OptionalKinds:
         if usable is not None:
             self._caches[usable].wake()
         reading = usable is not None and not self._caches[usable].synced
-        self._note(kind, UNKNOWN if reading else Offer(True, versions, usable))
+        self._note(kind, UNKNOWN if reading else KindAvailability(True, versions, usable))
 
-    def _note(self, kind: OptionalKind, offer: Offer) -> None:
+    def _note(self, kind: OptionalKind, offer: KindAvailability) -> None:
         name = kind.definition
         if self._offers[name] == offer:
             return

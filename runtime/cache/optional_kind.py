@@ -1,6 +1,7 @@
 """Kinds that a Kubernetes cluster may or may not serve, and what is known of one at the moment.
 
-Pure. The definitions are read by runtime.cache.optional; plans look at `Offer` and nothing else.
+Pure. The definitions are read by runtime.cache.optional; plans look at `KindAvailability` and
+nothing else.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class OptionalKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class KindAvailability:
     """What the API server has of an optional kind."""
 
     known: bool = False
@@ -49,7 +50,7 @@ class Offer:
     """The kind in the version to use; None: it is not there, or in no version that we can write."""
 
 
-UNKNOWN = Offer()
+UNKNOWN = KindAvailability()
 
 
 def offered(definition: Mapping[str, Any] | None) -> tuple[str, ...]:

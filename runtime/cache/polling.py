@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from runtime.cache.informer import EventHandler, pass_on
 from runtime.cache.selection import Selection
-from runtime.cache.store import Change, IndexFunction, Store
+from runtime.cache.store import IndexFunction, Store, StoreChange
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
@@ -224,7 +224,7 @@ class PolledMirror:
             known.asked, known.stretch = now, stretch
         return known
 
-    def _tell(self, changes: Iterable[Change]) -> None:
+    def _tell(self, changes: Iterable[StoreChange]) -> None:
         self._count.inc(len(self._store) - self._counted)
         self._counted = len(self._store)
         for change in changes:

@@ -26,7 +26,6 @@ from runtime.cache.watch import (
     Discard,
     Effect,
     Ended,
-    Event,
     Failed,
     Forget,
     Frame,
@@ -40,6 +39,7 @@ from runtime.cache.watch import (
     Rest,
     SilentStreamError,
     Skip,
+    WatchEvent,
     start,
     step,
 )
@@ -210,14 +210,14 @@ class Reflector:
     def _patience(self) -> float:
         return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
 
-    def _decoded(self, line: bytes) -> Event:
+    def _decoded(self, line: bytes) -> WatchEvent:
         kind, obj = decode_event(line, self._selection.resource, self._selection.bounds)
         count = self._counts.get(kind)
         if count is None:
             plural = self._selection.resource.plural
             count = self._counts[kind] = self._metrics.watch_events_total.labels(plural, kind)
         count.inc()
-        return Event(kind, self._reduce(obj) if kind in _OBJECT_EVENTS else obj)
+        return WatchEvent(kind, self._reduce(obj) if kind in _OBJECT_EVENTS else obj)
 
     def _feed(self, frame: Frame) -> None:
         if isinstance(frame, Failed):
@@ -280,4 +280,4 @@ class Reflector:
 
 
 def _is_good(frame: Frame) -> bool:
-    return isinstance(frame, Listed) or (isinstance(frame, Event) and frame.kind != "ERROR")
+    return isinstance(frame, Listed) or (isinstance(frame, WatchEvent) and frame.kind != "ERROR")

@@ -23,7 +23,7 @@ SHORTEST_STEP = 0.1
 """Seconds between two slices: with more objects than steps in a period, several at a time."""
 
 
-class Listener(Protocol):
+class ResyncListener(Protocol):
     """Who is shown the objects."""
 
     def on_resync(self, obj: Object) -> None: ...
@@ -42,7 +42,7 @@ class Resync:
     def __init__(
         self,
         store: Store,
-        listener: Listener,
+        listener: ResyncListener,
         period: float,
         *,
         clock: Clock,

@@ -12,7 +12,7 @@ from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 IndexFunction = Callable[[Object], Iterable[str]]
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """One difference for handlers: an add (old is None), a delete (new is None), an update."""
 
     old: Object | None
@@ -110,7 +110,7 @@ class Store:
         """The objects for which the index function yields value; KeyError without that index."""
         return [self._objects[key] for key in self._indexes[name].keys(value)]
 
-    def replace(self, items: Iterable[Object], resource_version: str) -> list[Change]:
+    def replace(self, items: Iterable[Object], resource_version: str) -> list[StoreChange]:
         """Become exactly these items; deletions come first, then the rest in the given order.
 
         An unchanged object (same uid and version) gives no change. Objects ahead of the list
@@ -128,8 +128,8 @@ class Store:
         for key in ahead:
             wanted[key] = self._objects[key]
         gone = [key for key in self._objects if key not in wanted]
-        deletions = [Change(self._take(key), None) for key in gone]
-        others: list[Change] = []
+        deletions = [StoreChange(self._take(key), None) for key in gone]
+        others: list[StoreChange] = []
         for key, item in wanted.items():
             old = self._objects.get(key)
             if old is not None and (item == old if went_back else same_state(old, item)):
@@ -140,7 +140,7 @@ class Store:
         self.resource_version = resource_version
         return deletions + others
 
-    def upsert(self, obj: Object) -> list[Change]:
+    def upsert(self, obj: Object) -> list[StoreChange]:
         """What the watch says of an object that exists."""
         key = key_of(obj)
         self.resource_version = resource_version_of(obj)
@@ -150,7 +150,7 @@ class Store:
         old = self._objects.get(key)
         return [] if old is not None and same_state(old, obj) else self._put(key, obj)
 
-    def remove(self, obj: Object) -> list[Change]:
+    def remove(self, obj: Object) -> list[StoreChange]:
         """What the watch says of an object that is gone; obj is its last state."""
         key = key_of(obj)
         self.resource_version = resource_version_of(obj)
@@ -159,13 +159,13 @@ class Store:
             return []
         self._take(key)
         # The last state is the newer one, but only of the same object.
-        return [Change(obj if uid_of(stored) == uid_of(obj) else stored, None)]
+        return [StoreChange(obj if uid_of(stored) == uid_of(obj) else stored, None)]
 
     def advance(self, resource_version: str) -> None:
         """A bookmark: history up to here has been told."""
         self.resource_version = resource_version
 
-    def observe(self, obj: Object) -> list[Change]:
+    def observe(self, obj: Object) -> list[StoreChange]:
         """The answer to our own write: take it if it is ahead of the watch.
 
         An object that is absent here is taken only when its version lies beyond what the watch
@@ -187,7 +187,7 @@ class Store:
         version = version_number(resource_version_of(obj))
         return floor is not None and version is not None and version < floor
 
-    def _put(self, key: ObjectKey, obj: Object) -> list[Change]:
+    def _put(self, key: ObjectKey, obj: Object) -> list[StoreChange]:
         old = self._objects.get(key)
         self._objects[key] = obj
         for index in self._indexes.values():
@@ -199,8 +199,8 @@ class Store:
             neighbours[key] = None
         elif uid_of(old) != uid_of(obj):
             # Deleted and made anew while nobody looked: two objects that share a name.
-            return [Change(old, None), Change(None, obj)]
-        return [Change(old, obj)]
+            return [StoreChange(old, None), StoreChange(None, obj)]
+        return [StoreChange(old, obj)]
 
     def _take(self, key: ObjectKey) -> Object:
         self._floors.pop(key, None)

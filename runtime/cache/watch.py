@@ -111,7 +111,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WatchEvent:
     """One line of the watch: ADDED, MODIFIED, DELETED, BOOKMARK, ERROR or a word of the future."""
 
     kind: str
@@ -133,7 +133,7 @@ class Failed:
     error: ApiError | TransportError
 
 
-Frame = Listed | Opened | Event | Ended | Failed
+Frame = Listed | Opened | WatchEvent | Ended | Failed
 
 
 # Effects --------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class WatchProgress:
     """Nothing changed up to this version."""
 
     resource_version: str
@@ -218,7 +218,7 @@ class Rest:
     seconds: float
 
 
-Mirror = Replace | Upsert | Remove | Progress
+Mirror = Replace | Upsert | Remove | WatchProgress
 """The effects that concern the mirrored objects."""
 
 Effect = Mirror | Gather | Forget | Complete | Discard | Skip | Pause | Rest
@@ -226,10 +226,10 @@ Step = tuple[State, tuple[Effect, ...]]
 
 _EXPECTED: dict[Phase, tuple[type[Frame], ...]] = {
     Phase.SNAPSHOT: (Opened, Failed),
-    Phase.COLLECT: (Event, Ended, Failed),
+    Phase.COLLECT: (WatchEvent, Ended, Failed),
     Phase.LIST: (Listed, Failed),
     Phase.OPEN: (Opened, Failed),
-    Phase.STREAM: (Event, Ended, Failed),
+    Phase.STREAM: (WatchEvent, Ended, Failed),
 }
 
 
@@ -241,7 +241,7 @@ def step(state: State, frame: Frame) -> Step:
     if not isinstance(frame, _EXPECTED[state.phase]):
         raise ValueError(f"{type(frame).__name__} in phase {state.phase.value}")
     match frame:
-        case Event():
+        case WatchEvent():
             return _on_event(state, frame)
         case Listed(items, version):
             listed = _listed_at(state, version, Phase.OPEN)
@@ -259,7 +259,7 @@ def step(state: State, frame: Frame) -> Step:
             return _on_failure(state, at, error)
 
 
-def _on_event(state: State, event: Event) -> Step:
+def _on_event(state: State, event: WatchEvent) -> Step:
     if event.kind == "ERROR":
         # A 410 comes in two shapes: as the answer to the opening, and as an event like this.
         # Its time does not matter: only errors of the connection are judged by their age.
@@ -277,7 +277,7 @@ def _on_event(state: State, event: Event) -> Step:
         case "DELETED":
             effect = Remove(event.object)
         case "BOOKMARK":
-            effect = Progress(version)
+            effect = WatchProgress(version)
         case _:
             return state, (Skip(event.kind),)
     if version == state.resource_version:
@@ -287,7 +287,7 @@ def _on_event(state: State, event: Event) -> Step:
     return state._replace(resource_version=version), (effect,)
 
 
-def _on_listed_event(state: State, event: Event, key: ObjectKey) -> Step:
+def _on_listed_event(state: State, event: WatchEvent, key: ObjectKey) -> Step:
     """An event of a list at the head of a watch; changes made meanwhile can be among them."""
     match event.kind:
         case "ADDED" | "MODIFIED":

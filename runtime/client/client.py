@@ -25,7 +25,7 @@ from runtime.client.codec import (
 )
 from runtime.client.credentials import Credentials
 from runtime.client.listing import LIST_ALL, ListOptions, ObjectList, list_pages, selectors
-from runtime.client.transport import Call, Transport, Wire
+from runtime.client.transport import HttpRequest, Transport, Wire
 from runtime.client.wire import HttpWire
 from runtime.client.write_guard import Guard, unguarded
 from runtime.clock import Clock
@@ -116,7 +116,7 @@ class Client:
     ) -> Object:
         """One object; with metadata_only just apiVersion, kind and metadata of it."""
         accept = PARTIAL_OBJECT if metadata_only else JSON
-        call = Call("GET", resource.path(key.namespace, key.name), accept=accept)
+        call = HttpRequest("GET", resource.path(key.namespace, key.name), accept=accept)
         return decode_object((await self._transport.request(call)).body, resource)
 
     async def list(
@@ -154,7 +154,9 @@ class Client:
         if options.send_initial_events:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         accept = PARTIAL_OBJECT if options.metadata_only else JSON
-        return self._transport.stream(Call("GET", resource.path(namespace), query, accept=accept))
+        return self._transport.stream(
+            HttpRequest("GET", resource.path(namespace), query, accept=accept)
+        )
 
     async def apply(
         self,
@@ -180,7 +182,7 @@ class Client:
         key = key_of(body)
         path = resource.path(key.namespace, key.name, subresource)
         answer = await self._transport.request(
-            Call("PATCH", path, query, encode_apply(body), content_type=APPLY_PATCH)
+            HttpRequest("PATCH", path, query, encode_apply(body), content_type=APPLY_PATCH)
         )
         return ApplyResult(decode_object(answer.body), created=answer.status == 201)
 
@@ -200,7 +202,7 @@ class Client:
         query = {"fieldManager": field_manager, "fieldValidation": "Strict", **_trial(dry_run)}
         key = key_of(body)
         path = resource.path(key.namespace, key.name if subresource else None, subresource)
-        answer = await self._transport.request(Call("POST", path, query, encode(body)))
+        answer = await self._transport.request(HttpRequest("POST", path, query, encode(body)))
         return decode_object(answer.body)
 
     async def update(
@@ -220,7 +222,7 @@ class Client:
         key = key_of(body)
         path = resource.path(key.namespace, key.name, subresource)
         query = {"fieldValidation": "Strict", **_trial(dry_run)}
-        answer = await self._transport.request(Call("PUT", path, query, encode(body)))
+        answer = await self._transport.request(HttpRequest("PUT", path, query, encode(body)))
         return decode_object(answer.body)
 
     async def json_patch(
@@ -242,7 +244,7 @@ class Client:
         if field_manager:
             query["fieldManager"] = field_manager
         path = resource.path(key.namespace, key.name, subresource)
-        call = Call("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
+        call = HttpRequest("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
         try:
             return decode_object((await self._transport.request(call)).body)
         except Invalid as error:
@@ -280,7 +282,7 @@ class Client:
             # Beside a body the server ignores what the query says.
             body["dryRun"] = ["All"]
         path = resource.path(key.namespace, key.name)
-        await self._transport.request(Call("DELETE", path, body=encode(body)))
+        await self._transport.request(HttpRequest("DELETE", path, body=encode(body)))
 
     async def evict(self, key: ObjectKey, *, uid: str) -> None:
         """Have that very pod deleted, if the disruption budget over it lets it go.
@@ -298,11 +300,11 @@ class Client:
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
         path = POD.path(key.namespace, key.name, EVICTION)
-        await self._transport.request(Call("POST", path, body=encode(body)))
+        await self._transport.request(HttpRequest("POST", path, body=encode(body)))
 
     async def get_raw(self, path: str) -> bytes:
         """The body at a path outside of the resource tree, such as /version or /readyz."""
-        return (await self._transport.request(Call("GET", path, accept="*/*"))).body
+        return (await self._transport.request(HttpRequest("GET", path, accept="*/*"))).body
 
     async def close(self) -> None:
         """Close all connections."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from runtime.client.codec import JSON, PARTIAL_LIST, PageReader
-from runtime.client.transport import AnswerTooLarge, Call, Transport
+from runtime.client.transport import AnswerTooLarge, HttpRequest, Transport
 from runtime.clock import yield_to_loop
 from runtime.limits.object_size import DEFAULT, Bounds
 from runtime.types import Object, Resource
@@ -106,7 +106,7 @@ async def _list_page(
     accept = PARTIAL_LIST if options.metadata_only else JSON
     # A single object cannot be asked for in parts.
     most = None if options.limit == 1 else PAGE_BYTES
-    call = Call("GET", resource.path(namespace), query, accept=accept, most=most)
+    call = HttpRequest("GET", resource.path(namespace), query, accept=accept, most=most)
     answer = await transport.request(call, seconds=PAGE_SECONDS)
     return PageReader(answer.body, resource, options.bounds)
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HttpRequest:
     """One request. `headers` are the credentials, which Transport adds at each try.
 
     Of an answer of more than `most` bytes nothing is kept: AnswerTooLarge.
@@ -61,7 +61,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A successful response (below 300), read to its end."""
 
     status: int
@@ -80,9 +80,9 @@ class Wire(Protocol):
     are above it: a wire may hang, and is cancelled then.
     """
 
-    async def request(self, call: Call, /) -> Answer: ...
+    async def request(self, call: HttpRequest, /) -> HttpResponse: ...
 
-    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The lines of a long answer, each with its newline.
 
         Entering raises what `request` raises. The iterator ends when the server ends the stream
@@ -120,7 +120,7 @@ class Transport:
         self._timeout = timeout
         self._host = urlsplit(credentials.server).netloc
 
-    async def request(self, call: Call, *, seconds: float | None = None) -> Answer:
+    async def request(self, call: HttpRequest, *, seconds: float | None = None) -> HttpResponse:
         """Send and read the answer to its end; each try is bounded by seconds.
 
         A reading call is tried again once after a dropped connection, and after 429 or 5xx when
@@ -148,7 +148,7 @@ class Transport:
         raise TransportError(f"{call.method} {call.path}: no answer in {TRIES} tries")
 
     @asynccontextmanager
-    async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a long answer and iterate over its lines, each with its newline.
 
         The opening has the deadline of a request; the caller bounds the reading. The iterator
@@ -159,7 +159,7 @@ class Transport:
         """
         async with AsyncExitStack() as stack:
 
-            async def open_stream(prepared: Call) -> tuple[int, AsyncIterator[bytes]]:
+            async def open_stream(prepared: HttpRequest) -> tuple[int, AsyncIterator[bytes]]:
                 return 200, await stack.enter_async_context(self._wire.stream(prepared))
 
             try:
@@ -172,15 +172,18 @@ class Transport:
         """Close all connections; further calls open new ones."""
         await self._wire.close()
 
-    async def _request_once(self, call: Call, seconds: float) -> Answer:
-        async def exchange(prepared: Call) -> tuple[int, Answer]:
+    async def _request_once(self, call: HttpRequest, seconds: float) -> HttpResponse:
+        async def exchange(prepared: HttpRequest) -> tuple[int, HttpResponse]:
             answer = await self._wire.request(prepared)
             return answer.status, answer
 
         return await self._bounded(call, exchange, seconds)
 
     async def _bounded(
-        self, call: Call, exchange: Callable[[Call], Awaitable[tuple[int, T]]], seconds: float
+        self,
+        call: HttpRequest,
+        exchange: Callable[[HttpRequest], Awaitable[tuple[int, T]]],
+        seconds: float,
     ) -> T:
         """One try in that time, its repetition with fresh credentials included."""
         try:
@@ -196,7 +199,9 @@ class Transport:
                 f"{call.method} {call.path}: no answer within {seconds:g} s"
             ) from error
 
-    async def _attempt(self, call: Call, exchange: Callable[[Call], Awaitable[tuple[int, T]]]) -> T:
+    async def _attempt(
+        self, call: HttpRequest, exchange: Callable[[HttpRequest], Awaitable[tuple[int, T]]]
+    ) -> T:
         prepared = replace(call, headers=await self._credentials.headers())
         if call.writes and self._guard is not None:
             self._guard()
@@ -205,7 +210,7 @@ class Transport:
         try:
             status, result = await exchange(prepared)
             code = str(status)
-            size = len(result.body) if isinstance(result, Answer) else None
+            size = len(result.body) if isinstance(result, HttpResponse) else None
             return result
         except ApiError as error:
             code = str(error.code)
@@ -215,7 +220,7 @@ class Transport:
         finally:
             self._count(call, code, self._clock.monotonic() - sent_at, size)
 
-    def _count(self, call: Call, code: str, seconds: float, size: int | None) -> None:
+    def _count(self, call: HttpRequest, code: str, seconds: float, size: int | None) -> None:
         if self._metrics is None:
             return
         self._metrics.rest_client_requests_total.labels(code, call.method, self._host).inc()
@@ -227,13 +232,13 @@ class Transport:
             if size is not None:
                 details.rest_client_response_size_bytes.labels(*labels).observe(size)
 
-    def _count_retry(self, call: Call, code: str) -> None:
+    def _count_retry(self, call: HttpRequest, code: str) -> None:
         if self._metrics is not None and self._metrics.requests is not None:
             retries = self._metrics.requests.rest_client_request_retries_total
             retries.labels(code, call.method, self._host).inc()
 
 
-def _pause_before_retry(call: Call, error: ApiError) -> float | None:
+def _pause_before_retry(call: HttpRequest, error: ApiError) -> float | None:
     """Seconds until this call may be sent again, None for not at all."""
     if error.retry_after is None or error.retry_after > LONGEST_RETRY_AFTER:
         return None

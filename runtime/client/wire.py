@@ -16,7 +16,7 @@ import aiohttp
 from yarl import URL
 
 from runtime.client.credentials import Credentials
-from runtime.client.transport import Answer, AnswerTooLarge, Call
+from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
 from runtime.client.write_guard import Guard, GuardedBody, LastLook, no_silent_resend, unguarded
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
@@ -51,14 +51,14 @@ class HttpWire:
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         if self._requests is None:
             self._requests = self._session(limit=REQUEST_POOL)
         async with await self._open(self._requests, call) as response:
-            return Answer(response.status, await _read(response, call.most))
+            return HttpResponse(response.status, await _read(response, call.most))
 
     @asynccontextmanager
-    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: HttpRequest, /) -> AsyncIterator[AsyncIterator[bytes]]:
         if self._streams is None:
             self._streams = self._session(limit=0)
         response = await self._open(self._streams, call)
@@ -76,7 +76,9 @@ class HttpWire:
             if session is not None:
                 await session.close()
 
-    async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
+    async def _open(
+        self, session: aiohttp.ClientSession, call: HttpRequest
+    ) -> aiohttp.ClientResponse:
         """Send and return the answer, its body unread; errors are read and raised."""
         look = LastLook(self._guard if call.writes else unguarded)
         body = None

@@ -45,7 +45,7 @@ class Reconciler(Protocol):
     async def __call__(self, request: Request, /) -> Outcome: ...
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     """Where events come from: the part of an informer that a controller needs."""
 
     def add_handler(self, handler: "Feed", /) -> object:
@@ -147,7 +147,7 @@ class Controller:
             metrics=metrics,
             workers=workers if self._options.fair else None,
         )
-        self._sources: list[Source] = []
+        self._sources: list[EventSource] = []
         self._watchdog = Watchdog(clock, self._options.deadline)
         self._active = 0
         self._series.active_workers.set_function(lambda: self._active)
@@ -156,7 +156,7 @@ class Controller:
         # What was last said about a key; plain Done is the rule and is not remembered.
         self._last: dict[Request, tuple[str, str]] = {}
 
-    def watch(self, source: Source, handler: Handler, *predicates: Predicate) -> None:
+    def watch(self, source: EventSource, handler: Handler, *predicates: Predicate) -> None:
         """Enqueue what `handler` makes of those events of `source` that all predicates let by."""
         source.add_handler(Feed(self.name, self._queue, handler, predicates))
         if source not in self._sources:

@@ -31,7 +31,7 @@ STALE_AGES = 64
 
 
 @dataclass(slots=True)
-class Ready:
+class ReadyKey:
     """A key to be taken; `order` is unique, `since` the monotonic time it became ready."""
 
     priority: int
@@ -90,7 +90,7 @@ class Flows:
     `ready` is the queue's own record; an entry whose order is not that of `ready` was overtaken.
     """
 
-    def __init__(self, ready: Mapping[Request, Ready], workers: int | None = None) -> None:
+    def __init__(self, ready: Mapping[Request, ReadyKey], workers: int | None = None) -> None:
         self._ready = ready
         self._workers = workers
         self._held = 0
@@ -102,7 +102,7 @@ class Flows:
         # Order of the oldest key of each flow; what is not the `oldest` of its flow is overtaken.
         self._ages: list[tuple[int, str]] = []
 
-    def push(self, request: Request, entry: Ready) -> None:
+    def push(self, request: Request, entry: ReadyKey) -> None:
         """Line up a key that is not in line."""
         flow = self._flows.get(request.namespace)
         if flow is None:
@@ -111,7 +111,7 @@ class Flows:
         self._insert(flow, request, entry)
         self._note_age(flow)
 
-    def move(self, request: Request, entry: Ready, before: int) -> None:
+    def move(self, request: Request, entry: ReadyKey, before: int) -> None:
         """Line a key up again whose priority was `before` and is higher now."""
         flow = self._flows[request.namespace]
         self._insert(flow, request, entry)
@@ -195,7 +195,7 @@ class Flows:
                 heapq.heappush(self._ages, age)
         raise LookupError("no key that may be taken")
 
-    def _insert(self, flow: _Flow, request: Request, entry: Ready) -> None:
+    def _insert(self, flow: _Flow, request: Request, entry: ReadyKey) -> None:
         line = flow.lines.get(entry.priority)
         if line is None:
             line = flow.lines[entry.priority] = []

@@ -32,7 +32,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from runtime.clock import Clock
-from runtime.controller.flows import Flows, Ready
+from runtime.controller.flows import Flows, ReadyKey
 from runtime.controller.ratelimit import RateLimiter
 from runtime.metrics.metrics import Metrics, QueueReadings
 from runtime.types import Request
@@ -77,7 +77,7 @@ class Workqueue:
         self._clock = clock
         self._limiter = limiter
         self._order = itertools.count()
-        self._ready: dict[Request, Ready] = {}
+        self._ready: dict[Request, ReadyKey] = {}
         self._line = Flows(self._ready, workers)
         # Of the ready keys, held ones included, by priority; no entry stands at zero.
         self._depth: dict[int, int] = {}
@@ -217,7 +217,7 @@ class Workqueue:
             await self._idle.wait()
 
     def _make_ready(self, request: Request, priority: int) -> None:
-        entry = Ready(priority, next(self._order), self._clock.monotonic())
+        entry = ReadyKey(priority, next(self._order), self._clock.monotonic())
         self._ready[request] = entry
         self._series.adds.inc()
         self._count_in(priority)
@@ -225,7 +225,7 @@ class Workqueue:
             self._line.push(request, entry)
             self._wake()
 
-    def _raise(self, request: Request, entry: Ready, priority: int) -> None:
+    def _raise(self, request: Request, entry: ReadyKey, priority: int) -> None:
         """Move a ready key to the end of a higher priority; to a lower one nothing moves."""
         if priority <= entry.priority:
             return

@@ -29,7 +29,7 @@ PRIORITY_LIMIT: Final = 25
 OVER_LIMIT: Final = "exceeded_cardinality_limit"
 
 
-class Tally:
+class FastCounter:
     """A counter."""
 
     __slots__ = ("value",)
@@ -48,12 +48,12 @@ class Tallies(Collector):
         self, name: str, help_text: str, labels: Sequence[str], registry: CollectorRegistry
     ) -> None:
         self._about: Final = (name, help_text, labels)
-        self._children: dict[tuple[str, ...], Tally] = {}
+        self._children: dict[tuple[str, ...], FastCounter] = {}
         registry.register(self)
 
-    def labels(self, *values: str) -> Tally:
+    def labels(self, *values: str) -> FastCounter:
         """The counter with those label values, made at zero if it is new."""
-        return self._children.setdefault(values, Tally())
+        return self._children.setdefault(values, FastCounter())
 
     def describe(self) -> Iterable[Metric]:
         yield self._family()
@@ -69,7 +69,7 @@ class Tallies(Collector):
         return CounterMetricFamily(name, help_text, labels=labels)
 
 
-class Spread:
+class FastHistogram:
     """A histogram; `counts` are per bucket, not cumulative, the last one is that of +Inf."""
 
     __slots__ = ("bounds", "counts", "total")
@@ -97,12 +97,12 @@ class Spreads(Collector):
     ) -> None:
         self._about: Final = (name, help_text, labels)
         self._bounds = tuple(float(bound) for bound in bounds)
-        self._children: dict[tuple[str, ...], Spread] = {}
+        self._children: dict[tuple[str, ...], FastHistogram] = {}
         registry.register(self)
 
-    def labels(self, *values: str) -> Spread:
+    def labels(self, *values: str) -> FastHistogram:
         """The histogram with those label values, made empty if it is new."""
-        return self._children.setdefault(values, Spread(self._bounds))
+        return self._children.setdefault(values, FastHistogram(self._bounds))
 
     def describe(self) -> Iterable[Metric]:
         yield self._family()
@@ -245,7 +245,7 @@ class ObjectSpreads(Collector):
     ) -> None:
         self._about: Final = (name, help_text, ("namespace", "name", *labels))
         self._bounds = tuple(float(bound) for bound in bounds)
-        self._values: dict[ObjectKey, dict[tuple[str, ...], Spread]] = {}
+        self._values: dict[ObjectKey, dict[tuple[str, ...], FastHistogram]] = {}
         registry.register(self)
 
     def observe(self, key: ObjectKey, amount: float, *more: str) -> None:
@@ -253,7 +253,7 @@ class ObjectSpreads(Collector):
         if len(more) + len(key) != len(self._about[2]):
             raise ValueError(f"{self._about[0]}: {more} are not the values of {self._about[2]}")
         series = self._values.setdefault(key, {})
-        series.setdefault(more, Spread(self._bounds)).observe(amount)
+        series.setdefault(more, FastHistogram(self._bounds)).observe(amount)
 
     def forget(self, key: ObjectKey) -> None:
         """Remove all series of that object; nothing happens if there are none."""

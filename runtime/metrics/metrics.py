@@ -35,15 +35,15 @@ from prometheus_client import (
 
 from runtime.metrics.families import (
     DepthSeries,
+    FastCounter,
+    FastHistogram,
     ObjectCounter,
     ObjectGauge,
     ObjectSpreads,
     ReadGauge,
     Reading,
-    Spread,
     Spreads,
     Tallies,
-    Tally,
 )
 from runtime.metrics.flow_metrics import FlowFamilies, FlowReadings
 from runtime.verdict import Verdict
@@ -74,12 +74,12 @@ class ControllerSeries:
     `results` maps each of RESULTS to its counter of controller_runtime_reconcile_total.
     """
 
-    results: dict[str, Tally]
+    results: dict[str, FastCounter]
     errors: Counter
     terminal_errors: Counter
     panics: Counter
     timeouts: Counter
-    seconds: Spread
+    seconds: FastHistogram
     active_workers: Gauge
     max_concurrent: Gauge
 
@@ -119,10 +119,10 @@ class QueueSeries:
     """The series of one workqueue."""
 
     depth: DepthSeries
-    adds: Tally
-    retries: Tally
-    queue_seconds: Spread
-    work_seconds: Spread
+    adds: FastCounter
+    retries: FastCounter
+    queue_seconds: FastHistogram
+    work_seconds: FastHistogram
 
 
 class Metrics:

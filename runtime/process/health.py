@@ -44,7 +44,7 @@ SCRAPE_SIZE: Final = 512
 """Results that are kept from one scrape to the next, one or two of each cluster."""
 
 
-class Health:
+class HealthChecks:
     """The named checks of a process: liveness ("replace me") and readiness ("use me").
 
     Readiness means caches synced and able to serve. It must not mean leadership: a rolling update
@@ -85,7 +85,7 @@ class HttpServer:
         host: str,
         port: int,
         *,
-        health: Health | None = None,
+        health: HealthChecks | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         self.host = host
@@ -124,7 +124,7 @@ class HttpServer:
 class _Probe:
     """One endpoint over a set of checks: all of them, or one by its name."""
 
-    def __init__(self, word: str, health: Health, checks: Mapping[str, Check]) -> None:
+    def __init__(self, word: str, health: HealthChecks, checks: Mapping[str, Check]) -> None:
         self._word = word
         self._health = health
         self._registered = checks

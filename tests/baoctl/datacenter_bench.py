@@ -22,7 +22,7 @@ from contracts.api.group import API_VERSION
 from contracts.api.meta import Condition
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.datacenter.objects import DatacenterStatus, SourceStatus
-from contracts.datacenter.workload_records import Failure, Progress, Wish
+from contracts.datacenter.workload_records import DesiredService, Failure, ServiceProgress
 from managers.datacenter.store.workload_object import body_of, row_of, status_of
 from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
@@ -31,7 +31,7 @@ from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.testing.api_server.writes import Target
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.types import Object, Resource, key_of
 from tests.managers.datacenter.bodies import datacenter
 
@@ -79,7 +79,9 @@ def live_datacenter(
     }
 
 
-def live_row(wish: Wish, progress: Progress | None = None, **metadata: Any) -> Object:
+def live_row(
+    wish: DesiredService, progress: ServiceProgress | None = None, **metadata: Any
+) -> Object:
     """The BootstrapWorkload of a service of fra1; its progress is that of its present wish."""
     obj = body_of(FRA1, wish)
     if progress is not None:
@@ -89,10 +91,12 @@ def live_row(wish: Wish, progress: Progress | None = None, **metadata: Any) -> O
     return obj
 
 
-def failed(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> Progress:
+def failed(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> ServiceProgress:
     """A service whose next attempt is that long after NOW; never again with None."""
     later = None if seconds is None else NOW + timedelta(seconds=seconds)
-    made = Progress("Failed", FAILURE.message, attempts=attempts, next_retry=later, failure=FAILURE)
+    made = ServiceProgress(
+        "Failed", FAILURE.message, attempts=attempts, next_retry=later, failure=FAILURE
+    )
     return replace(made, **changes)
 
 
@@ -111,7 +115,7 @@ def keep(server: FakeApiServer, obj: Object) -> None:
     resource = KINDS[obj["kind"]]
     server.put(resource, {name: value for name, value in obj.items() if name != "status"})
     if "status" in obj:
-        target = Target(custom(resource), key_of(obj), subresource="status", manager="test")
+        target = WriteTarget(custom(resource), key_of(obj), subresource="status", manager="test")
         server.writes.update(target, {"metadata": {}, "status": obj["status"]})
 
 

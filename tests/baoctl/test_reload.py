@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from baoctl import reload as program
-from baoctl.reload import DONE, LATE, NO_SERVER, Expected, certificate_digest, content_digest
+from baoctl.reload import DONE, LATE, NO_SERVER, ExpectedFile, certificate_digest, content_digest
 from managers.certs.x509 import make_authority, read
 from runtime.clock import SystemClock
 
@@ -35,8 +35,8 @@ def processes(folder: Path, **names: int) -> Path:
     return folder
 
 
-def expected(path: Path, content: bytes) -> Expected:
-    return Expected(path, hashlib.sha256(content).hexdigest(), content_digest)
+def expected(path: Path, content: bytes) -> ExpectedFile:
+    return ExpectedFile(path, hashlib.sha256(content).hexdigest(), content_digest)
 
 
 def test_the_server_is_signalled_once_the_files_are_there(
@@ -130,7 +130,7 @@ def test_the_arguments_that_the_plan_gives_are_understood(
 ) -> None:
     seen: list[tuple[str, str]] = []
 
-    def note(wanted: list[Expected], seconds: float) -> int:
+    def note(wanted: list[ExpectedFile], seconds: float) -> int:
         seen.extend((str(one.path), one.digest) for one in wanted)
         return DONE
 

@@ -3,7 +3,7 @@
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.client.client import ApplyResult
 from runtime.client.codec import APPLY_PATCH, encode
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.errors import ApplyConflict, BadRequest, Conflict, NotFound
 from runtime.types import Object, uid_of
 from tests.contract.bench import Bench, managers, number, refused, rv
@@ -140,7 +140,7 @@ async def case_a_dry_run_stores_nothing(bench: Bench) -> None:
 async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> None:
     path = CONFIG_MAP.path(bench.namespace, "a")
     body = encode(bench.config_map(k="v"))
-    error = await refused(bench.send(Call("PATCH", path, {}, body, APPLY_PATCH)))
+    error = await refused(bench.send(HttpRequest("PATCH", path, {}, body, APPLY_PATCH)))
     assert error.code == 422, error
     made = await bench.apply(bench.config_map(k="v"))
     error = await refused(bench.apply(made))

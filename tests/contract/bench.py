@@ -8,7 +8,7 @@ import orjson
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.client.codec import APPLY_PATCH, JSON, JSON_PATCH, PARTIAL_OBJECT
-from runtime.client.transport import Call, Wire
+from runtime.client.transport import HttpRequest, Wire
 from runtime.clock import Clock, Deadline
 from runtime.errors import ApiError
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
@@ -78,7 +78,7 @@ class Bench:
         done = await self.client.apply(resource, body, field_manager=manager, force=force)
         return done.object
 
-    async def send(self, call: Call) -> tuple[int, Object]:
+    async def send(self, call: HttpRequest) -> tuple[int, Object]:
         """Status and decoded body of an answer that is good."""
         answer = await self.wire.request(call)
         return answer.status, orjson.loads(answer.body)
@@ -92,14 +92,16 @@ class Bench:
         return resource.path(None if every else self.namespace)
 
     async def listed(self, accept: str = JSON, **query: str) -> Object:
-        return (await self.send(Call("GET", self.collection(), query, accept=accept)))[1]
+        return (await self.send(HttpRequest("GET", self.collection(), query, accept=accept)))[1]
 
     async def watched(
         self, count: int, *, until: str = "", partial: bool = False, **query: str
     ) -> list[Event]:
         """The first `count` events that are no plain bookmarks, or all up to a type of event."""
         asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "60", **query}
-        call = Call("GET", self.collection(), asked, accept=PARTIAL_OBJECT if partial else JSON)
+        call = HttpRequest(
+            "GET", self.collection(), asked, accept=PARTIAL_OBJECT if partial else JSON
+        )
         seen: list[Event] = []
         async with Deadline(self.clock, WAIT_SECONDS), self.wire.stream(call) as lines:
             async for line in lines:

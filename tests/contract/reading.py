@@ -3,7 +3,7 @@
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.codec import PARTIAL_LIST
 from runtime.client.listing import ListOptions
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.errors import BadRequest, NotFound, ResourceVersionTooLarge, status_error
 from runtime.types import Object, ObjectKey, Resource, uid_of
 from tests.contract.bench import Bench, number, refused, rv
@@ -201,7 +201,7 @@ async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
         "timeoutSeconds": "2",
         "resourceVersion": future,
     }
-    async with bench.wire.stream(Call("GET", bench.collection(), query)) as lines:
+    async with bench.wire.stream(HttpRequest("GET", bench.collection(), query)) as lines:
         await bench.create()
         assert [line async for line in lines] == []
 
@@ -215,7 +215,7 @@ async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -
         "resourceVersion": rv(made),
         "labelSelector": "no=such",
     }
-    async with bench.wire.stream(Call("GET", bench.collection(), query)) as lines:
+    async with bench.wire.stream(HttpRequest("GET", bench.collection(), query)) as lines:
         seen = [line async for line in lines]
     assert all(b'"BOOKMARK"' in line for line in seen), seen
     assert len(seen) <= 2

@@ -9,7 +9,7 @@ from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.builders.job_store import store_env
 from contracts.jobs.env import BackupEnv, RestoreEnv, RunEnv, TestEnv
-from contracts.jobs.template import AuthorityFile, Executor, JobLogin
+from contracts.jobs.template import AuthorityFile, JobLogin, JobTemplate
 from runtime.apply.ownership import Owner
 from tests.gen.clusters import NAMESPACE
 
@@ -18,9 +18,9 @@ KEY = "prod/ns/x/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 IMAGE = "registry.example.com/openbao-operator:1.0.0"
 
 
-def executor(**changes: Any) -> Executor:
+def executor(**changes: Any) -> JobTemplate:
     """The executor of a cluster of three, as a platform without wishes has it."""
-    usual = Executor(
+    usual = JobTemplate(
         cluster="x",
         namespace=NAMESPACE,
         image=IMAGE,
@@ -35,7 +35,7 @@ def executor(**changes: Any) -> Executor:
     return replace(usual, **changes)
 
 
-def upgrader(**changes: Any) -> Executor:
+def upgrader(**changes: Any) -> JobTemplate:
     """The same for the steps of an upgrade."""
     usual = executor(
         account="x-upgrade-serviceaccount", login=JobLogin(role="openbao-operator-upgrade")
@@ -51,7 +51,7 @@ def target(provider: str = "s3", **fields: Any) -> BackupTarget:
     return BackupTarget.model_validate({**usual, **fields})
 
 
-def backup_env(where: BackupTarget, who: Executor | None = None) -> BackupEnv:
+def backup_env(where: BackupTarget, who: JobTemplate | None = None) -> BackupEnv:
     """The orders of a backup."""
     who = who or executor()
     return BackupEnv(
@@ -64,7 +64,9 @@ def backup_env(where: BackupTarget, who: Executor | None = None) -> BackupEnv:
     )
 
 
-def restore_env(where: BackupTarget, who: Executor | None = None, *, size: int = 0) -> RestoreEnv:
+def restore_env(
+    where: BackupTarget, who: JobTemplate | None = None, *, size: int = 0
+) -> RestoreEnv:
     """The orders of a restore; `size` in bytes, 0 if nobody knows."""
     who = who or executor(account="x-restore-serviceaccount")
     return RestoreEnv(
@@ -76,7 +78,7 @@ def restore_env(where: BackupTarget, who: Executor | None = None, *, size: int =
     )
 
 
-def proof_env(where: BackupTarget, who: Executor | None = None, *, size: int = 0) -> TestEnv:
+def proof_env(where: BackupTarget, who: JobTemplate | None = None, *, size: int = 0) -> TestEnv:
     """The orders of the test of a backup."""
     who = who or executor()
     return TestEnv(

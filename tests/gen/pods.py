@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import PodFacts
 from managers.cluster.observe.from_objects import server_facts
 from managers.workload.objects.pod import CONTAINER
@@ -133,7 +133,7 @@ class Pod:
 
     def object(self) -> Object:
         """The object as the API server shows it."""
-        voters = VoterSet(self.cluster, self.revision)
+        voters = ServerPool(self.cluster, self.revision)
         name, marks = voters.pod(self.ordinal), voters.pod_labels
         if self.reader:
             name, marks = names.read_pod(self.cluster, self.ordinal), labels.read_pod(self.cluster)
@@ -198,7 +198,7 @@ class Pod:
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""
-        (facts,) = server_facts((VoterSet(self.cluster, self.revision),), [self.object()])
+        (facts,) = server_facts((ServerPool(self.cluster, self.revision),), [self.object()])
         return facts
 
 

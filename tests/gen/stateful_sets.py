@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import StatefulSetFacts
 from managers.cluster.observe.from_objects import stateful_set_facts
 from managers.workload.objects.pod import INIT_VOLUME
@@ -79,7 +79,7 @@ class StatefulSet:
 
     def object(self) -> Object:
         """The object as the API server shows it."""
-        voters = VoterSet(self.cluster, self.revision)
+        voters = ServerPool(self.cluster, self.revision)
         name, selector = voters.stateful_set, voters.selector
         if self.reader:
             name = names.read_stateful_set(self.cluster)

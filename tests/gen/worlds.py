@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 
 from contracts.naming import names
 from contracts.records.environment import AccountFacts, ApiEndpoints
-from contracts.records.exposure import WaysFacts
+from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import (
-    Attempt,
     ClaimFacts,
+    EffectAttempt,
     Observed,
     PodFacts,
+    PoolFacts,
     Quorum,
-    Reach,
-    ReadPoolFacts,
+    ServerClientConfig,
     TokenIssuer,
 )
 from contracts.records.resolved import Resolved
@@ -52,15 +52,15 @@ class World:
     rolling: datetime | None = None
     waking: datetime | None = None
     quorum: Quorum | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EffectAttempt, ...] = ()
     api_servers: tuple[str, ...] = field(default=("10.96.0.1",))
     api_endpoints: ApiEndpoints = field(default=ApiEndpoints(("192.0.2.1",)))
     account: AccountFacts | None = None
-    ways: WaysFacts = field(default=WaysFacts())
+    ways: ExposureFacts = field(default=ExposureFacts())
     read_set: StatefulSet | None = None
     read_pods: tuple[Pod, ...] = ()
     read_claims: tuple[ClaimFacts, ...] = ()
-    reach: Reach | None = None
+    reach: ServerClientConfig | None = None
 
     def at(self, now: datetime) -> World:
         """Let it be that time."""
@@ -103,7 +103,7 @@ class World:
 
     def reached(self) -> World:
         """Let it be known how to reach the servers."""
-        return replace(self, reach=Reach("the authority", "the name"))
+        return replace(self, reach=ServerClientConfig("the authority", "the name"))
 
     def with_secrets(self, *secrets: SecretFacts) -> World:
         """Let there be these Secrets too; one of the same name is replaced."""
@@ -132,7 +132,7 @@ class World:
         self, effect: str, uid: str, ago: timedelta = timedelta(0), refused: str = ""
     ) -> World:
         """Let this process remember an attempt."""
-        made = Attempt(effect, uid, self.now - ago, refused)
+        made = EffectAttempt(effect, uid, self.now - ago, refused)
         return replace(self, attempts=(*self.attempts, made))
 
     def reaching(self, *hosts: str, endpoints: tuple[str, ...] = (), port: int = 6443) -> World:
@@ -145,7 +145,7 @@ class World:
         """Let the ServiceAccount that the spec names be there; `free` when a person made it."""
         return replace(self, account=AccountFacts(name, free, annotations or {}))
 
-    def with_ways(self, ways: WaysFacts) -> World:
+    def with_ways(self, ways: ExposureFacts) -> World:
         """Let this be known of the ways in from outside."""
         return replace(self, ways=ways)
 
@@ -166,7 +166,7 @@ class World:
             stateful_set=self.stateful_set.facts() if self.stateful_set else None,
             pods=tuple(self._seen(one) for one in self.pods),
             claims=self.claims,
-            read=ReadPoolFacts(
+            read=PoolFacts(
                 self.read_set.facts() if self.read_set else None,
                 tuple(self._seen(one) for one in self.read_pods),
                 self.read_claims,

@@ -2,7 +2,7 @@
 
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from e2e.demo.journal import Change, Sight
 from e2e.demo.objects import Object
 from e2e.harness.two_sets import HEADERS, SERVICES, SETS, TwoSets, row
@@ -10,11 +10,11 @@ from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History
 
 OF_TEMPLATE = "controller-revision-hash"
 NAME, SERVICE = "bao", "bao-public"
-BLUE, GREEN = VoterSet(NAME), VoterSet(NAME, "0123456789abcdef")
+BLUE, GREEN = ServerPool(NAME), ServerPool(NAME, "0123456789abcdef")
 OF_BLUE = {**BLUE.selector, OF_TEMPLATE: "first"}
 
 
-def pod(servers: VoterSet) -> Object:
+def pod(servers: ServerPool) -> Object:
     own = {OF_TEMPLATE: "first" if servers == BLUE else "second"}
     meta = {"name": servers.pod(0), "uid": servers.pod(0), "labels": servers.pod_labels | own}
     return {

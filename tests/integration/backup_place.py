@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from baoctl.jobs.context import Here
-from baoctl.jobs.leader_client import Reach
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.context import JobContext
+from baoctl.jobs.leader_client import ServerAddresses
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import backup_role
@@ -63,7 +63,7 @@ class Place:
 
     folder: Path
     env: BackupEnv
-    here: Here = field(repr=False)
+    here: JobContext = field(repr=False)
 
     def with_store(self, **changes: Any) -> "Place":
         """The same with another store."""
@@ -106,8 +106,10 @@ def place(folder: Path, source: Source, store: Store) -> Place:
         seal="static:key-1",
     )  # fmt: skip
     port = int(source.server.url.rpartition(":")[2])
-    policy = Policy(permitted=(LOOPBACK,))
-    return Place(folder, env, Here(SystemClock(), {}, policy, Reach(_loopback, port)))
+    policy = EgressPolicy(permitted=(LOOPBACK,))
+    return Place(
+        folder, env, JobContext(SystemClock(), {}, policy, ServerAddresses(_loopback, port))
+    )
 
 
 def stored(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:

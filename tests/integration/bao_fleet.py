@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.leader_client import ServerAddresses
 from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_self_init
 from contracts.hcl.roles import upgrade_role
@@ -108,9 +108,9 @@ storage "raft" {{
         return self.addresses[pod]
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> ServerAddresses:
         """How jobs get there."""
-        return Reach(self.resolve, self.port)
+        return ServerAddresses(self.resolve, self.port)
 
     def env(self, *pods: str) -> ServerEnv:
         """What a job is told of the servers."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from baoctl.generate.admission import parameters
-from contracts.admission.policy import PARAMETERS, Policy, as_objects
+from contracts.admission.policy import PARAMETERS, AdmissionPolicy, as_objects
 from contracts.builders.security_context import container_security, pod_security
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 from contracts.naming import labels, names
@@ -90,7 +90,7 @@ class Place:
         return name
 
 
-def prepare(rig: Rig, policies: Iterable[Policy]) -> Place:
+def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
     """Install the policies with their parameters, and rights for everybody; wait until they act."""
     place = Place(rig)
     admin = place.ask()
@@ -132,7 +132,7 @@ def ensure(admin: Asking, resource: Resource, body: Object) -> None:
             raise
 
 
-def remove(rig: Rig, policies: Iterable[Policy]) -> None:
+def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
     """Take the policies away, the bindings first, and then the rights of everybody.
 
     Whoever comes next on this control plane counts on being refused.

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET
 from runtime.cache.informer import Informer
 from runtime.cache.informers import InformerSet
@@ -23,7 +23,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
 
-MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
+MARKS = OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt")
 MANAGER = "owner-of-c"
 KINDS = (CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET)
 LABELS = {"app.kubernetes.io/managed-by": "itest"}
@@ -39,7 +39,7 @@ def owned_over(
         field_manager=MANAGER,
         marks=replace(MARKS, legacy_managers=frozenset(legacy)),
         metrics=Metrics(),
-        settled=Settled(SystemClock(), random.Random(1)),
+        settled=ApplyCache(SystemClock(), random.Random(1)),
     )
 
 

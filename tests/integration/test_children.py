@@ -19,7 +19,7 @@ from contracts.records.desired import Effect
 from managers.bootstrap.actions import draw_root_token, draw_unseal_key
 from managers.certs.actions import issue_authority, issue_server_certificate
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.reads.secrets import SecretStore
 from runtime.apply.intent import Intent
@@ -108,7 +108,7 @@ def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
     wanted: dict[tuple[Any, ObjectKey], Intent] = {}
     for state, world in ((cluster, fresh), (cluster.initialized(), fresh)):
-        desired = fold(gen.resolved(state, world), world.facts())
+        desired = merge_plans(gen.resolved(state, world), world.facts())
         assert desired.complete
         wanted.update({(intent.resource, intent.key): intent for intent in desired.intents})
     return tuple(wanted.values())
@@ -119,7 +119,7 @@ def templates(cluster: gen.Cluster) -> tuple[Object, ...]:
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
     found = []
     for state in (cluster, cluster.initialized()):
-        desired = fold(gen.resolved(state, fresh), fresh.facts())
+        desired = merge_plans(gen.resolved(state, fresh), fresh.facts())
         (intent,) = [i for i in desired.intents if i.resource == STATEFUL_SET]
         found.append(intent.body["spec"]["template"])
     return tuple(found)
@@ -211,7 +211,7 @@ async def test_the_volume_claim_of_each_pod_is_accepted(
 def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
     """The StatefulSet that a cluster wants beside the live one."""
     world = with_good_secrets(cluster, gen.world().with_set(live))
-    desired = fold(gen.resolved(cluster, world), world.facts())
+    desired = merge_plans(gen.resolved(cluster, world), world.facts())
     (intent,) = [i for i in desired.workload if i.resource == STATEFUL_SET]
     return intent
 

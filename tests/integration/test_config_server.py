@@ -12,7 +12,7 @@ import pytest
 import semver
 import yaml
 
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.hcl.render import ConfigInput, render_config, render_self_init, restart_text
 from contracts.hcl.stanzas import Stanza
 from contracts.naming import mount_paths
@@ -155,7 +155,9 @@ async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path) -> 
     # 2.7 stores an empty list as null.
     # (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real)
     bao = images.openbao_binary(Cache(cache_root()), OPENBAO_OLDEST, to_stderr())
-    requests = tuple(Request.model_validate({"operation": "update", **user}) for user in USER)
+    requests = tuple(
+        SelfInitRequest.model_validate({"operation": "update", **user}) for user in USER
+    )
     config = ConfigInput("c", "ns", requests=requests)
     with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
         await server.active()

@@ -13,7 +13,13 @@ from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Row, Source, Vault, Wish
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+    Vault,
+)
 from contracts.naming import labels
 from e2e.harness.asking import Asking, Somebody
 from e2e.rig import Rig
@@ -90,10 +96,10 @@ def _bare() -> Object:
     return {"selector": {"matchLabels": marks}, "template": template}
 
 
-def _row(where: str, body: Object) -> Row:
+def _row(where: str, body: Object) -> ServiceRecord:
     info = DatacenterInfo("fra1", "uid-fra1", where)
-    wish = Wish(BootstrapService.model_validate(body), Source("declared"))
-    return Row("00000000-0000-0000-0000-000000000001", info, wish)
+    wish = DesiredService(BootstrapService.model_validate(body), ServiceSource("declared"))
+    return ServiceRecord("00000000-0000-0000-0000-000000000001", info, wish)
 
 
 def _objects(where: str, body: Object) -> list[tuple[Resource, Object]]:

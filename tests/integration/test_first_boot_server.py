@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
-from contracts.hcl.roles import Role, backup_role, operator_role, restore_role, upgrade_role
+from contracts.hcl.roles import AuthRole, backup_role, operator_role, restore_role, upgrade_role
 from tests.integration.account_tokens import AUDIENCE, ISSUER, OPERATOR, Signer
 from tests.integration.bao_server import NODE_ID, BaoServer, serve
 
@@ -20,7 +20,7 @@ ACCOUNTS = {
 RUNNER = "system:serviceaccount:tools:runner"
 
 
-def _roles() -> tuple[Role, ...]:
+def _roles() -> tuple[AuthRole, ...]:
     backup, upgrade, restore = (DEFAULTS[job] for job in ("backup", "upgrade", "restore"))
     return (
         operator_role((OPERATOR, RUNNER)),
@@ -31,10 +31,10 @@ def _roles() -> tuple[Role, ...]:
 
 
 def _config(
-    signer: Signer, *requests: Mapping[str, Any], roles: tuple[Role, ...] | None = None
+    signer: Signer, *requests: Mapping[str, Any], roles: tuple[AuthRole, ...] | None = None
 ) -> ConfigInput:
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles or _roles())
-    read = tuple(Request.model_validate({"operation": "update", **one}) for one in requests)
+    read = tuple(SelfInitRequest.model_validate({"operation": "update", **one}) for one in requests)
     return ConfigInput("c", "ns", oidc=oidc, requests=read, autopilot=True)
 
 

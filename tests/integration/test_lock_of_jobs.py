@@ -13,7 +13,7 @@ import pytest
 
 from contracts.admission.operator_pods import LOCK_PODS
 from contracts.admission.operator_writes import CONTROLLER_POLICIES
-from contracts.admission.policy import Policy
+from contracts.admission.policy import AdmissionPolicy
 from contracts.api.group import (
     API_VERSION,
     BACKUP_KIND,
@@ -37,7 +37,7 @@ from tests.gen.executors import backup_env, executor, proof_env, restore_env, ta
 from tests.integration import locked
 from tests.integration.locked import OPERATOR, TENANT, Place, owned_by
 
-POLICIES: tuple[Policy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
+POLICIES: tuple[AdmissionPolicy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
 CLUSTER = "x"
 BACKUP, RESTORE, ITSELF = (
     Owner(API_VERSION, kind, "ns", name, "00000000-0000-0000-0000-000000000001")

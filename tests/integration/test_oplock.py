@@ -11,7 +11,7 @@ from contracts.api.group import CLUSTERS
 from managers.backup.cluster_status import BackupRecord
 from managers.cluster.apply.status_writer import STATUS_MANAGER
 from managers.operation_lock.client import TRIES, OperationLocks
-from managers.operation_lock.decide import Acquired, Claim, Free, HeldBy
+from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
 from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, uid_of
@@ -22,7 +22,7 @@ MANY = 8
 # What a status pass writes, one after the other. With one write of somebody else these are fewer
 # than a writer may lose against before it gives up, or chance would decide.
 READY = (2, 3, 4)
-RESTORE = Claim("Restore", "openbaorestore/monday", "ns/monday")
+RESTORE = LockRequest("Restore", "openbaorestore/monday", "ns/monday")
 pytestmark = pytest.mark.usefixtures("installed")
 
 
@@ -37,8 +37,8 @@ def locks(client: Client) -> OperationLocks:
     return OperationLocks(client, StillInformer(CLUSTERS), SystemClock())
 
 
-def claim(number: int) -> Claim:
-    return Claim("Backup", f"openbaobackup/{number}", f"Job backup-{number}")
+def claim(number: int) -> LockRequest:
+    return LockRequest("Backup", f"openbaobackup/{number}", f"Job backup-{number}")
 
 
 async def status_of(client: Client, made: Object) -> dict[str, Any]:

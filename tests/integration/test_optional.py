@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION, OptionalKinds
-from runtime.cache.optional_kind import Offer, OptionalKind
+from runtime.cache.optional_kind import KindAvailability, OptionalKind
 from runtime.cache.selection import Selection
 from runtime.client.client import Client
 from runtime.clock import SystemClock
@@ -54,7 +54,7 @@ async def following(client: Client) -> AsyncIterator[OptionalKinds]:
         await asyncio.wait([task])
 
 
-async def offered(kinds: OptionalKinds, offer: Offer) -> None:
+async def offered(kinds: OptionalKinds, offer: KindAvailability) -> None:
     await eventually(
         lambda: kinds.offers[GADGET.definition] == offer,
         seconds=WITHIN,
@@ -63,7 +63,7 @@ async def offered(kinds: OptionalKinds, offer: Offer) -> None:
 
 
 async def test_a_kind_comes_goes_and_comes_back(client: Client, namespace: str) -> None:
-    absent, there = Offer(known=True), Offer(True, ("v1", "v1alpha1"), FIRST)
+    absent, there = KindAvailability(known=True), KindAvailability(True, ("v1", "v1alpha1"), FIRST)
     key = ObjectKey(namespace, "one")
     gadget: Object = {
         "apiVersion": FIRST.api_version,

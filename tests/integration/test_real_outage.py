@@ -14,7 +14,7 @@ from runtime.cache.informer import Informer, Selection
 from runtime.client.client import Client
 from runtime.client.credentials import KubeconfigCredentials
 from runtime.client.listing import ListOptions
-from runtime.client.transport import Answer, Call, Wire
+from runtime.client.transport import HttpRequest, HttpResponse, Wire
 from runtime.client.wire import HttpWire
 from runtime.clock import SystemClock
 from runtime.errors import ApiError, LeaseLost, TransportError
@@ -46,12 +46,12 @@ class Cuttable:
         self.wire = wire
         self.cut = False
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         self.check()
         return await self.wire.request(call)
 
     @asynccontextmanager
-    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: HttpRequest, /) -> AsyncIterator[AsyncIterator[bytes]]:
         self.check()
         async with self.wire.stream(call) as lines:
             yield self.lines(lines)
@@ -78,7 +78,7 @@ class Halting(Cuttable):
         self.go_on = asyncio.Event()
         self.answers: list[str] = []
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         if "continue" in call.query:
             self.halted.set()
             await self.go_on.wait()

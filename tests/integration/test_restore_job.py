@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.context import Here
+from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.leader_client import ServerAddresses
 from baoctl.jobs.restore import restore
-from baoctl.jobs.store.egress_policy import Policy
-from contracts.api.cluster.self_init import Request
+from baoctl.jobs.store.egress_policy import EgressPolicy
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.group import RESTORES
 from contracts.api.job_result import RestoreReport
 from contracts.api.meta import rfc3339
@@ -92,7 +92,7 @@ class Run:
     api: FakeApiServer
     receipts: Object
     env: RestoreEnv
-    here: Here
+    here: JobContext
 
     async def restore(self, **changes: Any) -> RestoreReport:
         """Run the job, with the receipts written down."""
@@ -141,7 +141,9 @@ def _config(signer: Signer) -> ConfigInput:
         "role": (f"auth/jwt-operator/role/{READER}", role),
     }
     made = tuple(
-        Request.model_validate({"operation": "update", "name": name, "path": path, "data": data})
+        SelfInitRequest.model_validate(
+            {"operation": "update", "name": name, "path": path, "data": data}
+        )
         for name, (path, data) in requests.items()
     )
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles)
@@ -223,7 +225,7 @@ def make(target: Target, tmp_path: Path) -> Make:
             deadline=rfc3339(clock.now() + timedelta(minutes=5)),
             scratch_path=str(tmp_path / "scratch"),
         )  # fmt: skip
-        here = Here(clock, {}, Policy(), Reach(resolve, port))
+        here = JobContext(clock, {}, EgressPolicy(), ServerAddresses(resolve, port))
         return Run(api, {"phase": "Running", "execution": execution}, env, here)
 
     return run

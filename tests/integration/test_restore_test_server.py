@@ -23,10 +23,10 @@ import pytest
 import pytest_asyncio
 
 from baoctl.jobs.restore_test import restore_test
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.store import open_store
 from contracts.api.cluster.job_roles import DEFAULTS
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.job_result import ProofReport
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.restore_test_server import ADDRESS, LOOPBACK, throw_away_config
@@ -97,7 +97,7 @@ def _config(signer: Signer) -> ConfigInput:
     mount = {"path": "sys/mounts/secret", "data": {"type": "kv"}}
     write = {"path": CANARY, "data": {"value": "bird"}}
     requests = tuple(
-        Request.model_validate({"operation": "update", "name": name, **one})
+        SelfInitRequest.model_validate({"operation": "update", "name": name, **one})
         for name, one in (("mount", mount), ("canary", write))
     )
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles)
@@ -164,7 +164,7 @@ async def _test(
         expected_cluster_id="" if "cluster_id" in other else taken.manifest.cluster_id,
         scratch_path=str(folder / "scratch"),
     )
-    async with open_store(env.store, {}, Policy()) as opened:
+    async with open_store(env.store, {}, EgressPolicy()) as opened:
         return await restore_test(env, opened, SystemClock())
 
 

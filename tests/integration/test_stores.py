@@ -12,13 +12,13 @@ import pytest
 import pytest_asyncio
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.egress_policy import Policy
-from baoctl.jobs.store.store import Store, open_store
+from baoctl.jobs.store.egress_policy import EgressPolicy
+from baoctl.jobs.store.store import JobStore, open_store
 from contracts.jobs.env import StoreEnv
 from e2e.harness import stores as real
 from tests.integration.bao_server import free_port
 
-POLICY = Policy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
+POLICY = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
 MIB = 1 << 20
 pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 class Opened:
     """A store under test, and whether it keeps track of uploads that were begun."""
 
-    store: Store
+    store: JobStore
     server: real.Store | None
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
@@ -19,7 +19,7 @@ from tests.gen.api import FakeApi, StillInformer
 
 OWNER = Owner("shop.example.com/v1", "Shop", "ns", "corner", "uid-1")
 OTHER = Owner("shop.example.com/v1", "Shop", "ns", "other", "uid-2")
-MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
+MARKS = OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt")
 KEY = ObjectKey("ns", "c")
 
 
@@ -52,7 +52,7 @@ class Bench:
 
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
-        self.settled = Settled(self.clock, random.Random(1))
+        self.settled = ApplyCache(self.clock, random.Random(1))
         self.owned = self.how(
             self.api,
             self.caches,

@@ -16,7 +16,7 @@ from runtime.cache.informer import Informer, InformerOptions
 from runtime.cache.selection import Selection
 from runtime.cache.watch import INITIAL_EVENTS_END
 from runtime.client.client import Client
-from runtime.client.transport import Answer, AnswerTooLarge, Call
+from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
 from runtime.clock import SystemClock
 from runtime.errors import BadRequest, StatusInfo
 from runtime.limits.nesting import shallow
@@ -86,7 +86,7 @@ class Hostile:
         self._count = count
         self._streams = streams
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         start = int(call.query.get("continue", "0"))
         end = min(self._count, start + (int(call.query.get("limit", "0")) or self._count))
         room = call.most
@@ -95,13 +95,13 @@ class Hostile:
         token = b"" if end == self._count else b'"continue":"%d",' % end
         items = b",".join(map(self._make, range(start, end)))
         metadata = b'"metadata":{%s"resourceVersion":"9000"}' % token
-        return Answer(200, b'{"kind":"ThingList",%s,"items":[%s]}' % (metadata, items))
+        return HttpResponse(200, b'{"kind":"ThingList",%s,"items":[%s]}' % (metadata, items))
 
-    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._opened(call)
 
     @asynccontextmanager
-    async def _opened(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def _opened(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
         if "sendInitialEvents" in call.query and not self._streams:
             raise BadRequest(StatusInfo(code=400, message="no such list"))
         yield self._lines(first="sendInitialEvents" in call.query)

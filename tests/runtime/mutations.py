@@ -13,7 +13,7 @@ from hashlib import blake2b
 import orjson
 import pytest
 
-from runtime.cache.store import Change, Store
+from runtime.cache.store import Store, StoreChange
 from runtime.types import Object, ObjectKey
 
 
@@ -35,7 +35,7 @@ class WatchfulStore(Store):
             if obj is not None and self._digests[key] != _digest(obj):
                 raise MutationError(f"{obj.get('kind')} {key} was changed in the store: {obj}")
 
-    def _put(self, key: ObjectKey, obj: Object) -> list[Change]:
+    def _put(self, key: ObjectKey, obj: Object) -> list[StoreChange]:
         self.check(key)
         self._digests[key] = _digest(obj)
         return super()._put(key, obj)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.reflector import COLLECT_IDLE_SECONDS, IDLE_SECONDS, Reflector
 from runtime.cache.selection import Selection
-from runtime.cache.watch import INITIAL_EVENTS_END, Mirror, Progress, Remove, Replace, Upsert
+from runtime.cache.watch import INITIAL_EVENTS_END, Mirror, Remove, Replace, Upsert, WatchProgress
 from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, Received, ScriptedServer, event, stream
@@ -86,7 +86,7 @@ def _word(effect: Mirror) -> str:
             return f"+{key_of(obj).name}@{resource_version_of(obj)}"
         case Remove(obj):
             return f"-{key_of(obj).name}@{resource_version_of(obj)}"
-        case Progress(version):
+        case WatchProgress(version):
             return f"^{version}"
 
 

@@ -15,9 +15,9 @@ import orjson
 import pytest
 
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, POD
 from runtime.cache.informer import Informer, InformerOptions, Selection
 from runtime.cache.store import Store
@@ -243,12 +243,12 @@ async def test_t31_a_long_list_lets_others_have_their_turn(watch_list: bool) -> 
 def test_t31_a_pass_over_settled_children_needs_no_task_and_no_request() -> None:
     async def work(loop: CountingLoop) -> tuple[int, int, int]:
         fed = Fed(0, watch_list=True)
-        settled = Settled(SystemClock(), random.Random(1))
+        settled = ApplyCache(SystemClock(), random.Random(1))
         owned = OwnedApply(
             fed.client,
             {CONFIG_MAP: fed.informer},
             field_manager="test",
-            marks=Marks("example.com/owner", "example.com/intent", "example.com/adopt"),
+            marks=OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt"),
             metrics=Metrics(),
             settled=settled,
         )

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from runtime.memo import PASS_SIZE, SIZE, Memos, remembered
+from runtime.memo import PASS_SIZE, SIZE, Memos, memoize
 
 
 class Thing:
@@ -22,7 +22,7 @@ class Thing:
 class Counting:
     def __init__(self) -> None:
         self.asked: list[tuple[Thing, str, int]] = []
-        self.ask = remembered(self._work)
+        self.ask = memoize(self._work)
 
     def _work(self, thing: Thing, text: str, *, number: int = 0) -> list[str]:
         self.asked.append((thing, text, number))
@@ -59,7 +59,7 @@ def test_an_equal_thing_is_another_one() -> None:
 def test_things_that_come_and_go_are_never_taken_for_each_other() -> None:
     """The id of a thing that is gone is given to another one."""
     ids: set[int] = set()
-    number_of = remembered(lambda numbers: numbers[0])
+    number_of = memoize(lambda numbers: numbers[0])
     for n in range(5 * SIZE):
         thing = [n]
         ids.add(id(thing))
@@ -90,7 +90,7 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
 
 
 def test_nothing_beyond_the_bound_is_kept_alive() -> None:
-    kept = remembered(lambda thing: 1)
+    kept = memoize(lambda thing: 1)
     things = [Thing() for _ in range(SIZE + 10)]
     for thing in things:
         kept(thing)
@@ -107,7 +107,7 @@ def test_a_newer_version_takes_the_place_of_the_former_one() -> None:
         asked.append(thing[1])
         return thing[1]
 
-    version_of = remembered(look, size=2, slot=lambda thing: thing[0])
+    version_of = memoize(look, size=2, slot=lambda thing: thing[0])
     first, second, other = [1, 10], [1, 11], [2, 20]
     assert [version_of(one) for one in (first, other, second, second, other)] == [
         10,
@@ -123,7 +123,7 @@ def test_a_newer_version_takes_the_place_of_the_former_one() -> None:
 
 
 def test_a_former_version_is_not_kept_alive() -> None:
-    kept = remembered(lambda thing: 1, size=2 * SIZE, slot=lambda thing: "the same")
+    kept = memoize(lambda thing: 1, size=2 * SIZE, slot=lambda thing: "the same")
     things = [Thing() for _ in range(SIZE)]
     for thing in things:
         kept(thing)
@@ -135,7 +135,7 @@ def test_a_former_version_is_not_kept_alive() -> None:
 
 def test_the_size_may_be_that_of_a_fleet() -> None:
     asked: list[int] = []
-    number_of = remembered(lambda numbers: asked.append(numbers[0]), size=2 * SIZE)
+    number_of = memoize(lambda numbers: asked.append(numbers[0]), size=2 * SIZE)
     things = [[n] for n in range(2 * SIZE)]
     for _ in range(3):
         for thing in things:
@@ -155,7 +155,7 @@ def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() ->
 
         __hash__ = None  # type: ignore[assignment]
 
-    pair = remembered(lambda one, two: [one, two], size=1)
+    pair = memoize(lambda one, two: [one, two], size=1)
     made = pair(first, Meanwhile())
     assert pair(first, Meanwhile()) is made
 
@@ -218,7 +218,7 @@ class TestPasses:
         assert len(made.asked) == 1
 
     def test_a_pass_keeps_no_more_than_its_bound(self) -> None:
-        kept, memos = remembered(lambda thing: thing), Memos()
+        kept, memos = memoize(lambda thing: thing), Memos()
         things = [Thing() for _ in range(PASS_SIZE + 1)]
         with memos.during("a"):
             assert [kept(thing) for thing in things] == things
@@ -229,7 +229,7 @@ class TestPasses:
 
     def test_results_of_a_fleet_are_shared_by_all_passes(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
-        shared = remembered(made._work, slot=id)
+        shared = memoize(made._work, slot=id)
         for key in ("a", "b"):
             with memos.during(key):
                 shared(thing, "a")

@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable, Sequence
 
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.informer import InformerOptions
 from runtime.cache.informers import InformerSet
@@ -30,7 +30,7 @@ from runtime.verdict import Verdict
 
 FLOCK = Resource("farm.example.com", "v1", "Flock", "flocks")
 FLOCK_KIND = custom(FLOCK)
-MARKS = Marks("farm.example.com/owner", "farm.example.com/intent", "farm.example.com/adopt")
+MARKS = OwnershipKeys("farm.example.com/owner", "farm.example.com/intent", "farm.example.com/adopt")
 MANAGER = "shepherd"
 LABELS = {"app.kubernetes.io/managed-by": "shepherd"}
 
@@ -93,7 +93,7 @@ class Process:
             field_manager=MANAGER,
             marks=MARKS,
             metrics=metrics,
-            settled=Settled(clock, rng),
+            settled=ApplyCache(clock, rng),
         )
         numbers = itertools.count()
         self.controller = Controller(

@@ -16,7 +16,7 @@ import pytest
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.informer import Informer, InformerOptions
 from runtime.cache.selection import Selection
-from runtime.client.transport import Answer, Call
+from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.errors import ApiError, TransportError
 from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.faults import Faults, RandomFaults
@@ -59,14 +59,14 @@ class TimedWire(FakeWire):
 
     def __init__(self, server: FakeApiServer, rng: random.Random, *, faults: Faults) -> None:
         super().__init__(server, rng, faults=faults)
-        self.sent: list[tuple[float, Call]] = []
+        self.sent: list[tuple[float, HttpRequest]] = []
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         if call.method == "GET":
             self.sent.append((self.server.clock.monotonic(), call))
         return await super().request(call)
 
-    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         self.sent.append((self.server.clock.monotonic(), call))
         return super().stream(call)
 
@@ -191,7 +191,7 @@ async def _write_now_and_then(here: Scene) -> None:
         await here.write()
 
 
-def _expect_versions_never_regress(requests: Iterable[Call]) -> None:
+def _expect_versions_never_regress(requests: Iterable[HttpRequest]) -> None:
     last = 0
     for call in requests:
         version = int(call.query.get("resourceVersion") or 0)

@@ -13,7 +13,7 @@ from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client, WatchOptions
 from runtime.clock import Deadline, SystemClock
 from runtime.errors import Gone, ServerError, TooManyRequests, TransportError
-from runtime.testing.api_server.faults import Fault, ScriptedFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.proxy import FaultProxy
@@ -140,17 +140,17 @@ async def test_a_server_that_is_gone(line: Line) -> None:
 @pytest.mark.parametrize(
     ("trouble", "error"),
     [
-        (Trouble.EXPIRED, Gone),
-        (Trouble.TOO_MANY, TooManyRequests),
-        (Trouble.INTERNAL, ServerError),
-        (Trouble.PROXY, ServerError),
-        (Trouble.TORN, TransportError),
-        (Trouble.RESET, TransportError),
-        (Trouble.LOST_REPLY, TransportError),
+        (FaultKind.EXPIRED, Gone),
+        (FaultKind.TOO_MANY, TooManyRequests),
+        (FaultKind.INTERNAL, ServerError),
+        (FaultKind.PROXY, ServerError),
+        (FaultKind.TORN, TransportError),
+        (FaultKind.RESET, TransportError),
+        (FaultKind.LOST_REPLY, TransportError),
     ],
 )
 async def test_the_faults_of_the_server_reach_a_client_over_http(
-    line: Line, trouble: Trouble, error: type[Exception]
+    line: Line, trouble: FaultKind, error: type[Exception]
 ) -> None:
     # A reading call is tried four times; longer waits than 5 s are left to the caller.
     line.faults.extend(*[Fault(trouble, 9.0)] * 4)
@@ -159,7 +159,7 @@ async def test_the_faults_of_the_server_reach_a_client_over_http(
 
 
 async def test_a_lost_reply_of_a_write_has_taken_effect(line: Line) -> None:
-    line.faults.extend(Fault(Trouble.LOST_REPLY))
+    line.faults.extend(Fault(FaultKind.LOST_REPLY))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": KEY._asdict(), "data": {"k": "y"}}
     with pytest.raises(TransportError):
         await line.client.apply(CONFIG_MAP, body, field_manager="me", force=True)

@@ -19,7 +19,7 @@ from managers.bao.client import Bao
 from managers.bao.exchange import Exchange, ServerRequest
 from runtime.builtin_kinds import POD, STATEFUL_SET
 from runtime.metrics.metrics import Metrics
-from runtime.testing.api_server.writes import Target
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
@@ -72,7 +72,7 @@ def put(world: World, resource: Resource, obj: Object) -> None:
     world.put(resource, obj)
     key = ObjectKey(obj["metadata"]["namespace"], obj["metadata"]["name"])
     live = world.server.get(resource, key)
-    target = Target(world.server._kind(resource), key, "status", manager="somebody")
+    target = WriteTarget(world.server._kind(resource), key, "status", manager="somebody")
     world.server.writes.update(target, {**(live or {}), "status": obj["status"]})
 
 

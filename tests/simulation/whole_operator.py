@@ -29,14 +29,14 @@ from runtime.builtin_kinds import EVENT, INGRESS, JOB, POD, STATEFUL_SET
 from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION
 from runtime.cache.selection import Selection
-from runtime.client.transport import Answer, Call
+from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.events import EventRecorder, Reporter
 from runtime.limits.nesting import shallow
 from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.testing.api_server.writes import Target
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.simulation import Simulation
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
@@ -70,7 +70,7 @@ class Noting(FakeWire):
         self.seen: Callable[[], bool] = lambda: False
         self.meanwhile: Callable[[str], None] = lambda _: None
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         if call.writes:
             what = f"{call.method} {call.path.partition('?')[0]}"
             self.writes.append(Write(what, self.seen()))
@@ -185,7 +185,7 @@ class World:
         kind = self.server._kind(resource)
         key = ObjectKey(gen.NAMESPACE, name)
         body = {**live, "status": status}
-        self.server.writes.update(Target(kind, key, "status", manager="somebody"), body)
+        self.server.writes.update(WriteTarget(kind, key, "status", manager="somebody"), body)
 
     async def apply_status(
         self, resource: Resource, name: str, status: Object, manager: str

@@ -23,7 +23,7 @@ from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDa
 from contracts.datacenter.reasons import NO_CONFLICTS, READY
 from contracts.datacenter.service_spec import NAME_PATTERN
 from contracts.datacenter.workload import WorkloadStatus
-from contracts.datacenter.workload_records import Row
+from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.store.workload_object import row_of
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
@@ -40,7 +40,7 @@ _LOST: Final = "its status cannot be read; the operator writes it anew"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ConditionSummary:
     """A condition of the datacenter."""
 
     type: str
@@ -102,13 +102,13 @@ class View:
     services: int
     running: int
     failed: int
-    conditions: tuple[Finding, ...]
+    conditions: tuple[ConditionSummary, ...]
     sources: tuple[SourceView, ...]
     rows: tuple[ServiceView, ...]
     problems: tuple[str, ...] = ()
     """Why its spec or status cannot be read."""
 
-    def condition(self, kind: str) -> Finding | None:
+    def condition(self, kind: str) -> ConditionSummary | None:
         """One of its conditions; None while it says nothing about that."""
         return next((one for one in self.conditions if one.type == kind), None)
 
@@ -207,7 +207,8 @@ def view_of(live: Object, rows: Iterable[Object]) -> View:
         running=status.running,
         failed=status.failed,
         conditions=tuple(
-            Finding(one.type, one.status, one.reason, one.message) for one in status.conditions
+            ConditionSummary(one.type, one.status, one.reason, one.message)
+            for one in status.conditions
         ),
         sources=tuple(
             SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
@@ -259,7 +260,7 @@ def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
     return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=told)
 
 
-def _readable(row: Row, problem: str) -> ServiceView:
+def _readable(row: ServiceRecord, problem: str) -> ServiceView:
     service, progress = row.wish.service, row.progress
     failure = progress.failure
     return ServiceView(

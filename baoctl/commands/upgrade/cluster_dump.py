@@ -47,7 +47,7 @@ class DumpError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ClusterDump:
     """One cluster, and what is observed of it."""
 
     cluster: OpenBaoCluster
@@ -77,7 +77,7 @@ def _objects(documents: Iterable[Any]) -> Iterator[Object]:
             yield one
 
 
-def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> Seen:
+def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> ClusterDump:
     """Observe one cluster of a dump; `wanted` is namespace/name, None for the only one.
 
     Raises DumpError when it is not there, or when there are several and none is wanted, and one of
@@ -88,7 +88,7 @@ def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> Seen:
     return _seen(live, there, now)
 
 
-def expect_status(seen: Seen) -> None:
+def expect_status(seen: ClusterDump) -> None:
     """Raise DumpError where the status does not tell what the servers run."""
     metadata = seen.cluster.metadata
     key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
@@ -124,7 +124,7 @@ def _key(obj: Object) -> str:
     return f"{metadata.get('namespace') or _NAMESPACE}/{metadata.get('name')}"
 
 
-def _seen(live: Object, objects: Iterable[Object], now: datetime) -> Seen:
+def _seen(live: Object, objects: Iterable[Object], now: datetime) -> ClusterDump:
     key = _key(live)
     version = live.get("apiVersion")
     if version != API_VERSION:
@@ -137,7 +137,7 @@ def _seen(live: Object, objects: Iterable[Object], now: datetime) -> Seen:
     except (InvalidClusterError, ValueError) as error:
         raise DumpError(f"InvalidSpec: {error}") from None
     observed, kinds = _observed(cluster, owner_of(_whole(live)), objects, now)
-    return Seen(cluster, observed, kinds, has_status=bool(live.get("status")))
+    return ClusterDump(cluster, observed, kinds, has_status=bool(live.get("status")))
 
 
 def _observed(

@@ -17,8 +17,8 @@ from typing import Final, Literal
 from baoctl.commands.api_client import AskError, connected
 from baoctl.commands.upgrade.cluster_dump import (
     MALFORMED,
+    ClusterDump,
     DumpError,
-    Seen,
     expect_status,
     fetch,
     look,
@@ -33,7 +33,7 @@ from contracts.records.upgrade import Release
 from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
-from managers.upgrade.decide import accepted, direct
+from managers.upgrade.decide import accepted, decide_upgrade
 from managers.upgrade.messages import goes_on, where_stored
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
@@ -53,7 +53,7 @@ _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "un
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class UpgradeRequest:
     """What is asked for; None leaves a field of the spec as it is."""
 
     version: str
@@ -102,7 +102,7 @@ def is_version(text: str) -> bool:
     return bool(written) and version_matrix.parse(text) is not None
 
 
-def plan(wish: Wish, dump: bytes | None, cluster: str | None = None) -> Forecast:
+def plan(wish: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -> Forecast:
     """Look at a dump, or without one at the cluster of $KUBECONFIG.
 
     Raises DumpError, and SettingError for settings that make no sense.
@@ -131,7 +131,7 @@ async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object,
         raise DumpError(str(error)) from None
 
 
-def forecast(seen: Seen, wish: Wish, deadline: timedelta) -> Forecast:
+def forecast(seen: ClusterDump, wish: UpgradeRequest, deadline: timedelta) -> Forecast:
     """Tell what would happen if somebody asked for it now. `deadline` is that for one server.
 
     Raises DumpError where the status does not tell what the servers run.
@@ -165,7 +165,7 @@ def forecast(seen: Seen, wish: Wish, deadline: timedelta) -> Forecast:
     )
 
 
-def edited(cluster: OpenBaoCluster, wish: Wish) -> OpenBaoCluster:
+def edited(cluster: OpenBaoCluster, wish: UpgradeRequest) -> OpenBaoCluster:
     """Return the cluster as it would be after the edit."""
     spec = cluster.spec
     update: dict[str, object] = {"version": wish.version}
@@ -177,14 +177,16 @@ def edited(cluster: OpenBaoCluster, wish: Wish) -> OpenBaoCluster:
     return cluster.model_copy(update={"spec": spec.model_copy(update=update)})
 
 
-def _answer(seen: Seen, cluster: OpenBaoCluster, deadline: timedelta) -> tuple[Answer, str, str]:
+def _answer(
+    seen: ClusterDump, cluster: OpenBaoCluster, deadline: timedelta
+) -> tuple[Answer, str, str]:
     """Ask the table of the operator for its first step."""
     still = _nothing_moves(cluster)
     if still is not None:
         return still
     if goes_on(cluster.status.blue_green):
         return _under_way(cluster)
-    course = direct(cluster, seen.observed, deadline)
+    course = decide_upgrade(cluster, seen.observed, deadline)
     match course.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
@@ -229,7 +231,7 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     return "goes-on", "", f"an upgrade is under way: {told}; it would go on with this"
 
 
-def _line(result: Result, seen: Seen) -> Line:
+def _line(result: Result, seen: ClusterDump) -> Line:
     unknown = {
         "quorum": "only the operator can ask the leader; it does so before it begins"
         if seen.observed.quorum is None

@@ -14,7 +14,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenPhase
 from contracts.api.cluster.upgrade import AutoRollback, BlueGreen
 from contracts.api.meta import counted_duration
-from contracts.pools.voter_pool import VoterSet, serving_set
+from contracts.pools.voter_pool import ServerPool, serving_set
 from contracts.records.bluegreen import next_revision
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
@@ -99,8 +99,8 @@ class _Second:
     """An upgrade by a second set: the one that goes on, or the one that would begin."""
 
     cluster: OpenBaoCluster
-    blue: VoterSet
-    green: VoterSet
+    blue: ServerPool
+    green: ServerPool
     target: Release
     size: int
 
@@ -157,14 +157,14 @@ def _second(cluster: OpenBaoCluster) -> _Second:
     asked, size, blue = Release.asked(cluster), cluster.spec.replicas, serving_set(cluster)
     if status is not None and status.green_revision:
         blue, green = (
-            VoterSet(name, one or "") for one in (status.blue_revision, status.green_revision)
+            ServerPool(name, one or "") for one in (status.blue_revision, status.green_revision)
         )
         target = Release(status.green_version or asked.version, status.green_image or "")
         return _Second(cluster, blue, green, target, status.green_replicas or size)
     if status is not None and status.phase != "Idle":
         # Read replicas follow: green is all that is left, and called blue.
         return _Second(cluster, blue, blue, Release.accepted(cluster) or asked, size)
-    return _Second(cluster, blue, VoterSet(name, next_revision(cluster)), asked, size)
+    return _Second(cluster, blue, ServerPool(name, next_revision(cluster)), asked, size)
 
 
 def _seconds(second: _Second, phase: BlueGreenPhase) -> Range:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
-from baoctl.jobs.store.store import Store
+from baoctl.jobs.store.store import JobStore
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
 from contracts.naming.snapshot_keys import manifest_key
@@ -27,7 +27,7 @@ class Staged:
     meta: Meta
 
 
-async def stage(store: Store, key: str, path: Path, limit: int = SNAPSHOT_MAX) -> Staged:
+async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX) -> Staged:
     """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if broken."""
     archive = Archive()
 
@@ -47,7 +47,7 @@ async def stage(store: Store, key: str, path: Path, limit: int = SNAPSHOT_MAX) -
     return Staged(path, fetched.size, fetched.digest, meta)
 
 
-async def manifest_of(store: Store, key: str) -> Manifest | None:
+async def manifest_of(store: JobStore, key: str) -> Manifest | None:
     """Read the manifest beside a snapshot; None when there is none. Raises JobFailure."""
     name = manifest_key(key)
     content = await store.read(name, MANIFEST_MAX)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Session
+from baoctl.jobs.leader_client import LeaderSession
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
-from baoctl.jobs.store.store import Store
+from baoctl.jobs.store.store import JobStore
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from managers.bao.client import BaoError, Denied
 
@@ -32,7 +32,7 @@ class Taken:
     meta: Meta
 
 
-async def take(store: Store, at: Session, key: str, limit: int = SNAPSHOT_MAX) -> Taken:
+async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX) -> Taken:
     """Stream a snapshot into the store. Raises JobFailure; then nothing was stored."""
     measure = _Measure(limit)
     try:

@@ -45,7 +45,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class EgressPolicy:
     """What is refused beyond the addresses that no store has anywhere."""
 
     api_server: frozenset[Address] = frozenset()
@@ -70,14 +70,14 @@ class Policy:
         return ""
 
 
-def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> Policy:
+def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressPolicy:
     """Return the policy of a pod: its API server by environment, and ADDRESS:PORT as it was told.
 
     Raises ValueError for an address that is none.
     """
     hosts = environ.get("KUBERNETES_SERVICE_HOST", "")
     service = {ipaddress.ip_address(hosts)} if hosts and _is_address(hosts) else set()
-    return Policy(frozenset(service), frozenset(map(_pair, forbidden)))
+    return EgressPolicy(frozenset(service), frozenset(map(_pair, forbidden)))
 
 
 def unwrapped(address: Address) -> Address:

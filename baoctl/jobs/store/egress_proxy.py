@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_policy import EgressPolicy
 
 Resolve = Callable[[str, int], "list[tuple[Any, ...]]"]
 CONNECT_SECONDS = 10.0
@@ -57,7 +57,7 @@ class Way:
 class Rules:
     """What may be dialled."""
 
-    policy: Policy
+    policy: EgressPolicy
     ways: tuple[Way, ...]
     identity: tuple[Way, ...] = ()
     """Where the identity of the pod itself is asked for: allowed at addresses that no store has."""
@@ -69,14 +69,14 @@ class Rules:
         """Resolve a host that may be dialled. Raises Refused, OSError."""
         vouched = any(way.leads_to(host, port) for way in self.identity)
         if not vouched and not any(way.leads_to(host, port) for way in self.ways):
-            raise Refused(f"{host}:{port} is not the store")
+            raise EgressRefused(f"{host}:{port} is not the store")
         found = self.resolve(host, port)
         for *_, place in found:
             address = ipaddress.ip_address(str(place[0]).partition("%")[0])
             reason = "" if vouched else self.policy.refusal(address, port)
             if reason:
                 named = "" if str(address) == host else f" resolves to {address}, which"
-                raise Refused(f"{host}:{port}{named} is {reason}")
+                raise EgressRefused(f"{host}:{port}{named} is {reason}")
         return found
 
 
@@ -88,7 +88,7 @@ def spelled(host: str) -> str:
         return host
 
 
-class Refused(Exception):  # noqa: N818  named after what happened
+class EgressRefused(Exception):  # noqa: N818  named after what happened
     """A connection that was not made; the message says to where, and why."""
 
 
@@ -141,7 +141,7 @@ class Guard:
                 host, port, opening = _target(head)
                 try:
                     server = self._connect(host, port)
-                except Refused as error:
+                except EgressRefused as error:
                     self.refusal = str(error)
                     client.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
                     return

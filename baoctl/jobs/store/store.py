@@ -22,7 +22,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, LocalStore, ObjectStore, S3Store
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.egress_proxy import Guard, Rules
 from baoctl.jobs.store.errors import is_missing_bucket, is_unreachable, store_failure
 from baoctl.jobs.store.fsync import settle
@@ -65,7 +65,7 @@ class Fetched:
     digest: str
 
 
-class Store:
+class JobStore:
     """One open store. Every method raises JobFailure of class Storage, or Config (see guard)."""
 
     def __init__(self, env: StoreEnv, store: ObjectStore, guard: Guard | None) -> None:
@@ -219,15 +219,15 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    env: StoreEnv, environ: Mapping[str, str], policy: Policy
-) -> AsyncIterator[Store]:
+    env: StoreEnv, environ: Mapping[str, str], policy: EgressPolicy
+) -> AsyncIterator[JobStore]:
     """Open the store of a job. Raises JobFailure(Config) for settings that make no store."""
     made = settings(env, read_secret(env.credentials_path), environ)
     if env.provider == "pvc":
-        yield Store(env, _construct(env, made, {}), None)
+        yield JobStore(env, _construct(env, made, {}), None)
         return
     with Guard(Rules(policy, made.ways, made.identity)) as guard:
-        yield Store(env, _construct(env, made, _client_options(env, made, guard)), guard)
+        yield JobStore(env, _construct(env, made, _client_options(env, made, guard)), guard)
 
 
 def read_secret(path: str) -> dict[str, str]:

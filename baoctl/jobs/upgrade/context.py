@@ -13,7 +13,7 @@ from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.leader_client import (
     Leader,
     NoAnswerToLogin,
-    Reach,
+    ServerAddresses,
     leader_in,
     log_in,
     look_at,
@@ -48,7 +48,7 @@ class Work:
     env: UpgradeEnv
     bao: Bao
     clock: Clock
-    reach: Reach
+    reach: ServerAddresses
     ends: float
     """By the monotonic clock: when it has failed."""
 

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Reach, servers
-from baoctl.jobs.termination_log import leave_word
+from baoctl.jobs.leader_client import ServerAddresses, servers
+from baoctl.jobs.termination_log import write_termination_message
 from baoctl.jobs.upgrade import raft_membership, remove_peers, step_down
 from baoctl.jobs.upgrade.context import Act, StepFailure, Work
 from baoctl.variables import SettingError, log_level
@@ -48,16 +48,16 @@ def main(mode: str) -> NoReturn:
         # Before the action: what cannot be logged afterwards would look as if it had failed.
         level, word, code = "info", f"Config: {error}", EXIT_CODES["Config"]
     else:
-        work = do(os.environ, SystemClock(), Reach())
+        work = do(os.environ, SystemClock(), ServerAddresses())
         word, code = asyncio.new_event_loop().run_until_complete(work)
-    leave_word(word)
+    write_termination_message(word)
     _log(word, code, level)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
 
 
-async def do(environ: Mapping[str, str], clock: Clock, reach: Reach) -> tuple[str, int]:
+async def do(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses) -> tuple[str, int]:
     """Do the action that variables tell; return what to say of it, and the exit status."""
     work = asyncio.ensure_future(_done(environ, clock, reach))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
@@ -73,7 +73,7 @@ async def do(environ: Mapping[str, str], clock: Clock, reach: Reach) -> tuple[st
         return f"Config: {type(error).__name__}: {_place(error)}", EXIT_CODES["Config"]
 
 
-async def _done(environ: Mapping[str, str], clock: Clock, reach: Reach) -> str:
+async def _done(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses) -> str:
     env = UpgradeEnv.from_environment(environ)
     if env.action not in ACTS:
         rule = f"must be one of {', '.join(ACTS)}"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Session
+from baoctl.jobs.leader_client import LeaderSession
 from baoctl.jobs.upgrade.context import StepFailure, Work
 from managers.bao.client import BaoError, Denied
 from managers.bao.models import Member, ServerState
@@ -20,7 +20,7 @@ Peers = Mapping[str, Member]
 States = Mapping[str, ServerState]
 
 
-class Council:
+class RaftClient:
     """Asks whoever leads, with a login that is kept until the leader changes or falls silent.
 
     Every method raises JobFailure(LeaderDiscovery, Authentication), StepFailure(Membership) for
@@ -29,14 +29,14 @@ class Council:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._at: Session | None = None
+        self._at: LeaderSession | None = None
 
-    async def at(self) -> Session:
+    async def at(self) -> LeaderSession:
         """The leader as last found, and a token."""
         if self._at is None:
             leader = await self._work.leader()
             token = await self._work.log_in(leader.address)
-            self._at = Session(self._work.bao, leader, token)
+            self._at = LeaderSession(self._work.bao, leader, token)
         return self._at
 
     def forget(self) -> None:
@@ -74,7 +74,7 @@ class Council:
         """Take a member out."""
         await self._ask(lambda at: at.bao.remove_peer(at.leader.address, at.token, pod))
 
-    async def _ask(self, call: Callable[[Session], Awaitable[Answer]]) -> Answer:
+    async def _ask(self, call: Callable[[LeaderSession], Awaitable[Answer]]) -> Answer:
         try:
             return await call(await self.at())
         except Denied as error:

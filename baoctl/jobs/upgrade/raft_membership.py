@@ -13,7 +13,7 @@ from typing import Final
 
 from baoctl.jobs.leader_client import authority_of
 from baoctl.jobs.upgrade.context import StepFailure, Work
-from baoctl.jobs.upgrade.raft_client import Council, States, lag, voters
+from baoctl.jobs.upgrade.raft_client import RaftClient, States, lag, voters
 from baoctl.jobs.upgrade.step_down import hand_over
 from contracts.naming import names
 from managers.bao.client import BaoError, Denied, JoinOrder
@@ -27,7 +27,7 @@ async def join_green(work: Work) -> str:
 
     Raises StepFailure(Membership) for one that does not become a member: it has data of its own.
     """
-    council = Council(work)
+    council = RaftClient(work)
     missing = [pod for pod in work.env.green if pod not in await council.peers()]
     for pod in missing:
         await _join(work, council, pod)
@@ -38,7 +38,7 @@ async def join_green(work: Work) -> str:
 
 async def wait_for_green(work: Work) -> str:
     """Wait until every server of green is close behind the leader. Raises StepFailure."""
-    council = Council(work)
+    council = RaftClient(work)
     await _must_be_members(council, work.env.green)
     await work.until("Sync", lambda: _lagging(work, council, work.env.green))
     return f"{_list(work.env.green)} are in sync"
@@ -46,7 +46,7 @@ async def wait_for_green(work: Work) -> str:
 
 async def promote_green(work: Work) -> str:
     """Give every server of green a vote. Raises StepFailure(Membership, Sync)."""
-    council = Council(work)
+    council = RaftClient(work)
     await _must_be_members(council, work.env.green)
     await work.until("Sync", lambda: _lagging(work, council, work.env.green))
     return await _promote(work, council, work.env.green)
@@ -60,7 +60,7 @@ async def demote_blue(work: Work) -> str:
 
 async def repair(work: Work) -> str:
     """Let blue vote and lead again, and take the votes of green away. Raises StepFailure."""
-    council = Council(work)
+    council = RaftClient(work)
     await _must_be_members(council, work.env.blue)
     await work.until("Sync", lambda: _lagging(work, council, work.env.blue))
     await _promote(work, council, work.env.blue)
@@ -68,7 +68,7 @@ async def repair(work: Work) -> str:
     return "blue leads, and no server of green votes"
 
 
-async def _join(work: Work, council: Council, pod: str) -> None:
+async def _join(work: Work, council: RaftClient, pod: str) -> None:
     at, server = await council.at(), work.env.server
     order = JoinOrder(
         leader=await at.bao.leader_address(at.leader.address),
@@ -83,19 +83,19 @@ async def _join(work: Work, council: Council, pod: str) -> None:
             raise StepFailure("Membership", f"{pod} does not join: {error}") from None
 
 
-async def _absent(council: Council, pods: Sequence[str]) -> str:
+async def _absent(council: RaftClient, pods: Sequence[str]) -> str:
     peers = await council.peers()
     missing = [pod for pod in pods if pod not in peers]
     return f"{_list(missing)} did not become members of the raft cluster" if missing else ""
 
 
-async def _must_be_members(council: Council, pods: Sequence[str]) -> None:
+async def _must_be_members(council: RaftClient, pods: Sequence[str]) -> None:
     absent = await _absent(council, pods)
     if absent:
         raise StepFailure("Membership", absent)
 
 
-async def _lagging(work: Work, council: Council, pods: Sequence[str]) -> str:
+async def _lagging(work: Work, council: RaftClient, pods: Sequence[str]) -> str:
     """Who is too far behind; "" when nobody is, or when nobody keeps count."""
     states = await council.states()
     if states is None:
@@ -109,7 +109,7 @@ async def _lagging(work: Work, council: Council, pods: Sequence[str]) -> str:
     return "; ".join(words)
 
 
-async def _promote(work: Work, council: Council, pods: Sequence[str]) -> str:
+async def _promote(work: Work, council: RaftClient, pods: Sequence[str]) -> str:
     peers = await council.peers()
     silent = [pod for pod in pods if pod not in voters(peers)]
     for pod in silent:
@@ -125,7 +125,7 @@ async def _promote(work: Work, council: Council, pods: Sequence[str]) -> str:
 
 async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
     """Take the votes of a set away, its leader's last. The other set must have all of its own."""
-    council = Council(work)
+    council = RaftClient(work)
     while True:
         peers = await council.peers()
         powerless = [pod for pod in to if pod not in voters(peers)]
@@ -141,7 +141,7 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
         council.forget()
 
 
-async def _demote(work: Work, council: Council, pods: Sequence[str]) -> None:
+async def _demote(work: Work, council: RaftClient, pods: Sequence[str]) -> None:
     """Take votes away, each once those that keep theirs are a majority that is alive.
 
     The leader does it some seconds later (its autopilot looks every ten), for all of them at once:

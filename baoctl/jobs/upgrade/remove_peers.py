@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from baoctl.jobs.upgrade.context import StepFailure, Work
-from baoctl.jobs.upgrade.raft_client import Council
+from baoctl.jobs.upgrade.raft_client import RaftClient
 
 
 async def remove_blue(work: Work) -> str:
@@ -24,7 +24,7 @@ async def remove_green(work: Work) -> str:
 
 
 async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
-    council = Council(work)
+    council = RaftClient(work)
     leader = (await council.at()).leader.pod
     if leader not in stays:
         raise StepFailure("Membership", f"{leader} leads, and is to go; nothing was removed")
@@ -43,7 +43,7 @@ async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
     return f"{', '.join(gone)} removed" if gone else "none of them was a member any more"
 
 
-async def _left(council: Council, pods: Sequence[str]) -> str:
+async def _left(council: RaftClient, pods: Sequence[str]) -> str:
     peers = await council.peers()
     left = [pod for pod in pods if pod in peers]
     return f"{', '.join(left)} are still members" if left else ""

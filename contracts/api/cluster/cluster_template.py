@@ -10,7 +10,7 @@ from pydantic import Field
 
 from contracts.api.cluster.network import ServiceAccountWishes
 from contracts.api.cluster.pods import Image, InitContainer, PodMetadata, Resources
-from contracts.api.cluster.storage import Storage
+from contracts.api.cluster.storage import StorageSpec
 from contracts.api.meta import ApiModel, FreeObject, SecretReference, as_map
 
 
@@ -69,7 +69,7 @@ class ClusterTemplate(ApiModel):
         max_length=2,
         json_schema_extra=as_map("name"),
     )
-    storage: Storage | None = Field(
+    storage: StorageSpec | None = Field(
         default=None, description="The data volume; left out, as the cluster's own."
     )
     tls: TemplateTls | None = Field(default=None, description="Certificates.")

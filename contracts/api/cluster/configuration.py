@@ -24,7 +24,7 @@ def _flag(text: str) -> bool | None:
     return field
 
 
-class Listener(ApiModel):
+class ListenerSpec(ApiModel):
     """The listener of the API, beside its address and its certificate."""
 
     tls_disable: bool | None = Field(
@@ -303,7 +303,7 @@ class Configuration(ApiModel):
         description="Name the raft node in every response. Left out, the server does not.",
         examples=[False],
     )
-    listener: Listener | None = Field(default=None, description="The listener of the API.")
+    listener: ListenerSpec | None = Field(default=None, description="The listener of the API.")
     plugin: PluginSettings | None = Field(
         default=None, description="How plugins get into the plugin folder."
     )

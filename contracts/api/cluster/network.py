@@ -52,7 +52,7 @@ def is_cidr(text: str) -> bool:
     return "/" in text
 
 
-class Service(ApiModel):
+class ServiceSpec(ApiModel):
     """The Service <name>-public that clients use."""
 
     type: ServiceType = Field(default="ClusterIP", description="Kind of Service.")

@@ -88,7 +88,7 @@ class ServiceMonitor(ApiModel):
     )
 
 
-class Metrics(ApiModel):
+class MetricsSpec(ApiModel):
     """Metrics of the servers."""
 
     enabled: bool = Field(default=False, description="Let the servers offer metrics.")
@@ -107,4 +107,4 @@ class Metrics(ApiModel):
 class Observability(ApiModel):
     """What is offered to those who watch."""
 
-    metrics: Metrics | None = Field(default=None, description="Metrics of the servers.")
+    metrics: MetricsSpec | None = Field(default=None, description="Metrics of the servers.")

@@ -171,7 +171,7 @@ class SecretEngine(ApiModel):
     )
 
 
-class Policy(ApiModel):
+class PolicyRequest(ApiModel):
     """Payload of a request at sys/policies/*."""
 
     policy: str = Field(
@@ -182,7 +182,7 @@ class Policy(ApiModel):
     )
 
 
-class Request(ApiModel):
+class SelfInitRequest(ApiModel):
     """One API request that the first server sends to itself, in the order of the list."""
 
     name: str = Field(
@@ -224,7 +224,7 @@ class Request(ApiModel):
     secret_engine: SecretEngine | None = Field(
         default=None, description="Payload for paths under sys/mounts/."
     )
-    policy: Policy | None = Field(
+    policy: PolicyRequest | None = Field(
         default=None, description="Payload for paths under sys/policies/."
     )
     headers: Headers | None = Field(
@@ -347,7 +347,7 @@ class SelfInit(ApiModel):
     oidc: SelfInitOidc | None = Field(
         default=None, description="Login of the operator. Needs enabled: true."
     )
-    requests: tuple[Request, ...] = Field(
+    requests: tuple[SelfInitRequest, ...] = Field(
         default=(),
         description=(
             "Requests of the first boot, run once and in this order. Later changes have no effect."

@@ -14,7 +14,7 @@ from contracts.api.cluster.backup import Backup, RestoreLogin
 from contracts.api.cluster.configuration import Configuration
 from contracts.api.cluster.exposure import Gateway, Ingress
 from contracts.api.cluster.image_verification import ImageVerification
-from contracts.api.cluster.network import Network, Service, ServiceAccountWishes
+from contracts.api.cluster.network import Network, ServiceAccountWishes, ServiceSpec
 from contracts.api.cluster.observability import Observability
 from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.pod_security import PodSecurityContext, WorkloadHardening
@@ -35,7 +35,7 @@ from contracts.api.cluster.scheduling import Scheduling
 from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.self_init import SelfInit
 from contracts.api.cluster.status import ClusterStatus
-from contracts.api.cluster.storage import Storage
+from contracts.api.cluster.storage import StorageSpec
 from contracts.api.cluster.telemetry import Telemetry
 from contracts.api.cluster.tls import Tls
 from contracts.api.cluster.upgrade import Upgrade
@@ -135,8 +135,8 @@ class ClusterSpec(ApiModel):
     unseal: Unseal = Field(
         default_factory=Unseal, description="What opens the servers after a start."
     )
-    storage: Storage = Field(description="The data volume of each server.")
-    service: Service | None = Field(
+    storage: StorageSpec = Field(description="The data volume of each server.")
+    service: ServiceSpec | None = Field(
         default=None, description="The Service <name>-public that clients use."
     )
     network: Network = Field(

@@ -8,7 +8,7 @@ from pydantic import Field
 from contracts.api.meta import ApiModel, StorageSize, SubdomainName
 
 
-class Storage(ApiModel):
+class StorageSpec(ApiModel):
     """The data volume of each server."""
 
     size: StorageSize = Field(

@@ -7,7 +7,7 @@ boot happens once and cannot be repaired, so what the server would refuse then i
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.rules.rule import Broken, Offence, Rule
@@ -15,7 +15,7 @@ from contracts.hcl_quote import problem
 from contracts.server_features import offers, since
 
 Old = OpenBaoCluster | None
-FindInRequest = Callable[[Request], Any]
+FindInRequest = Callable[[SelfInitRequest], Any]
 
 BOOTSTRAP_BLOCK = "operator-bootstrap"
 RECOVERY_BLOCK = "operator-recovery-keys"
@@ -45,38 +45,38 @@ def _in_requests(find: FindInRequest, field: str = "") -> Broken:
     return broken
 
 
-def _reserved_name(request: Request) -> str | None:
+def _reserved_name(request: SelfInitRequest) -> str | None:
     return request.name if request.name in (BOOTSTRAP_BLOCK, RECOVERY_BLOCK) else None
 
 
-def _climbing_path(request: Request) -> str | None:
+def _climbing_path(request: SelfInitRequest) -> str | None:
     return request.path if ".." in request.path else None
 
 
-def _payloads(request: Request) -> list[str]:
+def _payloads(request: SelfInitRequest) -> list[str]:
     named = [("data", "data"), *((crd, model) for crd, model, _ in _TYPED)]
     return [crd for crd, model in named if getattr(request, model) is not None]
 
 
-def _several_payloads(request: Request) -> str | None:
+def _several_payloads(request: SelfInitRequest) -> str | None:
     payloads = _payloads(request)
     return ", ".join(payloads) if len(payloads) > 1 else None
 
 
-def _misplaced_payload(request: Request) -> str | None:
+def _misplaced_payload(request: SelfInitRequest) -> str | None:
     for _, model, prefix in _TYPED:
         if getattr(request, model) is not None and not request.path.startswith(prefix):
             return request.path
     return None
 
 
-def _missing_payload(request: Request) -> str | None:
+def _missing_payload(request: SelfInitRequest) -> str | None:
     writes = request.operation in ("create", "update")
     typed = request.path.startswith(tuple(prefix for _, _, prefix in _TYPED))
     return request.path if writes and typed and not _payloads(request) else None
 
 
-def _audit_options(request: Request) -> str | None:
+def _audit_options(request: SelfInitRequest) -> str | None:
     device = request.audit_device
     if device is None:
         return None
@@ -86,7 +86,7 @@ def _audit_options(request: Request) -> str | None:
     return None
 
 
-def _unwritable(request: Request) -> str | None:
+def _unwritable(request: SelfInitRequest) -> str | None:
     return problem(_plain(request)) or None
 
 
@@ -112,15 +112,15 @@ def _computed(value: Any) -> str | None:
     return None
 
 
-def _computed_data(request: Request) -> str | None:
+def _computed_data(request: SelfInitRequest) -> str | None:
     return _computed(request.data)
 
 
-def _computed_when(request: Request) -> str | None:
+def _computed_when(request: SelfInitRequest) -> str | None:
     return _computed(request.when)
 
 
-def _strange_when(request: Request) -> str | None:
+def _strange_when(request: SelfInitRequest) -> str | None:
     condition = request.when
     if condition is None or isinstance(condition, bool):
         return None
@@ -129,7 +129,7 @@ def _strange_when(request: Request) -> str | None:
     return type(condition).__name__
 
 
-def _token_header(request: Request) -> str | None:
+def _token_header(request: SelfInitRequest) -> str | None:
     return next((name for name in request.headers or () if name.lower() in _TOKEN_HEADERS), None)
 
 
@@ -155,7 +155,7 @@ def _folded(value: Any, below_list: bool = False, object_above: bool = False) ->
     return False
 
 
-def _folded_data(request: Request) -> str | None:
+def _folded_data(request: SelfInitRequest) -> str | None:
     return "an object in an object in a list" if _folded(request.data) else None
 
 

@@ -7,8 +7,8 @@ contracts.api.rules.cluster.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from contracts.api.cluster.configuration import Autopilot, Listener, Logging, PluginSettings
-from contracts.api.cluster.observability import Metrics
+from contracts.api.cluster.configuration import Autopilot, ListenerSpec, Logging, PluginSettings
+from contracts.api.cluster.observability import MetricsSpec
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel, counted_duration, parse_duration
 from contracts.api.rules.rule import Broken, Offence, Rule, is_set
@@ -38,8 +38,8 @@ def _lease_ttls(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.configuration.maxLeaseTTL", settings.max_lease_ttl
 
 
-def _listener(spec: ClusterSpec) -> Listener:
-    return spec.configuration.listener or Listener()
+def _listener(spec: ClusterSpec) -> ListenerSpec:
+    return spec.configuration.listener or ListenerSpec()
 
 
 def _tls_disable(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -90,9 +90,9 @@ def _in_log_places(name: str) -> str:
     )
 
 
-def _metrics(spec: ClusterSpec) -> Metrics:
+def _metrics(spec: ClusterSpec) -> MetricsSpec:
     metrics = spec.observability.metrics if spec.observability else None
-    return metrics if metrics is not None and metrics.enabled else Metrics()
+    return metrics if metrics is not None and metrics.enabled else MetricsSpec()
 
 
 def wants_metrics_listener(spec: ClusterSpec) -> bool:

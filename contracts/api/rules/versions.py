@@ -7,7 +7,7 @@ operator stops by itself where going on would harm (managers.cluster.resolve.res
 
 from collections.abc import Iterator
 
-from contracts.api.cluster.configuration import Listener
+from contracts.api.cluster.configuration import ListenerSpec
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.api.rules.rule import Offence, Rule, either, is_set
@@ -43,8 +43,8 @@ def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.version", new.spec.version
 
 
-def _listener(cluster: OpenBaoCluster) -> Listener:
-    return cluster.spec.configuration.listener or Listener()
+def _listener(cluster: OpenBaoCluster) -> ListenerSpec:
+    return cluster.spec.configuration.listener or ListenerSpec()
 
 
 def _tls12(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:

@@ -23,7 +23,7 @@ from contracts.datacenter.rules.service import FORBIDDEN, SERVICE_RULES, Service
 from contracts.datacenter.rules.unique import UNIQUE_RULES, unique_names
 from contracts.datacenter.service_spec import BODIES, NAME_PATTERN, OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 Kind = TypeVar("Kind")
 Services: TypeAlias = Sequence[BootstrapService]
@@ -58,7 +58,7 @@ def _offends(service: BootstrapService) -> bool:
     return any(True for rule in BODY_RULES for _ in rule.find(service))
 
 
-_ever_offends = remembered(_offends, size=BODIES)
+_ever_offends = memoize(_offends, size=BODIES)
 """A fleet asks about the same few bodies again and again, and there is nothing to tell of most."""
 
 

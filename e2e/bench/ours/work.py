@@ -6,15 +6,17 @@ from collections.abc import Callable
 from e2e.bench.ours.process import SETTLING_SECONDS, Order, Process
 from e2e.bench.ours.usage import Results, Usage
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks, Owner
+from runtime.apply.ownership import Owner, OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
 from runtime.cache.informer import Selection
 from runtime.outcome import Done, Outcome
 from runtime.types import Object, Request, Resource, key_of, uid_of
 
-MARKS = Marks("bench.example.com/owner", "bench.example.com/intent", "bench.example.com/adopt")
+MARKS = OwnershipKeys(
+    "bench.example.com/owner", "bench.example.com/intent", "bench.example.com/adopt"
+)
 CHILDREN = (CONFIG_MAP, SERVICE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
@@ -57,7 +59,7 @@ async def passes(process: Process, order: Order) -> Results:
         field_manager="bench",
         marks=MARKS,
         metrics=process.metrics,
-        settled=Settled(process.clock, process.rng),
+        settled=ApplyCache(process.clock, process.rng),
     )
     calls = 0
 

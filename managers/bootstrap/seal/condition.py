@@ -9,11 +9,11 @@ spec gives the servers to prove themselves with.
 from __future__ import annotations
 
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.naming import names
 from contracts.records.observed import Observed
 from contracts.unseal_keys import KeyRing
-from managers.bootstrap.seal.keys import Servers, live_ring, secret_of, stored
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, secret_of, stored
 from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
@@ -32,7 +32,7 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
     Every server is sealed for a moment after a start, so it is said as a condition of time.
     """
     unseal, name = cluster.spec.unseal, cluster.metadata.name
-    servers = Servers.of(observed, initialized=True)
+    servers = ServerEvidence.of(observed, initialized=True)
     if unseal.type != "static" or not servers.shut:
         return ""
     told = cluster.status.unseal.keys if cluster.status.unseal else ""
@@ -71,7 +71,7 @@ def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
     return after, f", or else Secret {before}"
 
 
-def unseal_identity(spec: ClusterSpec, observed: Observed) -> Finding | None:
+def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
     """Judge by what the spec gives; None for other seals than those of a cloud."""
     kind = "CloudUnsealIdentityReady"
     name = spec.unseal.secret_name
@@ -80,16 +80,16 @@ def unseal_identity(spec: ClusterSpec, observed: Observed) -> Finding | None:
     if name is not None:
         wrong = problems(spec.unseal, observed.secrets.get(name))
         if wrong:
-            return Finding(kind, "False", "CredentialsSecretMissing", wrong[0])
+            return ConditionUpdate(kind, "False", "CredentialsSecretMissing", wrong[0])
         told = f"The servers use the credentials of Secret {name}"
-        return Finding(kind, "True", "CredentialsSecretConfigured", told)
+        return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", told)
     account = spec.service_account
     marks = (account.annotations if account else None) or {}
     found = next((mark for mark in IDENTITY_MARKS if marks.get(mark)), None)
     if found is not None:
         told = f"spec.serviceAccount.annotations: {found} is {marks[found]}"
-        return Finding(kind, "True", "WorkloadIdentityConfigured", told)
-    return Finding(
+        return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", told)
+    return ConditionUpdate(
         kind,
         "Unknown",
         "AmbientIdentityAssumed",

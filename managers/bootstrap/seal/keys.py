@@ -31,7 +31,7 @@ STARTS = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class ServerEvidence:
     """What is seen of the servers of a cluster, before any Secret is read."""
 
     stateful_set: StatefulSetFacts | None
@@ -40,7 +40,7 @@ class Servers:
     now: datetime | None = None
 
     @classmethod
-    def of(cls, observed: Observed, *, initialized: bool = False) -> Servers:
+    def of(cls, observed: Observed, *, initialized: bool = False) -> ServerEvidence:
         """Take them from what is observed."""
         data = initialized or observed.holds_data
         return cls(observed.stateful_set, observed.pods, data, observed.now)
@@ -84,7 +84,7 @@ def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, Secr
     return first is not None and first.key_id not in {"", unseal.static_key().current_key_id}
 
 
-def live_ring(servers: Servers, status: str) -> KeyRing | None:
+def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
     """What the servers know: by the pod template, else the status, else all pods; None if unknown.
 
     Whoever may edit a StatefulSet may write any row into it. One that shares no key with the row
@@ -116,7 +116,7 @@ def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
     return supplied or names.unseal_key_secret(cluster, key.generation)
 
 
-def seeks(unseal: Unseal, servers: Servers, status: str) -> bool:
+def seeks(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
     """Tell whether every key Secret is looked for: data exists and it is not known who opens it."""
     if unseal.type != "static" or unseal.secret_name is not None or not servers.holds_data:
         return False
@@ -170,7 +170,7 @@ def stored(
 
 
 def opening(
-    live: KeyRing | None, keys: Sequence[UnsealKey], servers: Servers, wanted: str
+    live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, wanted: str
 ) -> KeyRing | None:
     """What servers get to open the data; None when no key of it lies in the namespace.
 

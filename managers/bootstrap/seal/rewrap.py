@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import labels
-from contracts.records.observed import Attempt, PodFacts
+from contracts.records.observed import EffectAttempt, PodFacts
 from contracts.unseal_keys import KeyRing
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import TokenSource, as_known
@@ -34,7 +34,7 @@ _PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class SealSession:
     """A session with the servers of a cluster, and the login for it."""
 
     bao: Bao
@@ -63,7 +63,9 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
     return leaders[0] if len(leaders) == 1 else None
 
 
-async def rewrap(context: Context, cluster: OpenBaoCluster, owner: Owner, servers: Servers) -> bool:
+async def rewrap(
+    context: Context, cluster: OpenBaoCluster, owner: Owner, servers: SealSession
+) -> bool:
     """Do the next part of it when it is due; tell whether there is more to do soon.
 
     Two marks on the leader's pod: first that the root key was wrapped and at which index of the
@@ -90,7 +92,7 @@ async def rewrap(context: Context, cluster: OpenBaoCluster, owner: Owner, server
             await as_known(servers.bao, leader.ip, servers.login, servers.bao.rotate_root_key)
             mark = f"{ring.current.id}@{await servers.bao.applied_index(leader.ip)}"
     except Denied as denied:
-        context.attempts.note(Attempt(REWRAP, leader.uid, context.clock.now(), str(denied)))
+        context.attempts.note(EffectAttempt(REWRAP, leader.uid, context.clock.now(), str(denied)))
         return False
     except BaoError:
         # The next look asks again.
@@ -99,7 +101,7 @@ async def rewrap(context: Context, cluster: OpenBaoCluster, owner: Owner, server
     return True
 
 
-async def _everywhere(servers: Servers, index: int) -> bool:
+async def _everywhere(servers: SealSession, index: int) -> bool:
     """Whether every server has that index of the log in its own copy. Raises Denied, BaoError."""
     applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
     return all(found >= index for found in applied)

@@ -26,14 +26,14 @@ from contracts.naming import labels, names
 from contracts.ownership_conflict import foreign_secret
 from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
-from managers.bootstrap.seal.keys import Servers, live_ring, opening, secret_of, stored
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, opening, secret_of, stored
 from runtime.outcome import Blocked
 
 REFUSED = "UnsealKeyRotationRefused"
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class RotationFacts:
     """What a row of the table looks at."""
 
     cluster: str
@@ -72,7 +72,7 @@ def rotation(
     `told`: the row of the last status, for want of a StatefulSet. `initialized`: data exists, by
     that status.
     """
-    servers = Servers.of(observed, initialized=initialized)
+    servers = ServerEvidence.of(observed, initialized=initialized)
     supplied = unseal.secret_name
     live = live_ring(servers, told)
     seeking = servers.undecided or servers.shut
@@ -90,7 +90,7 @@ def rotation(
     if refusal is not None:
         # Whatever is asked for, the servers keep what they know; a half-done rotation waits.
         return Rotation(live, live.current, "Refused", refusal=refusal)
-    here = Situation(
+    here = RotationFacts(
         cluster=cluster,
         live=live,
         wanted=wanted,
@@ -235,11 +235,11 @@ def _unfit(live: KeyRing, wanted: UnsealKey, secret: str, observed: Observed) ->
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _keep(here: Situation, step: Step) -> Rotation:
+def _keep(here: RotationFacts, step: Step) -> Rotation:
     return Rotation(here.live, here.wanted, step)
 
 
-def _start(here: Situation) -> Rotation:
+def _start(here: RotationFacts) -> Rotation:
     if not here.everywhere:
         return _keep(here, "Gathering")
     if not here.stored:
@@ -248,19 +248,19 @@ def _start(here: Situation) -> Rotation:
     return Rotation(KeyRing(here.live.current, here.wanted), here.wanted, "Spreading")
 
 
-def _take_up(here: Situation) -> Rotation:
+def _take_up(here: RotationFacts) -> Rotation:
     beside = here.kept and here.live.current.file != here.wanted.file
     ring = KeyRing(here.live.current, here.wanted) if beside else KeyRing(here.wanted)
     return Rotation(ring, here.wanted, "Spreading")
 
 
-def _switch(here: Situation) -> Rotation:
+def _switch(here: RotationFacts) -> Rotation:
     if not here.everywhere:
         return _keep(here, "Spreading")
     return Rotation(KeyRing(here.wanted, here.live.current), here.wanted, "Switching")
 
 
-def _retire(here: Situation) -> Rotation:
+def _retire(here: RotationFacts) -> Rotation:
     if not here.everywhere:
         return _keep(here, "Switching")
     if not here.rewrapped:
@@ -268,11 +268,11 @@ def _retire(here: Situation) -> Rotation:
     return Rotation(KeyRing(here.live.current), here.wanted, "Retiring")
 
 
-def _rest(here: Situation) -> Rotation:
+def _rest(here: RotationFacts) -> Rotation:
     return _keep(here, "Settled")
 
 
-Row = tuple[Callable[[Situation], bool], Callable[[Situation], Rotation]]
+Row = tuple[Callable[[RotationFacts], bool], Callable[[RotationFacts], Rotation]]
 
 TABLE: tuple[Row, ...] = (
     (lambda s: s.live.keys == (s.wanted,), _rest),

@@ -8,26 +8,26 @@ from __future__ import annotations
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.hcl.seals import SealStanza, seal_stanza, static_stanza
 from contracts.records.observed import Observed
-from contracts.records.resolved import UnsealWishes
+from contracts.records.resolved import SealSettings
 from managers.bootstrap.seal.keys import secret_of
 from managers.bootstrap.seal.pod_part import with_mounted_authority
 from managers.bootstrap.seal.rotation import rotation
 
 
-def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> UnsealWishes:
+def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
     """Turn `spec.unseal` and what is observed into what servers are told."""
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     supplied = unseal.secret_name
     if unseal.type != "static":
         secret = observed.secrets.get(supplied) if supplied else None
         secrets = () if supplied is None else (supplied,)
-        return UnsealWishes(with_mounted_authority(unseal, secret), secrets, None)
+        return SealSettings(with_mounted_authority(unseal, secret), secrets, None)
     told = cluster.status.unseal.keys if cluster.status.unseal else ""
     keys = rotation(name, unseal, observed, told, initialized=cluster.status.initialized)
     needed = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
-    return UnsealWishes(unseal, tuple(needed), keys)
+    return SealSettings(unseal, tuple(needed), keys)
 
 
-def stanza_of(wishes: UnsealWishes) -> SealStanza:
+def stanza_of(wishes: SealSettings) -> SealStanza:
     """The stanza of config.hcl."""
     return seal_stanza(wishes.spec) if wishes.ring is None else static_stanza(wishes.ring)

@@ -14,7 +14,7 @@ from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeys
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao
 from managers.bao.login import TokenSource
-from managers.cluster.observe.observer import Observer
+from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
 from managers.jwt_auth.actions import look as look_at_login
 from managers.recovery_keys.actions import hand_over
@@ -26,7 +26,7 @@ from runtime.errors import Transient
 class KeyDuties:
     """Both duties, for one cluster at a time."""
 
-    def __init__(self, context: Context, observer: Observer) -> None:
+    def __init__(self, context: Context, observer: ClusterObserver) -> None:
         self._context = context
         self._observer = observer
 

@@ -13,21 +13,21 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import AutopilotStatus
 from contracts.api.violation import InvalidClusterError
 from contracts.pools.voter_pool import serving_set, voter_sets
-from contracts.records.observed import Reach
+from contracts.records.observed import ServerClientConfig
 from managers.autopilot.actions import Asking, keep
 from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal, wanted
 from managers.bao.login import Logins
-from managers.bootstrap.seal.rewrap import RECHECK, Servers, rewrap
+from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
 from managers.cluster.adminops.keys import KeyDuties
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.from_objects import server_facts
-from managers.cluster.observe.observer import CLUSTER_INDEX, Observer
+from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.context.context import Context
-from managers.membership.decide import Expected, as_object, judge
+from managers.membership.decide import ExpectedMembers, as_object, judge
 from managers.membership.green_members import servers_beside
 from managers.membership.observe import ask
-from managers.upgrade.decide import as_accepted
+from managers.upgrade.decide import with_accepted_release
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
@@ -42,7 +42,7 @@ class AdminOpsReconciler:
         self,
         clusters: Cache,
         informers: Mapping[Resource, Cache],
-        observer: Observer,
+        observer: ClusterObserver,
         statuses: StatusWriter,
         context: Context,
         logins: Logins,
@@ -82,7 +82,7 @@ class AdminOpsReconciler:
         return outcome
 
     async def _look(
-        self, cluster: OpenBaoCluster, owner: Owner, reach: Reach
+        self, cluster: OpenBaoCluster, owner: Owner, reach: ServerClientConfig
     ) -> tuple[dict[str, object], Outcome]:
         found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
         pods = server_facts(voter_sets(cluster), found)
@@ -92,12 +92,12 @@ class AdminOpsReconciler:
             answers = await ask(bao, pods, login, health=bool(readers))
             autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
             keys = await self._keys.look(bao, pods, login, cluster, owner)
-            more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
+            more = await rewrap(self._context, cluster, owner, SealSession(bao, pods, login))
             answers = replace(answers, unusable=bao.unusable)
         now = self._context.clock.now()
-        expected = Expected(
+        expected = ExpectedMembers(
             owner.name,
-            as_accepted(cluster).spec.replicas,
+            with_accepted_release(cluster).spec.replicas,
             readers,
             serving_set(cluster).revision,
             servers_beside(cluster),

@@ -14,9 +14,9 @@ from contracts.pools.voter_pool import serving_set, voter_sets
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, TokenSource, as_known
-from managers.bao.models import Health, Member
+from managers.bao.models import Member, ServerHealth
 from managers.cluster.observe.from_objects import server_facts
-from managers.cluster.observe.observer import CLUSTER_INDEX, Observer
+from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
@@ -28,7 +28,7 @@ class RestoredServers:
     """Asks the servers that the spec wants, over their own TLS and with the operator's login."""
 
     def __init__(
-        self, informers: Mapping[Resource, Cache], observer: Observer, logins: Logins
+        self, informers: Mapping[Resource, Cache], observer: ClusterObserver, logins: Logins
     ) -> None:
         self._pods = informers[POD]
         self._observer = observer
@@ -97,7 +97,7 @@ def seen_of(
     name: str,
     pod: PodFacts | None,
     restore: str,
-    health: Health | None = None,
+    health: ServerHealth | None = None,
     *,
     led: bool = False,
 ) -> ServerSeen:
@@ -114,7 +114,7 @@ def seen_of(
     )
 
 
-def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, Health]) -> PodFacts | None:
+def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> PodFacts | None:
     """The one server that answers that it leads; None if that is not exactly one."""
     leaders = [
         pod
@@ -145,7 +145,7 @@ async def copies_of(bao: Bao, wanted: Sequence[str], pods: Mapping[str, PodFacts
     return CopiesSeen(copies, leader.name if leader else "", reached)
 
 
-async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, Health]:
+async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, ServerHealth]:
     """What those that answer say, by name."""
     answers = await asyncio.gather(*(_health(bao, pod) for pod in pods))
     return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
@@ -173,7 +173,7 @@ async def _applied(bao: Bao, pod: PodFacts) -> int | None:
         return None
 
 
-async def _health(bao: Bao, pod: PodFacts) -> Health | None:
+async def _health(bao: Bao, pod: PodFacts) -> ServerHealth | None:
     if not pod.ip or pod.terminating:
         return None
     try:

@@ -23,7 +23,7 @@ from managers.certs.actions import (
     promote_authority,
 )
 from managers.context.context import Context
-from managers.upgrade.actions import UpgradeActs
+from managers.upgrade.actions import UpgradeActions
 from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
 from managers.workload.actions.fencing import fence_pod, mark_first, mark_pod, ungate_pod
 from managers.workload.actions.pods import (
@@ -82,11 +82,11 @@ SERVER_EFFECTS: Mapping[str, ServerRun] = {
 }
 
 
-class Effects:
+class ClusterEffects:
     """Runs effects by name."""
 
     def __init__(
-        self, context: Context, logins: Logins, upgrades: UpgradeActs | None = None
+        self, context: Context, logins: Logins, upgrades: UpgradeActions | None = None
     ) -> None:
         self.context = context
         self._upgrades = upgrades

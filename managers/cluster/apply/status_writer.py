@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
 from managers.upgrade.events import notes as of_upgrade
 from runtime.cache.cache import Cache
@@ -68,7 +68,7 @@ class StatusWriter:
         self._written: dict[ObjectKey, float] = {}
 
     async def write(
-        self, live: Object, status: ClusterStatus, told: Sequence[Note] = ()
+        self, live: Object, status: ClusterStatus, told: Sequence[EventRecord] = ()
     ) -> float | None:
         """Apply everything but what is in OTHERS, if it is not there already.
 

@@ -10,7 +10,7 @@ from typing import Any
 from contracts import tls_names
 from contracts.api.cluster.job_roles import DEFAULTS, chosen, job_role
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.jobs.template import Asked, AuthorityFile, Executor, JobLogin
+from contracts.jobs.template import AuthorityFile, JobLogin, JobOverrides, JobTemplate
 from contracts.naming import names
 from contracts.naming.names import Job
 from contracts.pools.owned_names import ORDINALS_MAX
@@ -37,7 +37,7 @@ SERVICE_PORT = 443
 
 
 def executor_image(
-    cluster: OpenBaoCluster, job: Job, asked: Asked, installation: Installation
+    cluster: OpenBaoCluster, job: Job, asked: JobOverrides, installation: Installation
 ) -> str:
     """Choose the image, before anything is proven of it; "" when nobody knows one."""
     block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
@@ -59,7 +59,7 @@ def account_missing(account: str) -> Wait:
     return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
 
 
-def wanted_claim(cluster: OpenBaoCluster, job: Job, asked: Asked) -> str:
+def wanted_claim(cluster: OpenBaoCluster, job: Job, asked: JobOverrides) -> str:
     """Name the volume claim that snapshots are kept on; "" for a store in the network, or none."""
     backup = None if job == "upgrade" else cluster.spec.backup
     own = backup.target.pvc if backup else None
@@ -103,7 +103,7 @@ def proven_image(
     return Blocked(VERIFICATION_FAILED[job], verdict.message, verdict.retry_after)
 
 
-def login_of(cluster: OpenBaoCluster, job: Job, asked: Asked) -> JobLogin | Blocked:
+def login_of(cluster: OpenBaoCluster, job: Job, asked: JobOverrides) -> JobLogin | Blocked:
     """Choose the login: what is said in so many words wins over the role of the first boot.
 
     A role wins over a token where both are said, and what a restore says over what its cluster
@@ -158,11 +158,11 @@ def executor_of(
     login: JobLogin,
     installation: Installation,
     forbidden: tuple[str, ...],
-) -> Executor:
+) -> JobTemplate:
     """Put everything together."""
     spec, key = cluster.spec, key_of(cluster)
     hardening = spec.workload_hardening
-    return Executor(
+    return JobTemplate(
         cluster=key.name,
         namespace=key.namespace,
         image=image,

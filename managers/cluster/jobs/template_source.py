@@ -1,14 +1,15 @@
 """Finding out what the jobs of a cluster have in common: asks registries and the API server.
 
-Handed to the reconcilers of backups, restores and tests as contracts.jobs.template.Executors; what
-the answers mean is decided in `managers.cluster.jobs.template`.
+Handed to the reconcilers of backups, restores and tests as
+contracts.jobs.template.JobTemplateSource; what the answers mean is decided in
+`managers.cluster.jobs.template`.
 """
 
 from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
-from contracts.jobs.template import NOTHING_ASKED, Asked, Executor
+from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
 from contracts.naming.names import Job
 from managers.cluster.jobs.template import (
     account_missing,
@@ -27,7 +28,7 @@ from managers.context.installation import Installation
 from managers.context.reads.api_server import ApiServer
 from managers.images.policy import helper_question
 from managers.images.verifier import ImageVerifier
-from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.builtin_kinds import PVC, SERVICE_ACCOUNT
 from runtime.client.client import Client
 from runtime.errors import NotFound
@@ -51,8 +52,8 @@ class ExecutorSource:
         self._api_server = api_server
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
-    ) -> Executor | Wait | Blocked:
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
         """Describe the executor of a job, or say what stands in the way."""
         login = login_of(cluster, job, asked)
         if isinstance(login, Blocked):
@@ -68,7 +69,9 @@ class ExecutorSource:
         obstacle = await self._account(cluster, executor) or await self._volume(cluster, job, asked)
         return obstacle or executor
 
-    async def _image(self, cluster: OpenBaoCluster, job: Job, asked: Asked) -> str | Wait | Blocked:
+    async def _image(
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides
+    ) -> str | Wait | Blocked:
         reference = executor_image(cluster, job, asked, self._installation)
         if not reference:
             return image_unknown(job)
@@ -76,13 +79,15 @@ class ExecutorSource:
         verdict = await self._images.verdict(question) if question else None
         return proven_image(cluster, job, reference, verdict)
 
-    async def _account(self, cluster: OpenBaoCluster, executor: Executor) -> Wait | Blocked | None:
+    async def _account(
+        self, cluster: OpenBaoCluster, executor: JobTemplate
+    ) -> Wait | Blocked | None:
         """A Job whose account is missing starts late and says nothing: look before."""
         found = await self._look(SERVICE_ACCOUNT, ObjectKey(executor.namespace, executor.account))
         if found is None:
             return account_missing(executor.account)
         owner = Owner(API_VERSION, CLUSTER_KIND, *key_of(cluster), cluster.metadata.uid)
-        if claim_of(found, owner, MARKS) is Claim.FOREIGN:
+        if ownership_of(found, owner, MARKS) is Ownership.FOREIGN:
             return Blocked(
                 "ForeignObject",
                 f"ServiceAccount {executor.account} exists and belongs to "
@@ -90,7 +95,9 @@ class ExecutorSource:
             )
         return None
 
-    async def _volume(self, cluster: OpenBaoCluster, job: Job, asked: Asked) -> Blocked | None:
+    async def _volume(
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides
+    ) -> Blocked | None:
         claim = wanted_claim(cluster, job, asked)
         if not claim or await self._look(PVC, ObjectKey(cluster.metadata.namespace, claim)):
             return None

@@ -1,6 +1,6 @@
 """How a pass comes to see its cluster: by watches, which need nothing done, or by asking.
 
-The reconcilers are the same for both. `Watched` is here; who asks is
+The reconcilers are the same for both. `WatchCacheRefresher` is here; who asks is
 managers.cluster.observe.polling.
 """
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import Observed, StatefulSetFacts
-from managers.cluster.status.cluster_status import Pass
+from managers.cluster.status.cluster_status import ReconcileResult
 from runtime.apply.ownership import Owner
 from runtime.outcome import Done
 from runtime.types import ObjectKey
@@ -18,7 +18,7 @@ from runtime.types import ObjectKey
 LEADER_RECHECK = 2.0
 
 
-class Sight(Protocol):
+class CacheRefresher(Protocol):
     """Keeps the caches of one cluster as fresh as the mode allows."""
 
     def newborn(self, owner: Owner) -> None:
@@ -44,7 +44,7 @@ class Sight(Protocol):
         """Tell how old what is known of a Secret may be, in seconds."""
         ...
 
-    def next_look(self, this: Pass) -> float | None:
+    def next_look(self, this: ReconcileResult) -> float | None:
         """Tell after how many seconds to look again, whatever happens; None: an event tells."""
         ...
 
@@ -53,7 +53,7 @@ class Sight(Protocol):
         ...
 
 
-class Watched:
+class WatchCacheRefresher:
     """The caches are told of everything: only what nobody watches needs another look.
 
     Nobody watches Secrets, and nobody tells when servers that cannot agree on a leader come to
@@ -81,7 +81,7 @@ class Watched:
         """As the installation says."""
         return self._when_well if owner.key in self._well else self._recheck
 
-    def next_look(self, this: Pass) -> float | None:
+    def next_look(self, this: ReconcileResult) -> float | None:
         """Look again at Secrets, and sooner where the leader is in doubt."""
         metadata = this.cluster.metadata
         key = ObjectKey(metadata.namespace, metadata.name)
@@ -100,7 +100,7 @@ class Watched:
         self._well.discard(key)
 
 
-def is_well(this: Pass) -> bool:
+def is_well(this: ReconcileResult) -> bool:
     """Whether a pass found that nothing is left to do, and every server ready."""
     seen = this.observed
     return (

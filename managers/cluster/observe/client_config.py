@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from contracts import tls_names
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.records.observed import PodFacts, Reach
+from contracts.records.observed import PodFacts, ServerClientConfig
 from contracts.records.secrets import SecretFacts
 from contracts.tenancy import secret_access
 from managers.context.secret_files import ascii_pem
@@ -36,7 +36,7 @@ def reach_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[st
 
 def reach_of(
     cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts], pods: Iterable[PodFacts]
-) -> Reach | None:
+) -> ServerClientConfig | None:
     """Say how to reach the servers; None when it is not known whom to trust.
 
     While the certificates move from one Secret to another, both kinds of servers are trusted.
@@ -46,7 +46,7 @@ def reach_of(
         issuer = tls_names.acme_issuer_secret(cluster)
         if issuer is None:
             # A public authority: those that the operator's own host knows.
-            return Reach("", name)
+            return ServerClientConfig("", name)
         found = secrets.get(issuer)
         return _reach(found.authority, name) if found and found.authority else None
     own = secrets.get(tls_names.server_secret(cluster) or "")
@@ -57,8 +57,8 @@ def reach_of(
     return _reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
 
 
-def _reach(authority: str, name: str) -> Reach:
-    return Reach(ascii_pem(authority), name)
+def _reach(authority: str, name: str) -> ServerClientConfig:
+    return ServerClientConfig(ascii_pem(authority), name)
 
 
 def _is_meant(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:

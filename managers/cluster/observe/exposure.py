@@ -19,9 +19,9 @@ from contracts.optional_kinds import (
     SERVICE_MONITOR,
     TLS_ROUTE,
 )
-from contracts.records.exposure import GatewayFacts, GatewayWishes, IngressFacts, WaysFacts
+from contracts.records.exposure import ExposureFacts, GatewayFacts, GatewayWishes, IngressFacts
 from managers.context.context import MARKS
-from managers.context.reads.negative_ttl_getter import Found, SeenObjects
+from managers.context.reads.negative_ttl_getter import CachedObject, NegativeTtlGetter
 from managers.networking.exposure_facts import (
     class_facts,
     gateway_facts,
@@ -30,33 +30,33 @@ from managers.networking.exposure_facts import (
     route_facts,
 )
 from managers.networking.exposure_spec import ways_wishes
-from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import INGRESS
 from runtime.cache.cache import Cache
 from runtime.cache.optional import OptionalKinds
 from runtime.cache.optional_kind import UNKNOWN, OptionalKind
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import Object, ObjectKey, Resource
 
-wishes_of = remembered(ways_wishes)
+wishes_of = memoize(ways_wishes)
 
 
 class WaysIn:
     """Facts about the ways in to a cluster."""
 
     def __init__(
-        self, kinds: OptionalKinds, informers: Mapping[Resource, Cache], named: SeenObjects
+        self, kinds: OptionalKinds, informers: Mapping[Resource, Cache], named: NegativeTtlGetter
     ) -> None:
         self._kinds = kinds
         self._informers = informers
         self._named = named
 
-    async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> WaysFacts:
+    async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> ExposureFacts:
         """Look at what the spec asks for. Raises the API's errors."""
         wishes, offers = wishes_of(cluster), self._kinds.offers
         if wishes.ingress is None and wishes.gateway is None and wishes.monitor is None:
-            return WaysFacts(offers)
-        found = WaysFacts(
+            return ExposureFacts(offers)
+        found = ExposureFacts(
             offers,
             ingress=self._ingress(owner) if wishes.ingress else None,
             monitor=self._is_there(SERVICE_MONITOR, owner, names.service_monitor(owner.name)),
@@ -79,7 +79,9 @@ class WaysIn:
         live = self._live(kind, owner, name)
         return live is not None and _is_mine(live, owner)
 
-    async def _gateway(self, found: WaysFacts, owner: Owner, wishes: GatewayWishes) -> WaysFacts:
+    async def _gateway(
+        self, found: ExposureFacts, owner: Owner, wishes: GatewayWishes
+    ) -> ExposureFacts:
         name = owner.name
         kind, route_name = (
             (TLS_ROUTE, names.tls_route(name))
@@ -104,11 +106,11 @@ class WaysIn:
             class_readable=named.readable,
         )
 
-    async def _class_of(self, gateway: GatewayFacts | None) -> Found:
+    async def _class_of(self, gateway: GatewayFacts | None) -> CachedObject:
         if gateway is None or not gateway.class_name:
-            return Found(None)
+            return CachedObject(None)
         return await self._named.get(GATEWAY_CLASS, ObjectKey("", gateway.class_name))
 
 
 def _is_mine(live: Object, owner: Owner) -> bool:
-    return claim_of(live, owner, MARKS) is not Claim.FOREIGN
+    return ownership_of(live, owner, MARKS) is not Ownership.FOREIGN

@@ -9,28 +9,28 @@ from functools import partial
 from typing import Any
 
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.environment import AccountFacts
 from contracts.records.observed import (
     ClaimFacts,
     ContainerExit,
     NamedClaimFacts,
     PodFacts,
-    ReadPoolFacts,
+    PoolFacts,
     StatefulSetFacts,
 )
 from contracts.records.secrets import CredentialFacts, SecretFacts
 from managers.bootstrap.seal.secret import credential_facts
 from managers.certs.pod_part import TLS_VOLUME
-from managers.certs.secret_content import Content, content_of
+from managers.certs.secret_content import CertificateContent, content_of
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
 from managers.workload.rollout.reload import reloads
 from managers.workload.storage.recreate_statefulset import fixed_fields
-from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.errors import Transient
 from runtime.limits.object_size import oversize_of
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import (
     Object,
     annotations_of,
@@ -57,7 +57,7 @@ class SecretReading:
     """What is kept of a Secret in memory: metadata and the public facts of its certificates."""
 
     live: Object
-    content: Content
+    content: CertificateContent
     entries: frozenset[str] = frozenset()
     keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ def secret_reading(live: Object) -> SecretReading:
 
 def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     """Judge a Secret for one cluster."""
-    mine = claim_of(reading.live, owner, MARKS) is not Claim.FOREIGN
+    mine = ownership_of(reading.live, owner, MARKS) is not Ownership.FOREIGN
     content = reading.content
     return SecretFacts(
         name=key_of(reading.live).name,
@@ -99,12 +99,12 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     )
 
 
-def pod_facts(voters: VoterSet, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+def pod_facts(voters: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     """Read the pods of one set of voters, in the order of their ordinals."""
     return _pods(pods, voters.ordinal_of)
 
 
-def server_facts(sets: Sequence[VoterSet], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+def server_facts(sets: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     """Read the pods of all servers: those of each set of voters, then the read replicas."""
     found = tuple(pods)
     voters = (pod for one in sets for pod in pod_facts(one, found))
@@ -122,12 +122,12 @@ def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
 
 def read_pool_facts(
     owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
-) -> ReadPoolFacts:
+) -> PoolFacts:
     """Read the StatefulSet, the pods and the data volume claims of the read replicas.
 
     A StatefulSet of that name that belongs to somebody else is none of ours to judge.
     """
-    return ReadPoolFacts(
+    return PoolFacts(
         stateful_set=own_set_facts(owner, live),
         pods=_pods(pods, partial(names.read_ordinal_of, owner.name)),
         claims=_claims(claims, partial(names.read_claim_ordinal_of, owner.name)),
@@ -136,13 +136,13 @@ def read_pool_facts(
 
 def second_set_facts(
     owner: Owner,
-    second: VoterSet,
+    second: ServerPool,
     live: Object | None,
     found: tuple[Iterable[Object], Iterable[Object]],
-) -> ReadPoolFacts:
+) -> PoolFacts:
     """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
     pods, claims = found
-    return ReadPoolFacts(
+    return PoolFacts(
         stateful_set=own_set_facts(owner, live),
         pods=pod_facts(second, pods),
         claims=claim_facts(second, claims),
@@ -154,7 +154,7 @@ def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
 
     Any editor of the namespace can make one, and what it says is no fact about our servers.
     """
-    mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
+    mine = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
     return stateful_set_facts(live) if mine else None
 
 
@@ -171,7 +171,7 @@ def _whole(live: Object) -> None:
         )
 
 
-@remembered
+@memoize
 def _pod(pod: Object, ordinal: int) -> PodFacts:
     _whole(pod)
     status: Mapping[str, Any] = pod.get("status") or {}
@@ -280,7 +280,7 @@ def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
     return ""
 
 
-@remembered
+@memoize
 def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet; one that is being deleted counts as absent."""
     if live is None or is_terminating(live):
@@ -312,7 +312,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     )
 
 
-def claim_facts(voters: VoterSet, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
+def claim_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
     """Read the data volume claims of one set of voters, by name."""
     return _claims(claims, voters.claim_ordinal_of)
 
@@ -325,7 +325,7 @@ def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, 
     )
 
 
-@remembered
+@memoize
 def _claim(claim: Object) -> ClaimFacts:
     _whole(claim)
     spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING

@@ -11,18 +11,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from contracts.records.observed import PodFacts, Reach
+from contracts.records.observed import PodFacts, ServerClientConfig
 from managers.bao.client import BaoError
-from managers.bao.models import Health
+from managers.bao.models import ServerHealth
 
 Answer = tuple[bool, bool] | None
 """Sealed and standby; None: no answer."""
 
 
-class Session(Protocol):
+class HealthSession(Protocol):
     """What is needed of a session with the servers of one cluster."""
 
-    async def health(self, address: str) -> Health: ...
+    async def health(self, address: str) -> ServerHealth: ...
 
     async def close(self) -> None: ...
 
@@ -31,19 +31,19 @@ class Session(Protocol):
 class _Watched:
     """A cluster that is asked, how it is reached, and what its servers said the last time."""
 
-    reach: Reach
-    session: Session
+    reach: ServerClientConfig
+    session: HealthSession
     said: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
 
-class Pulse:
+class HealthPoller:
     """Remembers, per cluster, what its servers said."""
 
-    def __init__(self, connect: Callable[[str, str], Session]) -> None:
+    def __init__(self, connect: Callable[[str, str], HealthSession]) -> None:
         self._connect = connect
         self._watched: dict[str, _Watched] = {}
 
-    async def changed(self, uid: str, reach: Reach, pods: Sequence[PodFacts]) -> bool:
+    async def changed(self, uid: str, reach: ServerClientConfig, pods: Sequence[PodFacts]) -> bool:
         """Ask every server; tell whether one says something else than the last time.
 
         Of one that was not asked before it is thought that it is unsealed, and leads if its pod
@@ -69,7 +69,7 @@ class Pulse:
             if closing is not None:
                 await closing
 
-    async def _session(self, uid: str, reach: Reach) -> _Watched:
+    async def _session(self, uid: str, reach: ServerClientConfig) -> _Watched:
         watched = self._watched.get(uid)
         if watched is not None and watched.reach == reach:
             return watched
@@ -81,7 +81,7 @@ class Pulse:
         return made
 
 
-async def _ask(session: Session, address: str) -> Answer:
+async def _ask(session: HealthSession, address: str) -> Answer:
     try:
         told = await session.health(address)
     except BaoError:

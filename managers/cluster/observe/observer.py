@@ -22,7 +22,7 @@ from contracts.records.observed import (
     NamedClaimFacts,
     Observed,
     PodFacts,
-    Reach,
+    ServerClientConfig,
     TokenIssuer,
 )
 from contracts.records.resolved import AcmeVolume, AuditVolume
@@ -30,11 +30,11 @@ from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.unseal_keys import KEYS_SOUGHT
 from managers.bao.login import Logins
-from managers.bootstrap.seal.keys import Servers, live_ring, misnamed, seeks, unseal_secrets
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, misnamed, seeks, unseal_secrets
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_wishes
 from managers.certs.probe import ServedCertificates
-from managers.cluster.observe.cache_refresh import Sight, Watched
+from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
 from managers.cluster.observe.client_config import reach_of, reach_secrets, tls_secrets
 from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.observe.from_objects import (
@@ -46,13 +46,13 @@ from managers.cluster.observe.from_objects import (
 )
 from managers.cluster.observe.pools import pools_of
 from managers.cluster.observe.status_evidence import mended
-from managers.context.attempt_log import Attempts
+from managers.context.attempt_log import AttemptLog
 from managers.context.installation import Installation
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
-from managers.context.reads.pvcs import NamedClaims
+from managers.context.reads.pvcs import NamedPvcs
 from managers.context.reads.secrets import SecretStore
-from managers.context.reads.ttl_getter import NamedObjects
+from managers.context.reads.ttl_getter import TtlGetter
 from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
@@ -60,8 +60,8 @@ from managers.images.verifier import ImageVerifier
 from managers.membership.find_leader import ask_who_leads
 from managers.membership.quorum import ask_quorum
 from managers.membership.quorum_refusal import interpret
-from managers.upgrade.decide import as_accepted, as_targeted
-from managers.upgrade.observe import UpgradeSight
+from managers.upgrade.decide import with_accepted_release, with_target_release
+from managers.upgrade.observe import UpgradeObserver
 from managers.workload.plan import wants_quorum
 from managers.workload.scale.hibernate import waking_since
 from runtime.apply.ownership import Owner
@@ -82,23 +82,23 @@ def by_cluster(obj: Object) -> Iterable[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Witnesses:
+class ObserverDependencies:
     """Whom an observer asks beside caches and Secrets; None: nobody is asked."""
 
     logins: Logins
-    attempts: Attempts
+    attempts: AttemptLog
     served: ServedCertificates | None = None
-    named_claims: NamedClaims | None = None
+    named_claims: NamedPvcs | None = None
     images: ImageVerifier | None = None
-    accounts: NamedObjects | None = None
+    accounts: TtlGetter | None = None
     ways: WaysIn | None = None
-    sight: Sight | None = None
+    sight: CacheRefresher | None = None
     """None: everything is watched."""
     admission: AdmissionPolicies | None = None
-    upgrades: UpgradeSight | None = None
+    upgrades: UpgradeObserver | None = None
 
 
-class Observer:
+class ClusterObserver:
     """Collects the facts for one pass."""
 
     def __init__(
@@ -108,7 +108,7 @@ class Observer:
         api_server: ApiServer,
         clock: Clock,
         installation: Installation,
-        witnesses: Witnesses,
+        witnesses: ObserverDependencies,
     ) -> None:
         self._informers = informers
         self._secrets = secrets
@@ -124,7 +124,7 @@ class Observer:
         self._ways = witnesses.ways
         self._admission = witnesses.admission
         self._upgrades = witnesses.upgrades
-        self.sight = witnesses.sight or Watched(installation.secret_recheck)
+        self.sight = witnesses.sight or WatchCacheRefresher(installation.secret_recheck)
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
 
@@ -139,10 +139,10 @@ class Observer:
         stateful_set, servers = pools.voters.stateful_set, pools.servers
         claims = pools.voters.claims or pools.read.claims
         holds_data = cluster.status.initialized or bool(claims)
-        found = Servers(stateful_set, pools.voters.pods, holds_data, self._clock.now())
+        found = ServerEvidence(stateful_set, pools.voters.pods, holds_data, self._clock.now())
         readings = await self._read_secrets(cluster, owner, servers, found)
         pools = pools.seen(await self._with_served(cluster, readings, servers))
-        meant = as_accepted(cluster)
+        meant = with_accepted_release(cluster)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
             now=self._clock.now(),
@@ -176,7 +176,7 @@ class Observer:
         observed = replace(
             observed,
             attempts=self._attempts.of(uids),
-            images=await self._verdicts((meant, as_targeted(cluster)), owner, observed),
+            images=await self._verdicts((meant, with_target_release(cluster)), owner, observed),
             ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
         )
         if not cluster.status.initialized:
@@ -257,7 +257,7 @@ class Observer:
         live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
         return None if live is None else named_claim_facts(live)
 
-    async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> Reach | None:
+    async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> ServerClientConfig | None:
         """Say how to reach the servers; None when it is not known whom to trust."""
         await self.sight.know(cluster, owner)
         slot = str(owner.key)
@@ -287,7 +287,11 @@ class Observer:
                 self._named_claims.forget(key.namespace, claim)
 
     async def _read_secrets(
-        self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], servers: Servers
+        self,
+        cluster: OpenBaoCluster,
+        owner: Owner,
+        pods: tuple[PodFacts, ...],
+        servers: ServerEvidence,
     ) -> dict[str, SecretFacts]:
         unseal, told = cluster.spec.unseal, ring_of(cluster.status)
         live = live_ring(servers, told)

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from managers.context.context import MARKS
-from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import POD
 from runtime.types import Object, ObjectKey, Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PolledKind:
     """One kind of object of one pool of servers, of which there is one per ordinal."""
 
     resource: Resource
@@ -40,7 +40,7 @@ def replicas_of(live: Object | None, owner: Owner, most: int) -> int:
     Never more than `most`: a higher number is put right by the next write, before so many pods are
     there.
     """
-    if live is None or claim_of(live, owner, MARKS) is Claim.FOREIGN:
+    if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
         return 0
     return min(int(live["spec"].get("replicas", 1)), most)
 

@@ -26,17 +26,17 @@ from contracts.pools.owned_names import (
     owned_names,
     server_pools,
 )
-from contracts.pools.voter_pool import VoterSet, voter_sets
-from contracts.records.observed import PodFacts, Reach
+from contracts.pools.voter_pool import ServerPool, voter_sets
+from contracts.records.observed import PodFacts, ServerClientConfig
 from managers.cluster.observe.cache_refresh import is_well
-from managers.cluster.observe.health_poller import Pulse
-from managers.cluster.observe.polled_objects import Row, is_settled, replicas_of
-from managers.cluster.status.cluster_status import Pass
+from managers.cluster.observe.health_poller import HealthPoller
+from managers.cluster.observe.polled_objects import PolledKind, is_settled, replicas_of
+from managers.cluster.status.cluster_status import ReconcileResult
 from managers.identity.account import account_name
 from managers.upgrade.bluegreen.facts import sets_in_sight
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
-from runtime.cache.optional_kind import Offer
+from runtime.cache.optional_kind import KindAvailability
 from runtime.cache.polling import PolledMirror
 from runtime.clock import Clock
 from runtime.outcome import Done, Outcome
@@ -87,11 +87,11 @@ class _Memory:
     wish: object = None
     facts: object = None
     servers: tuple[PodFacts, ...] = ()
-    reach: Reach | None = None
+    reach: ServerClientConfig | None = None
     asked: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
 
 
-class Polling:
+class PollingCacheRefresher:
     """The sight of a process that asks; see managers.cluster.observe.cache_refresh for what the
     methods mean.
     """
@@ -99,8 +99,8 @@ class Polling:
     def __init__(
         self,
         mirrors: Mapping[Resource, PolledMirror],
-        offers: Callable[[], Mapping[str, Offer]],
-        pulse: Pulse,
+        offers: Callable[[], Mapping[str, KindAvailability]],
+        pulse: HealthPoller,
         clock: Clock,
         rng: random.Random,
     ) -> None:
@@ -146,7 +146,7 @@ class Polling:
         memory.changed = self._clock.monotonic()
         memory.calm = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
-        sets = voter_sets(cluster) if cluster is not None else (VoterSet(owner.name),)
+        sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
             self._servers(memory, sets, 0, eager), self._refresh(memory, PVC, common, PACE)
@@ -157,7 +157,7 @@ class Polling:
         memory = self._memories.get(owner.key)
         return (CALM if memory is not None and memory.calm else EAGER).secrets
 
-    def next_look(self, this: Pass) -> float | None:
+    def next_look(self, this: ReconcileResult) -> float | None:
         """Judge by the pass how soon something may change."""
         cluster, observed = this.cluster, this.observed
         memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
@@ -216,7 +216,7 @@ class Polling:
         return min(SLOWEST, pace + max(0.0, idle - PATIENCE) / 10.0)
 
     async def _servers(
-        self, memory: _Memory, sets: Iterable[VoterSet], replicas: int, ages: Ages
+        self, memory: _Memory, sets: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
         """StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
         owner = memory.owner
@@ -227,7 +227,7 @@ class Polling:
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(memory, Row(resource, name, key, count, pool.most, age))
+                self._ordinals(memory, PolledKind(resource, name, key, count, pool.most, age))
                 for key, pool, count in zip(keys, pools, least, strict=True)
                 for resource, name, age in (
                     (POD, pool.pod, ages.pods),
@@ -236,7 +236,7 @@ class Polling:
             )
         )
 
-    async def _ordinals(self, memory: _Memory, row: Row) -> None:
+    async def _ordinals(self, memory: _Memory, row: PolledKind) -> None:
         """Ask for one kind of object of each ordinal, until enough of them are not there."""
         mirror, owner = self._mirrors[row.resource], memory.owner
         wanted = replicas_of(self._mirrors[STATEFUL_SET].get(row.pool), owner, row.most)
@@ -259,7 +259,7 @@ class Polling:
             await self._refresh_each(memory, row.resource, due)
             done = top
 
-    def _seen(self, memory: _Memory, row: Row, done: int) -> list[int]:
+    def _seen(self, memory: _Memory, row: PolledKind, done: int) -> list[int]:
         """The ordinals that are there as far as we know: they are asked for until they are not.
 
         Nobody else says that one has gone whose StatefulSet wants it no more, or went before it.
@@ -339,7 +339,7 @@ class Polling:
         await self._mirrors[resource].refresh(wanted, age)
 
 
-def _facts(this: Pass) -> object:
+def _facts(this: ReconcileResult) -> object:
     seen = this.observed
     told: Outcome = this.outcome
     return (seen.stateful_set, seen.pods, seen.claims, seen.green, seen.read, type(told))
@@ -349,7 +349,7 @@ def _starts(pod: PodFacts) -> bool:
     return bool(pod.ip) and not (pod.ready or pod.waiting or pod.terminating)
 
 
-def _is_asleep(this: Pass) -> bool:
+def _is_asleep(this: ReconcileResult) -> bool:
     """Whether the servers sleep, and nothing is left to be done about it."""
     seen = this.observed
     sets = (seen.stateful_set, seen.read.stateful_set)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import names
 from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
-from contracts.records.observed import PodFacts, ReadPoolFacts
+from contracts.records.observed import PodFacts, PoolFacts
 from managers.cluster.observe.from_objects import (
     claim_facts,
     own_set_facts,
@@ -25,16 +25,16 @@ from managers.upgrade.bluegreen.facts import sets_in_sight
 from runtime.apply.ownership import Owner
 from runtime.types import Object, ObjectKey, key_of
 
-NOTHING = ReadPoolFacts()
+NOTHING = PoolFacts()
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class ObservedPools:
     """The voters that serve, a second set of voters, and the read replicas."""
 
-    voters: ReadPoolFacts
-    second: ReadPoolFacts
-    read: ReadPoolFacts
+    voters: PoolFacts
+    second: PoolFacts
+    read: PoolFacts
     strays: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
     """Both as in contracts.records.observed."""
@@ -44,7 +44,7 @@ class Pools:
         """Return the pods of all, in this order."""
         return self.voters.pods + self.second.pods + self.read.pods
 
-    def seen(self, servers: tuple[PodFacts, ...]) -> Pools:
+    def seen(self, servers: tuple[PodFacts, ...]) -> ObservedPools:
         """Return the same with what more was found of each pod, in the order of `servers`."""
         first = len(self.voters.pods)
         last = first + len(self.second.pods)
@@ -56,7 +56,7 @@ class Pools:
         )
 
 
-def _with(pool: ReadPoolFacts, pods: tuple[PodFacts, ...]) -> ReadPoolFacts:
+def _with(pool: PoolFacts, pods: tuple[PodFacts, ...]) -> PoolFacts:
     return pool if pods == pool.pods else replace(pool, pods=pods)
 
 
@@ -65,7 +65,7 @@ def pools_of(
     owner: Owner,
     stateful_set: Callable[[ObjectKey], Object | None],
     found: tuple[Iterable[Object], Iterable[Object]],
-) -> Pools:
+) -> ObservedPools:
     """Read the sets of a cluster; `found` are its pods and its data volume claims."""
     pods, claims = found
     serving, *others = sets = sets_in_sight(cluster)
@@ -75,10 +75,10 @@ def pools_of(
 
     serves = own_set_facts(owner, live(serving.stateful_set))
     strays = () if serves else _strays(owner.name, {one.stateful_set for one in sets}, found)
-    return Pools(
+    return ObservedPools(
         strays=strays,
         rivals=tuple(one for one in strays if own_set_facts(owner, live(one)) is not None),
-        voters=ReadPoolFacts(
+        voters=PoolFacts(
             serves,
             pod_facts(serving, pods),
             claim_facts(serving, claims),

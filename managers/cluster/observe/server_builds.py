@@ -13,7 +13,7 @@ from typing import Final
 import semver
 
 from contracts import image_reference
-from contracts.records.observed import PodFacts, ReadPoolFacts
+from contracts.records.observed import PodFacts, PoolFacts
 from contracts.records.upgrade import Release
 from managers.images.policy import image_named
 from managers.upgrade import version_matrix
@@ -84,7 +84,7 @@ class Builds:
         return len(self.pods) > 1 and all(is_newer(one.version, version) for one in self.pods)
 
 
-def builds_of(pool: ReadPoolFacts) -> Builds:
+def builds_of(pool: PoolFacts) -> Builds:
     """Read what a set of servers runs."""
     live = pool.stateful_set
     template = None

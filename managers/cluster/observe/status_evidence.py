@@ -16,8 +16,8 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_unseal import UnsealStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.pools.voter_pool import serving_set
-from contracts.records.event import Note
-from contracts.records.observed import PodFacts, ReadPoolFacts, StatefulSetFacts
+from contracts.records.event import EventRecord
+from contracts.records.observed import PodFacts, PoolFacts, StatefulSetFacts
 from contracts.records.upgrade import Release
 from managers.bootstrap.seal.keys import ring_of_pods
 from managers.cluster.observe.server_builds import (
@@ -29,15 +29,15 @@ from managers.cluster.observe.server_builds import (
     order,
 )
 from managers.upgrade.bluegreen.facts import goes_on
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 MENDED = "StatusMended"
 ASSUMED = "ReleaseAssumed"
 _ID = 10
 
 
-@remembered
-def mended(cluster: OpenBaoCluster, pool: ReadPoolFacts, repository: str) -> OpenBaoCluster:
+@memoize
+def mended(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> OpenBaoCluster:
     """Return the cluster with a status that its servers bear out; itself when they do already.
 
     `pool`: the set that serves. `repository`: where the usual image of OpenBao is.
@@ -48,7 +48,7 @@ def mended(cluster: OpenBaoCluster, pool: ReadPoolFacts, repository: str) -> Ope
     return cluster.model_copy(update={"status": cluster.status.model_copy(update=dict(changes))})
 
 
-def holds_data(cluster: OpenBaoCluster, pool: ReadPoolFacts) -> bool:
+def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     """Tell whether a status that says nothing of a first boot must be wrong.
 
     Only the first server may initialise anything, alone. So a template without its document, or
@@ -81,12 +81,12 @@ def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequenc
 
 
 def notes_of(
-    before: OpenBaoCluster, after: OpenBaoCluster, pool: ReadPoolFacts
-) -> tuple[Note, ...]:
+    before: OpenBaoCluster, after: OpenBaoCluster, pool: PoolFacts
+) -> tuple[EventRecord, ...]:
     """Say what was put right in a status, and what nobody can know."""
     was, now = before.status, after.status
     notes = [
-        Note(
+        EventRecord(
             "Warning",
             MENDED,
             f"status.{field} was {_shown(getattr(was, field))}, and the StatefulSet and its pods "
@@ -98,7 +98,7 @@ def notes_of(
     unknown = now.release is None and not now.current_version and not pool.stateful_set
     if now.initialized and unknown and not pool.pods and pool.claims:
         notes.append(
-            Note(
+            EventRecord(
                 "Warning",
                 ASSUMED,
                 f"spec.version {after.spec.version} is taken for what wrote the volumes, as no "
@@ -133,7 +133,7 @@ def _shown(value: object) -> str:
             return str(Release(version, image or "")) if version else str(value).lower()
 
 
-def _changes(cluster: OpenBaoCluster, pool: ReadPoolFacts, repository: str) -> Mapping[str, object]:
+def _changes(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> Mapping[str, object]:
     status = cluster.status
     if not status.initialized and not holds_data(cluster, pool):
         # Without data nothing can be lost, and the spec alone decides.
@@ -255,7 +255,7 @@ def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
 # --- which keys of the static seal the servers know ---------------------------------------------
 
 
-def _keys(pool: ReadPoolFacts) -> UnsealStatus | None:
+def _keys(pool: PoolFacts) -> UnsealStatus | None:
     """Read the keys out of the pods, when all of them know the same."""
     ring = ring_of_pods(pool.pods)
     return None if ring is None else UnsealStatus(keys=str(ring), step="Settled")

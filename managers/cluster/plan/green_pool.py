@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import Green, voter_sets
-from contracts.records.bluegreen import IDLE, BlueGreenCourse
+from contracts.pools.voter_pool import GreenPoolSpec, voter_sets
+from contracts.records.bluegreen import IDLE, BlueGreenDecision
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
@@ -18,7 +18,7 @@ from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
 from managers.images.plan import images_of
 from managers.upgrade.bluegreen.facts import goes_on
-from managers.upgrade.decide import as_targeted
+from managers.upgrade.decide import with_target_release
 from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
 from managers.workload.objects.annotations import first_marks
 from managers.workload.plan import Inputs, of_reload, sort_pods
@@ -29,12 +29,12 @@ from runtime.outcome import Done, Wait
 from runtime.types import ObjectKey
 
 
-def beside(
+def with_green_pool(
     resolved: Resolved,
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenCourse | None,
+    second: BlueGreenDecision | None,
 ) -> Resolved:
     """Add to what is meant a second set, and to which of the two clients are sent.
 
@@ -52,7 +52,7 @@ def beside(
     )
 
 
-def _is_marked(second: BlueGreenCourse, observed: Observed) -> bool:
+def _is_marked(second: BlueGreenDecision, observed: Observed) -> bool:
     """Tell whether clients find the first set by its label: before green is made, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     if second.place == IDLE:
@@ -61,7 +61,7 @@ def _is_marked(second: BlueGreenCourse, observed: Observed) -> bool:
 
 
 def written(
-    resolved: Resolved, second: BlueGreenCourse | None, intents: tuple[Intent, ...]
+    resolved: Resolved, second: BlueGreenDecision | None, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
     """Leave out the StatefulSet that serves while it has to stay as it is."""
     serving = second.set_of(resolved.revision) if second is not None else None
@@ -76,14 +76,14 @@ def _green(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenCourse,
-) -> Green | None:
+    second: BlueGreenDecision,
+) -> GreenPoolSpec | None:
     wanted = second.other_than(resolved.revision)
-    targeted = as_targeted(cluster)
+    targeted = with_target_release(cluster)
     if wanted is None or not wanted.applied or targeted is None:
         return None
     images = images_of(targeted.spec, installation, observed)
-    return Green(
+    return GreenPoolSpec(
         revision=wanted.revision,
         version=wanted.release.version,
         image=images.server,

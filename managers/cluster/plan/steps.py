@@ -18,7 +18,7 @@ from contracts.records.desired import Desired, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.workload.rollout.reload import Files
 from runtime.outcome import combine
 
@@ -31,7 +31,7 @@ class Step:
     plan: Callable[[Resolved, Observed], Plan]
 
 
-STAY = Course(Release(""))
+STAY = UpgradeDecision(Release(""))
 """Nothing is decided about releases."""
 
 FOUNDATION: tuple[Step, ...] = (
@@ -48,7 +48,7 @@ FOUNDATION: tuple[Step, ...] = (
 )
 
 
-def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> Plan:
+def _workload(resolved: Resolved, observed: Observed, course: UpgradeDecision = STAY) -> Plan:
     """Want the StatefulSets, the budget, and at most one pod of each replaced."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
@@ -67,7 +67,7 @@ def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> 
     )
     pool = read_pool.plan(resolved, observed, inputs)
     inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
-    voters = read_pool.beside(workload.plan(resolved, observed, inputs), pool)
+    voters = read_pool.with_read_pool(workload.plan(resolved, observed, inputs), pool)
     second = second_set.servers(resolved, observed, inputs)
     return replace(
         voters,
@@ -80,7 +80,7 @@ def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> 
 WORKLOAD = Step("workload", _workload)
 
 
-def fold(resolved: Resolved, observed: Observed, course: Course = STAY) -> Desired:
+def merge_plans(resolved: Resolved, observed: Observed, course: UpgradeDecision = STAY) -> Desired:
     """Ask every step what it wants, on the course that was decided.
 
     A step that is not content holds back the pods when it says so; the others go on, so that one

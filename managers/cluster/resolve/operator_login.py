@@ -8,7 +8,7 @@ from __future__ import annotations
 from contracts.api.cluster.job_roles import chosen, job_role
 from contracts.api.cluster.self_init import AdditionalSubjects
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.hcl.roles import Role, backup_role, operator_role, restore_role, upgrade_role
+from contracts.hcl.roles import AuthRole, backup_role, operator_role, restore_role, upgrade_role
 from contracts.hcl.self_init import OidcBootstrap
 from contracts.naming import names
 from contracts.records.observed import TokenIssuer
@@ -37,7 +37,7 @@ def operator_login(
 
 def _roles(
     spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], more: AdditionalSubjects
-) -> tuple[Role, ...]:
+) -> tuple[AuthRole, ...]:
     keys = spec.recovery_keys
     hands_over = keys is not None and keys.initial is not None
     rewraps = spec.unseal.type == "static"

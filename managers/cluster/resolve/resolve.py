@@ -18,9 +18,15 @@ from contracts.hcl.stanzas import metrics_port
 from contracts.hcl_quote import UnwritableError
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import serving_set
-from contracts.records.exposure import WaysWishes
+from contracts.records.exposure import ExposureSpec
 from contracts.records.observed import Observed, PodFacts
-from contracts.records.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
+from contracts.records.resolved import (
+    ImageChoice,
+    NetworkSettings,
+    PodSettings,
+    Resolved,
+    SealSettings,
+)
 from managers.bootstrap.seal.pod_part import seal_part
 from managers.bootstrap.seal.rotation import pod_annotations
 from managers.bootstrap.seal.spec import stanza_of, unseal_wishes
@@ -36,7 +42,7 @@ from managers.operation_lock.decide import restore_holder
 from managers.recovery_keys.decide import untimely
 from managers.workload.read_pool_spec import read_wishes, wants_pool
 from runtime.apply.ownership import Owner
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked
 
 LOOPBACK = ("127.0.0.1", "::1")
@@ -65,7 +71,7 @@ def resolve(
     login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
     images = images_of(cluster.spec, installation, observed)
     initialized = is_initialized(cluster, observed)
-    found = Found(
+    found = Overrides(
         login,
         images,
         unseal_wishes(cluster, observed),
@@ -83,12 +89,12 @@ def resolve(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Overrides:
     """What was decided with more than the spec."""
 
     login: OidcBootstrap | None
     images: ImageChoice
-    unseal: UnsealWishes
+    unseal: SealSettings
     initialized: bool
     reuses_account: bool
     fixed_ids: bool
@@ -98,9 +104,9 @@ class Found:
     """UID of the last restore since which servers have to be made."""
 
 
-@remembered
+@memoize
 def _meant(
-    cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Found
+    cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Overrides
 ) -> Resolved:
     spec, unseal, images = cluster.spec, found.unseal, found.images
     revision = serving_set(cluster).revision
@@ -155,7 +161,7 @@ def _meant(
     )
 
 
-def _certificate_names(spec: ClusterSpec, owner: Owner, ways: WaysWishes) -> tuple[str, ...]:
+def _certificate_names(spec: ClusterSpec, owner: Owner, ways: ExposureSpec) -> tuple[str, ...]:
     """Name the servers. The raft name comes first: it becomes the common name."""
     wanted = (
         names.raft_server_name(owner.name),
@@ -237,7 +243,7 @@ def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     )
 
 
-@remembered
+@memoize
 def _objection(cluster: OpenBaoCluster) -> Blocked | None:
     broken = violations(cluster)
     if broken:
@@ -288,11 +294,11 @@ def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts 
     )
 
 
-def _pod(spec: ClusterSpec, found: Found, parts: tuple[PodPart, ...]) -> PodWishes:
+def _pod(spec: ClusterSpec, found: Overrides, parts: tuple[PodPart, ...]) -> PodSettings:
     metadata = spec.pod_metadata
     restart = spec.runtime.restart_at if spec.runtime else None
     older = spec.maintenance.restart_at if spec.maintenance else None
-    return PodWishes(
+    return PodSettings(
         image=found.images.server,
         pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
         resources=spec.resources.to_object() if spec.resources else {},
@@ -319,9 +325,9 @@ def _security(spec: ClusterSpec) -> Mapping[str, Any]:
     }
 
 
-def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
+def _network(spec: ClusterSpec, installation: Installation) -> NetworkSettings:
     network = spec.network
-    return NetworkWishes(
+    return NetworkSettings(
         operator_namespace=installation.namespace,
         dns_namespace=network.dns_namespace,
         dns_endpoints=network.dns_endpoint_ips,

@@ -23,20 +23,20 @@ from contracts.conditions.condition import TYPES, Condition, Status, clean_messa
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.naming import labels, names
 from contracts.pause import is_told
-from contracts.pools.fenced_pods import heeding
+from contracts.pools.fenced_pods import with_effective_fences
 from contracts.pools.voter_pool import serving_set
 from contracts.records.desired import AppliedSet, Operation
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.cluster.status.conditions import findings
-from managers.cluster.status.inputs import Facts
+from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.operation import operation_status
 from managers.networking.exposure_spec import ways_wishes
 from managers.workload.plan import ROLL
 from managers.workload.read_conditions import read_status
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Outcome, Wait
 from runtime.types import Object
 
@@ -66,13 +66,13 @@ UNREADABLE: tuple[tuple[str, Status], ...] = (
 TLS_SECRETS_MAX = 16
 
 # Pure functions whose answers are the same in nearly every pass.
-_unserved_fields = remembered(unserved_fields)
-_ways = remembered(ways_wishes)
+_unserved_fields = memoize(unserved_fields)
+_ways = memoize(ways_wishes)
 _condition = lru_cache(maxsize=256)(condition)
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class ReconcileResult:
     """One pass of the workload reconciler, as far as it came."""
 
     cluster: OpenBaoCluster
@@ -80,13 +80,13 @@ class Pass:
     outcome: Outcome
     resolved: Resolved | None = None
     applied: AppliedSet | None = None
-    course: Course | None = None
+    course: UpgradeDecision | None = None
     """None: nothing was decided about releases, as the cluster is paused."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[EventRecord, ...] = ()
     """Events about what was put right in the status."""
 
 
-def compute(this: Pass) -> ClusterStatus:
+def compute(this: ReconcileResult) -> ClusterStatus:
     """Compute the status after a pass; equal input gives an equal status.
 
     Nothing in it changes merely because time went by.
@@ -94,9 +94,9 @@ def compute(this: Pass) -> ClusterStatus:
     cluster, observed = this.cluster, this.observed
     previous = cluster.status
     initialized = this.resolved.initialized if this.resolved else previous.initialized
-    facts = Facts(
+    facts = ConditionFacts(
         name=cluster.metadata.name,
-        spec=heeding(cluster).spec,
+        spec=with_effective_fences(cluster).spec,
         observed=observed,
         outcome=this.outcome,
         initialized=initialized,
@@ -207,7 +207,7 @@ def _with(status: ClusterStatus, told: Sequence[Condition], now: datetime) -> Cl
 
 
 def _conditions(
-    facts: Facts, generation: int, previous: tuple[Condition, ...]
+    facts: ConditionFacts, generation: int, previous: tuple[Condition, ...]
 ) -> tuple[Condition, ...]:
     stated = [
         _condition(found.type, found.status, found.reason, found.message, generation)
@@ -216,12 +216,12 @@ def _conditions(
     return merge(previous, stated, facts.observed.now)
 
 
-def _operation(this: Pass) -> Operation | None:
+def _operation(this: ReconcileResult) -> Operation | None:
     """What the plan of this pass does; a paused or refused pass does nothing."""
     return this.applied.desired.operation if this.applied is not None else None
 
 
-def _phase(facts: Facts, ready: int) -> Phase:
+def _phase(facts: ConditionFacts, ready: int) -> Phase:
     if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
         return "Failed"
     if facts.was_running or (facts.initialized and ready >= facts.spec.replicas):
@@ -244,7 +244,7 @@ def _version(observed: Observed) -> str:
     return (versions.pop() or "") if len(versions) == 1 else ""
 
 
-def _unseal(this: Pass) -> UnsealStatus | None:
+def _unseal(this: ReconcileResult) -> UnsealStatus | None:
     """Which keys the pod template names, as far as this pass came to it."""
     rotation = this.resolved.unseal.rotation if this.resolved else None
     if rotation is None:
@@ -256,7 +256,7 @@ def _unseal(this: Pass) -> UnsealStatus | None:
     return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
 
 
-def _workload(this: Pass) -> WorkloadStatus | None:
+def _workload(this: ReconcileResult) -> WorkloadStatus | None:
     previous, now = this.cluster.status.workload, this.observed.now
     told = WorkloadStatus(
         last_error=_workload_error(this.outcome, previous, now),
@@ -277,7 +277,9 @@ def _workload_error(
     return LastError(reason=outcome.reason, message=message, at=since)
 
 
-def _rolling_since(this: Pass, previous: WorkloadStatus | None, now: datetime) -> datetime | None:
+def _rolling_since(
+    this: ReconcileResult, previous: WorkloadStatus | None, now: datetime
+) -> datetime | None:
     outcome, operation = this.outcome, _operation(this)
     since = previous.rolling_since if previous else None
     rolls = operation is not None and operation.kind == "Rolling"
@@ -288,7 +290,7 @@ def _rolling_since(this: Pass, previous: WorkloadStatus | None, now: datetime) -
     return since if isinstance(outcome, Blocked) else None
 
 
-def _resumed_at(this: Pass) -> datetime | None:
+def _resumed_at(this: ReconcileResult) -> datetime | None:
     """When the last pause ended: in the pass whose status is the first to say that it did."""
     known = this.cluster.status
     if this.cluster.spec.paused or not is_told(known):
@@ -296,7 +298,7 @@ def _resumed_at(this: Pass) -> datetime | None:
     return this.observed.now.replace(microsecond=0)
 
 
-def _release(this: Pass) -> ReleaseStatus | None:
+def _release(this: ReconcileResult) -> ReleaseStatus | None:
     """Which release was accepted; a spec that was refused accepts none."""
     course, known = this.course, this.cluster.status.release
     if course is None or course.accepted is None:
@@ -308,7 +310,7 @@ def _release(this: Pass) -> ReleaseStatus | None:
     return course.accepted.status()
 
 
-def _upgrade(this: Pass) -> UpgradeStatus | None:
+def _upgrade(this: ReconcileResult) -> UpgradeStatus | None:
     known = this.cluster.status.upgrade
     if this.course is not None:
         return this.course.upgrade

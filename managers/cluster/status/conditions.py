@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from contracts.conditions.condition import Finding, Status
+from contracts.conditions.condition import ConditionUpdate, Status
 from contracts.naming import names
 from managers.backup.condition import backing_up, backup_healthy
 from managers.bootstrap.audit_storage import audit_storage_ready
 from managers.bootstrap.seal.condition import unseal_identity
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.condition import tls_ready
-from managers.cluster.status.inputs import Facts
+from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.login_conditions import (
     operator_login,
     recovery_keys,
@@ -41,7 +41,7 @@ from managers.networking.gateway_condition import gateway_ready
 from managers.restore.condition import restoring
 from managers.restore_test.condition import backup_proven
 from managers.upgrade.condition import failure_of, upgrading_while_paused
-from managers.upgrade.decide import as_accepted
+from managers.upgrade.decide import with_accepted_release
 from managers.workload.conditions import fenced, hibernated, maintenance
 from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
@@ -62,117 +62,123 @@ ON_PURPOSE = frozenset(
 )
 
 
-Judge = Callable[[Facts], Finding | None]
+Judge = Callable[[ConditionFacts], ConditionUpdate | None]
 """None: the spec does not ask for what the condition is about, so it is not stated."""
 
 
-def findings(facts: Facts) -> tuple[Finding, ...]:
+def findings(facts: ConditionFacts) -> tuple[ConditionUpdate, ...]:
     """Judge every condition, in the order of the table."""
     judged = (judge(facts) for judge in JUDGES)
     return tuple(found for found in judged if found is not None)
 
 
-def _ready(facts: Facts) -> Finding:
+def _ready(facts: ConditionFacts) -> ConditionUpdate:
     if facts.spec.paused:
-        return Finding("Ready", "Unknown", "Paused", "spec.paused is true: nothing is changed")
+        return ConditionUpdate(
+            "Ready", "Unknown", "Paused", "spec.paused is true: nothing is changed"
+        )
     if isinstance(facts.outcome, Blocked | Wait):
-        return Finding("Ready", "False", facts.outcome.reason, facts.outcome.message)
+        return ConditionUpdate("Ready", "False", facts.outcome.reason, facts.outcome.message)
     if facts.stopped is not None:
-        return Finding("Ready", "False", facts.stopped.reason, facts.stopped.message)
+        return ConditionUpdate("Ready", "False", facts.stopped.reason, facts.stopped.message)
     if not facts.all_ready:
-        return Finding("Ready", "False", "NotReady", count(facts))
+        return ConditionUpdate("Ready", "False", "NotReady", count(facts))
     if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return Finding("Ready", "False", "SplitBrain", facts.trouble.message)
+        return ConditionUpdate("Ready", "False", "SplitBrain", facts.trouble.message)
     match len(facts.observed.leaders):
         case 0:
             # A server that lost sight of its leader passes its probe and refuses every request.
             message = f"{count(facts)}, and none of them leads"
-            return Finding("Ready", "False", "LeaderUnknown", message)
+            return ConditionUpdate("Ready", "False", "LeaderUnknown", message)
         case 1:
-            return Finding("Ready", "True", "AllReplicasReady", count(facts))
+            return ConditionUpdate("Ready", "True", "AllReplicasReady", count(facts))
         case _:
-            return Finding("Ready", "False", "MultipleLeaders", leaders(facts))
+            return ConditionUpdate("Ready", "False", "MultipleLeaders", leaders(facts))
 
 
-def _reconciling(facts: Facts) -> Finding:
+def _reconciling(facts: ConditionFacts) -> ConditionUpdate:
     if isinstance(facts.outcome, Wait) and not facts.spec.paused:
-        return Finding("Reconciling", "True", facts.outcome.reason, facts.outcome.message)
-    return Finding("Reconciling", "False", "Ready", "Nothing is being changed")
+        return ConditionUpdate("Reconciling", "True", facts.outcome.reason, facts.outcome.message)
+    return ConditionUpdate("Reconciling", "False", "Ready", "Nothing is being changed")
 
 
-def _stalled(facts: Facts) -> Finding:
+def _stalled(facts: ConditionFacts) -> ConditionUpdate:
     if isinstance(facts.outcome, Blocked) and not facts.spec.paused:
-        return Finding("Stalled", "True", facts.outcome.reason, facts.outcome.message)
-    return Finding("Stalled", "False", "Ready", "Nothing waits for a person")
+        return ConditionUpdate("Stalled", "True", facts.outcome.reason, facts.outcome.message)
+    return ConditionUpdate("Stalled", "False", "Ready", "Nothing waits for a person")
 
 
-def _available(facts: Facts) -> Finding:
+def _available(facts: ConditionFacts) -> ConditionUpdate:
     if facts.spec.paused:
-        return Finding("Available", "Unknown", "Paused", "spec.paused is true: nobody looks")
+        return ConditionUpdate(
+            "Available", "Unknown", "Paused", "spec.paused is true: nobody looks"
+        )
     if facts.all_ready:
-        return Finding("Available", "True", "AllReplicasReady", count(facts))
+        return ConditionUpdate("Available", "True", "AllReplicasReady", count(facts))
     if facts.stopped is not None:
-        return Finding("Available", "False", facts.stopped.reason, facts.stopped.message)
+        return ConditionUpdate("Available", "False", facts.stopped.reason, facts.stopped.message)
     reason = "NotReady" if facts.ready else "NoReplicasReady"
-    return Finding("Available", "False", reason, count(facts) + why_not_ready(facts))
+    return ConditionUpdate("Available", "False", reason, count(facts) + why_not_ready(facts))
 
 
-def _degraded(facts: Facts) -> Finding:
+def _degraded(facts: ConditionFacts) -> ConditionUpdate:
     failure = failure_of(facts.cluster, facts.course)
     if failure is not None:
-        return Finding("Degraded", "True", failure.reason, failure.message)
+        return ConditionUpdate("Degraded", "True", failure.reason, failure.message)
     if isinstance(facts.outcome, Blocked):
-        return Finding("Degraded", "True", facts.outcome.reason, facts.outcome.message)
+        return ConditionUpdate("Degraded", "True", facts.outcome.reason, facts.outcome.message)
     if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return Finding("Degraded", "True", "SplitBrain", facts.trouble.message)
+        return ConditionUpdate("Degraded", "True", "SplitBrain", facts.trouble.message)
     if len(facts.observed.leaders) > 1:
-        return Finding("Degraded", "True", "MultipleLeaders", leaders(facts))
+        return ConditionUpdate("Degraded", "True", "MultipleLeaders", leaders(facts))
     on_purpose = isinstance(facts.outcome, Wait) and facts.outcome.reason in ON_PURPOSE
     if facts.was_running and facts.ready < facts.expected and not on_purpose:
         message = count(facts) + why_not_ready(facts)
-        return Finding("Degraded", "True", "NotReady", message)
-    return Finding("Degraded", "False", "Ready", "Nothing is wrong that used to work")
+        return ConditionUpdate("Degraded", "True", "NotReady", message)
+    return ConditionUpdate("Degraded", "False", "Ready", "Nothing is wrong that used to work")
 
 
-def _tls(facts: Facts) -> Finding:
+def _tls(facts: ConditionFacts) -> ConditionUpdate:
     return tls_ready(facts.spec.tls.mode, facts.server_secret, facts.observed, facts.outcome)
 
 
-def _membership(facts: Facts) -> Finding:
+def _membership(facts: ConditionFacts) -> ConditionUpdate:
     kind = "RaftMembershipReady"
     if not facts.initialized:
-        return Finding(kind, "Unknown", "NotInitialized", "There are no members yet")
+        return ConditionUpdate(kind, "Unknown", "NotInitialized", "There are no members yet")
     if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return Finding(kind, "False", "SplitBrain", facts.trouble.message)
+        return ConditionUpdate(kind, "False", "SplitBrain", facts.trouble.message)
     if facts.asleep:
-        return Finding(kind, "Unknown", "Hibernated", "The members sleep, and are members still")
+        return ConditionUpdate(
+            kind, "Unknown", "Hibernated", "The members sleep, and are members still"
+        )
     cluster = facts.cluster
     # While another set takes over, the number of servers is that of its beginning.
-    spec = as_accepted(cluster).spec if cluster is not None else facts.spec
+    spec = with_accepted_release(cluster).spec if cluster is not None else facts.spec
     return membership_ready(spec, facts.raft, facts.trouble, second=servers_beside(cluster))
 
 
-def _read_replicas(facts: Facts) -> Finding | None:
+def _read_replicas(facts: ConditionFacts) -> ConditionUpdate | None:
     return read_replicas_ready(facts.spec, facts.observed, initialized=facts.initialized)
 
 
-def _read_serving(facts: Facts) -> Finding | None:
+def _read_serving(facts: ConditionFacts) -> ConditionUpdate | None:
     return read_serving(facts.spec, facts.observed, initialized=facts.initialized)
 
 
-def _autopilot(facts: Facts) -> Finding:
+def _autopilot(facts: ConditionFacts) -> ConditionUpdate:
     kind = "AutopilotConfigured"
     known = facts.autopilot
     if not facts.initialized:
-        return Finding(kind, "Unknown", "NotInitialized", "There is no raft cluster yet")
+        return ConditionUpdate(kind, "Unknown", "NotInitialized", "There is no raft cluster yet")
     if known is None:
-        return Finding(kind, "Unknown", "AutopilotUnknown")
+        return ConditionUpdate(kind, "Unknown", "AutopilotUnknown")
     if not known.applied:
-        return Finding(kind, "False", "AutopilotRefused", known.message)
-    return Finding(kind, "True", "AutopilotApplied")
+        return ConditionUpdate(kind, "False", "AutopilotRefused", known.message)
+    return ConditionUpdate(kind, "True", "AutopilotApplied")
 
 
-def _audit_storage(facts: Facts) -> Finding | None:
+def _audit_storage(facts: ConditionFacts) -> ConditionUpdate | None:
     volume = audit_volume(facts.name, facts.spec.audit_file_storage)
     if volume is None:
         return None
@@ -180,33 +186,37 @@ def _audit_storage(facts: Facts) -> Finding | None:
     return audit_storage_ready(volume, claim, facts.owner_uid, facts.spec.replicas)
 
 
-def _conflict(facts: Facts) -> Finding:
+def _conflict(facts: ConditionFacts) -> ConditionUpdate:
     if facts.conflicts:
-        return Finding("Conflict", "True", "ForeignObject", "; ".join(facts.conflicts))
-    return Finding("Conflict", "False", "NoConflict", "Every object of the cluster belongs to it")
+        return ConditionUpdate("Conflict", "True", "ForeignObject", "; ".join(facts.conflicts))
+    return ConditionUpdate(
+        "Conflict", "False", "NoConflict", "Every object of the cluster belongs to it"
+    )
 
 
-def _paused(facts: Facts) -> Finding | None:
+def _paused(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.spec.paused:
-        return Finding("Paused", "True", "Paused", "spec.paused is true: nothing is changed")
+        return ConditionUpdate(
+            "Paused", "True", "Paused", "spec.paused is true: nothing is changed"
+        )
     return None
 
 
-def _unserved(facts: Facts) -> Finding | None:
+def _unserved(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.unserved:
         message = f"Accepted, and without effect in this release: {', '.join(facts.unserved)}"
-        return Finding("FieldsNotServed", "True", "FieldsNotServed", message)
+        return ConditionUpdate("FieldsNotServed", "True", "FieldsNotServed", message)
     return None
 
 
-def _security_risk(facts: Facts) -> Finding | None:
+def _security_risk(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.spec.profile != "Development":
         return None
     message = "spec.profile is Development: nothing is refused that production must not have"
-    return Finding("SecurityRisk", "True", "DevelopmentProfile", message)
+    return ConditionUpdate("SecurityRisk", "True", "DevelopmentProfile", message)
 
 
-def _images(facts: Facts) -> Finding | None:
+def _images(facts: ConditionFacts) -> ConditionUpdate | None:
     kind = "ImageVerified"
     policy = facts.spec.image_verification
     if policy is None or not policy.enabled:
@@ -219,26 +229,28 @@ def _images(facts: Facts) -> Finding | None:
         # With Warn the image is used all the same: that is a fact, and not an open question.
         held = unreachable and policy.failure_policy == "Block"
         status: Status = "Unknown" if held else "False"
-        return Finding(kind, status, reason, problem.message)
+        return ConditionUpdate(kind, status, reason, problem.message)
     if not told:
-        return Finding(kind, "Unknown", "Unknown", "Nobody has looked at the image")
+        return ConditionUpdate(kind, "Unknown", "Unknown", "Nobody has looked at the image")
     pinned = ", ".join(sorted(verdict.pinned for verdict in told.values()))
-    return Finding(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
+    return ConditionUpdate(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
 
 
-def _unseal_identity(facts: Facts) -> Finding | None:
+def _unseal_identity(facts: ConditionFacts) -> ConditionUpdate | None:
     return unseal_identity(facts.spec, facts.observed)
 
 
-def _production(facts: Facts) -> Finding:
+def _production(facts: ConditionFacts) -> ConditionUpdate:
     kind = "ProductionReady"
     first = next(_against_production(facts), None)
     if first is not None:
-        return Finding(kind, "False", *first)
-    return Finding(kind, "True", "ProductionReady", "Nothing known speaks against production use")
+        return ConditionUpdate(kind, "False", *first)
+    return ConditionUpdate(
+        kind, "True", "ProductionReady", "Nothing known speaks against production use"
+    )
 
 
-def _against_production(facts: Facts) -> Iterator[tuple[str, str]]:
+def _against_production(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
     """Reason and message of everything that does, the gravest first."""
     spec = facts.spec
     if spec.profile is None:
@@ -261,7 +273,7 @@ def _against_production(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "AdmissionPoliciesMissing", lacking
 
 
-def _user_access(facts: Facts) -> Finding:
+def _user_access(facts: ConditionFacts) -> ConditionUpdate:
     if facts.spec.self_initializes:
         return user_access(facts.spec)
     secret = names.root_token_secret(facts.name)
@@ -269,46 +281,46 @@ def _user_access(facts: Facts) -> Finding:
     return root_access(secret, there=there, initialized=facts.initialized)
 
 
-def _operator_login(facts: Facts) -> Finding | None:
+def _operator_login(facts: ConditionFacts) -> ConditionUpdate | None:
     return operator_login(facts.spec, facts.operator_login, initialized=facts.initialized)
 
 
-def _recovery_keys(facts: Facts) -> Finding | None:
+def _recovery_keys(facts: ConditionFacts) -> ConditionUpdate | None:
     known = facts.recovery_keys
     return recovery_keys(facts.spec, known, cluster=facts.name, initialized=facts.initialized)
 
 
-def _service_account(facts: Facts) -> Finding | None:
+def _service_account(facts: ConditionFacts) -> ConditionUpdate | None:
     return service_account_ready(facts.spec, facts.observed)
 
 
-def _api_server(facts: Facts) -> Finding | None:
+def _api_server(facts: ConditionFacts) -> ConditionUpdate | None:
     return api_server_network(facts.spec, facts.observed)
 
 
-def _backing_up(facts: Facts) -> Finding | None:
+def _backing_up(facts: ConditionFacts) -> ConditionUpdate | None:
     return None if facts.cluster is None else backing_up(facts.cluster)
 
 
-def _backup_healthy(facts: Facts) -> Finding | None:
+def _backup_healthy(facts: ConditionFacts) -> ConditionUpdate | None:
     return None if facts.cluster is None else backup_healthy(facts.cluster)
 
 
-def _upgrading(facts: Facts) -> Finding | None:
+def _upgrading(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.course is not None:
         return facts.course.finding
     return None if facts.cluster is None else upgrading_while_paused(facts.cluster)
 
 
-def _restoring(facts: Facts) -> Finding | None:
+def _restoring(facts: ConditionFacts) -> ConditionUpdate | None:
     return None if facts.cluster is None else restoring(facts.cluster)
 
 
-def _backup_proven(facts: Facts) -> Finding | None:
+def _backup_proven(facts: ConditionFacts) -> ConditionUpdate | None:
     return None if facts.cluster is None else backup_proven(facts.cluster, facts.observed.now)
 
 
-def _storage(facts: Facts) -> Finding:
+def _storage(facts: ConditionFacts) -> ConditionUpdate:
     return storage_configured(facts.name, facts.spec, facts.owner_uid, facts.observed)
 
 

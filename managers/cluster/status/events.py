@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contracts.api.meta import Condition
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 
 # Condition type -> the status that is good news, and that nobody needs to be told of before it
 # was ever otherwise. Types that are not here would only repeat these.
@@ -36,7 +36,7 @@ OVER: Mapping[str, str] = {
 }
 
 
-def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note, ...]:
+def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[EventRecord, ...]:
     """Tell the conditions that flipped; "Unknown" is never news."""
     old = {condition.type: condition.status for condition in before}
     told = []
@@ -44,7 +44,7 @@ def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note
         good = GOOD.get(condition.type)
         was = old.get(condition.type)
         if condition.type in ASKED_FOR and condition.status == "True" and was != "True":
-            told.append(Note("Normal", condition.reason, condition.message))
+            told.append(EventRecord("Normal", condition.reason, condition.message))
         if good is None or condition.status in (was, "Unknown"):
             continue
         is_good = condition.status == good
@@ -54,5 +54,5 @@ def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note
         if routine or (never_was_good and expected):
             continue
         text = OVER.get(condition.type, condition.message) if is_good else condition.message
-        told.append(Note("Normal" if is_good else "Warning", condition.reason, text))
+        told.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
     return tuple(told)

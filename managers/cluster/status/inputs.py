@@ -10,16 +10,16 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster.status import AutopilotStatus, RaftStatus
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
-from contracts.records.exposure import NO_WISHES, WaysWishes
+from contracts.records.exposure import NO_WISHES, ExposureSpec
 from contracts.records.observed import Observed
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.workload.conditions import stopped_on_purpose
 from managers.workload.rollout.holds import Hold
 from runtime.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ConditionFacts:
     """What the conditions are judged by."""
 
     name: str
@@ -39,10 +39,10 @@ class Facts:
     owner_uid: str = ""
     recovery_keys: RecoveryKeysStatus | None = None
     operator_login: OperatorLoginStatus | None = None
-    ways: WaysWishes = NO_WISHES
+    ways: ExposureSpec = NO_WISHES
     cluster: OpenBaoCluster | None = None
     """The whole object, for what other reconcilers write into its status."""
-    course: Course | None = None
+    course: UpgradeDecision | None = None
     """What was decided about releases; None while the cluster is paused."""
 
     @property

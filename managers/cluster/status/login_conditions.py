@@ -9,46 +9,48 @@ from __future__ import annotations
 
 import re
 
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.rules.self_init import JWT_MOUNT
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.naming import names
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 _MOUNT = re.compile(r"sys/auth/(?P<mount>.+?)/?")
 _WRITES = ("create", "update", "patch")
 
 
-def root_access(secret: str, *, there: bool, initialized: bool) -> Finding:
+def root_access(secret: str, *, there: bool, initialized: bool) -> ConditionUpdate:
     """Judge whether the root token of a cluster that the operator initialises is a way in."""
     kind = "UserAccessBootstrap"
     if there:
-        return Finding(kind, "True", "RootTokenStored", f"Secret {secret} holds a root token")
+        return ConditionUpdate(
+            kind, "True", "RootTokenStored", f"Secret {secret} holds a root token"
+        )
     if not initialized:
         message = f"The first boot makes the root token, and Secret {secret} will hold it"
-        return Finding(kind, "False", "NotInitialized", message)
+        return ConditionUpdate(kind, "False", "NotInitialized", message)
     message = (
         f"Secret {secret} does not exist: whether people have logins of their own is known to "
         "OpenBao alone"
     )
-    return Finding(kind, "Unknown", "RootTokenMissing", message)
+    return ConditionUpdate(kind, "Unknown", "RootTokenMissing", message)
 
 
-@remembered
-def user_access(spec: ClusterSpec) -> Finding:
+@memoize
+def user_access(spec: ClusterSpec) -> ConditionUpdate:
     """Judge whether a person can log in after the first boot of a cluster that does it itself."""
     kind = "UserAccessBootstrap"
     mount = user_login(spec)
     if mount:
-        return Finding(
+        return ConditionUpdate(
             kind, "True", "UserLoginFound", f"spec.selfInit.requests set up logins at auth/{mount}/"
         )
     if spec.recovery_keys and spec.recovery_keys.initial:
         message = "no request sets up a login for people: the recovery keys are the only way in"
-        return Finding(kind, "True", "RecoveryKeysOnly", message)
-    return Finding(
+        return ConditionUpdate(kind, "True", "RecoveryKeysOnly", message)
+    return ConditionUpdate(
         kind,
         "False",
         "NoUserLogin",
@@ -75,13 +77,13 @@ def user_login(spec: ClusterSpec) -> str:
     return ""
 
 
-def _mount_of(request: Request) -> re.Match[str] | None:
+def _mount_of(request: SelfInitRequest) -> re.Match[str] | None:
     return _MOUNT.fullmatch(request.path)
 
 
 def recovery_keys(
     spec: ClusterSpec, known: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
-) -> Finding | None:
+) -> ConditionUpdate | None:
     """Judge whether the first recovery keys are where their recipients find them.
 
     None when the spec asks for none.
@@ -90,22 +92,24 @@ def recovery_keys(
     if spec.recovery_keys is None or spec.recovery_keys.initial is None:
         return None
     if not initialized:
-        return Finding(kind, "False", "NotInitialized", "The first boot makes the recovery keys")
+        return ConditionUpdate(
+            kind, "False", "NotInitialized", "The first boot makes the recovery keys"
+        )
     if known is None:
-        return Finding(kind, "False", "Reconciling", "The shares were not fetched yet")
+        return ConditionUpdate(kind, "False", "Reconciling", "The shares were not fetched yet")
     if known.stored:
         secret = names.recovery_shares_secret(cluster)
         message = (
             f"Secret {secret} holds one encrypted share per recipient: hand them out, try that "
             "they can be opened, then delete it"
         )
-        return Finding(kind, "True", "RecoveryKeysStored", message)
-    return Finding(kind, "False", known.reason or "Reconciling", known.message)
+        return ConditionUpdate(kind, "True", "RecoveryKeysStored", message)
+    return ConditionUpdate(kind, "False", known.reason or "Reconciling", known.message)
 
 
 def operator_login(
     spec: ClusterSpec, known: OperatorLoginStatus | None, *, initialized: bool
-) -> Finding | None:
+) -> ConditionUpdate | None:
     """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
 
     None when the operator initialises the cluster: it uses the root token.
@@ -115,12 +119,16 @@ def operator_login(
         return None
     if not spec.wants_operator_login:
         message = "spec.selfInit.oidc.enabled is not true: the operator only watches this cluster"
-        return Finding(kind, "False", "OperatorLoginMissing", message)
+        return ConditionUpdate(kind, "False", "OperatorLoginMissing", message)
     if not initialized:
-        return Finding(kind, "False", "NotInitialized", "The first boot sets up the login")
+        return ConditionUpdate(kind, "False", "NotInitialized", "The first boot sets up the login")
     if known is None:
-        return Finding(kind, "Unknown", "Unknown", "The keys of the login were not compared yet")
+        return ConditionUpdate(
+            kind, "Unknown", "Unknown", "The keys of the login were not compared yet"
+        )
     if known.problem:
         # Without a reason it is of an earlier version, which knew but the one.
-        return Finding(kind, "False", known.reason or "OperatorLoginOutdated", known.problem)
-    return Finding(kind, "True", "OperatorLoginTrusted")
+        return ConditionUpdate(
+            kind, "False", known.reason or "OperatorLoginOutdated", known.problem
+        )
+    return ConditionUpdate(kind, "True", "OperatorLoginTrusted")

@@ -6,18 +6,22 @@ here.
 
 from __future__ import annotations
 
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from managers.bootstrap.seal.condition import why_sealed
-from managers.cluster.status.inputs import Facts
+from managers.cluster.status.inputs import ConditionFacts
 from runtime.outcome import Blocked
 
 
-def initialized(facts: Facts) -> Finding:
+def initialized(facts: ConditionFacts) -> ConditionUpdate:
     if facts.initialized:
-        return Finding("OpenBaoInitialized", "True", "Initialized", "OpenBao is initialised")
+        return ConditionUpdate(
+            "OpenBaoInitialized", "True", "Initialized", "OpenBao is initialised"
+        )
     if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
-        return Finding("OpenBaoInitialized", "False", "SelfInitFailed", facts.outcome.message)
-    return Finding(
+        return ConditionUpdate(
+            "OpenBaoInitialized", "False", "SelfInitFailed", facts.outcome.message
+        )
+    return ConditionUpdate(
         "OpenBaoInitialized",
         "False",
         "NotInitialized",
@@ -27,49 +31,55 @@ def initialized(facts: Facts) -> Finding:
     )
 
 
-def sealed(facts: Facts) -> Finding:
+def sealed(facts: ConditionFacts) -> ConditionUpdate:
     why = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
     # Servers over data of an earlier cluster have never been ready here.
     if not facts.initialized and not why:
-        return Finding("OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal")
+        return ConditionUpdate(
+            "OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal"
+        )
     if facts.asleep:
-        return Finding(
+        return ConditionUpdate(
             "OpenBaoSealed", "Unknown", "Hibernated", "No server runs: it was put to sleep"
         )
     pods = [pod for pod in facts.observed.servers if not pod.terminating and not pod.fence_gate]
     sealed = [pod.name for pod in pods if pod.registration.sealed]
     if sealed:
-        return Finding(
+        return ConditionUpdate(
             "OpenBaoSealed", "True", "Sealed", f"Sealed: {', '.join(sealed)}{why and '. '}{why}"
         )
     unknown = [pod.name for pod in pods if pod.registration.sealed is None]
     if unknown or not pods:
         message = f"Not heard from: {', '.join(unknown)}" if pods else "No server runs"
-        return Finding("OpenBaoSealed", "Unknown", "Unknown", message)
-    return Finding("OpenBaoSealed", "False", "Unsealed", "Every server is unsealed")
+        return ConditionUpdate("OpenBaoSealed", "Unknown", "Unknown", message)
+    return ConditionUpdate("OpenBaoSealed", "False", "Unsealed", "Every server is unsealed")
 
 
-def leader(facts: Facts) -> Finding:
+def leader(facts: ConditionFacts) -> ConditionUpdate:
     match len(facts.observed.leaders):
         # The first server says that it leads before it serves; when it does is told a moment later.
         case 0 | 1 if not facts.initialized:
-            return Finding("OpenBaoLeader", "False", "NotInitialized", "The first boot is not done")
+            return ConditionUpdate(
+                "OpenBaoLeader", "False", "NotInitialized", "The first boot is not done"
+            )
         case 0 if facts.asleep:
-            return Finding("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")
+            return ConditionUpdate("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")
         case 0:
-            return Finding("OpenBaoLeader", "Unknown", "LeaderUnknown", "No server says it leads")
+            return ConditionUpdate(
+                "OpenBaoLeader", "Unknown", "LeaderUnknown", "No server says it leads"
+            )
         case 1:
             name = facts.observed.leaders[0].name
-            return Finding("OpenBaoLeader", "True", "LeaderFound", f"{name} leads")
+            return ConditionUpdate("OpenBaoLeader", "True", "LeaderFound", f"{name} leads")
         case _:
-            return Finding("OpenBaoLeader", "False", "MultipleLeaders", leaders(facts))
+            return ConditionUpdate("OpenBaoLeader", "False", "MultipleLeaders", leaders(facts))
 
 
-def count(facts: Facts) -> str:
+def count(facts: ConditionFacts) -> str:
     return f"{facts.ready} of {facts.spec.replicas} servers are ready"
 
 
-def why_not_ready(facts: Facts) -> str:
+def why_not_ready(facts: ConditionFacts) -> str:
     """Name the first pod that cannot run and why, in the kubelet's or the scheduler's words."""
     for pod in facts.observed.pods:
         if not pod.ready and pod.waiting:
@@ -77,7 +87,7 @@ def why_not_ready(facts: Facts) -> str:
     return ""
 
 
-def _earlier_end(facts: Facts) -> str:
+def _earlier_end(facts: ConditionFacts) -> str:
     """Point at the log of a first server that ends again and again, where the reason is told.
 
     From OpenBao 2.5.3 on a server whose first boot failed refuses every further start, so it never
@@ -92,5 +102,5 @@ def _earlier_end(facts: Facts) -> str:
     return ""
 
 
-def leaders(facts: Facts) -> str:
+def leaders(facts: ConditionFacts) -> str:
     return f"These say that they lead: {', '.join(p.name for p in facts.observed.leaders)}"

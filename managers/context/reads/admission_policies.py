@@ -13,7 +13,7 @@ from collections import defaultdict
 
 import structlog
 
-from contracts.admission.installed import Part, parts
+from contracts.admission.installed import PolicyObject, parts
 from contracts.admission.policy import PREFIX
 from contracts.records.environment import AdmissionFacts
 from managers.context.installation import Installation
@@ -84,7 +84,7 @@ class AdmissionPolicies:
         self.facts = facts
         return True
 
-    async def _state(self, part: Part, slots: asyncio.Semaphore) -> str:
+    async def _state(self, part: PolicyObject, slots: asyncio.Semaphore) -> str:
         """Name the field of AdmissionFacts that the object belongs to; "" when it stands."""
         try:
             async with slots:

@@ -18,14 +18,14 @@ KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CachedObject:
     """The object; None when it does not exist, or when it may not be read."""
 
     live: Object | None
     readable: bool = True
 
 
-class SeenObjects:
+class NegativeTtlGetter:
     """Objects at most `max_age` seconds old; those not asked for the longest go first."""
 
     def __init__(self, client: Client, clock: Clock, max_age: float, kept: int = KEPT) -> None:
@@ -33,9 +33,11 @@ class SeenObjects:
         self._clock = clock
         self._max_age = max_age
         self._size = kept
-        self._kept: OrderedDict[tuple[Resource, ObjectKey], tuple[float, Found]] = OrderedDict()
+        self._kept: OrderedDict[tuple[Resource, ObjectKey], tuple[float, CachedObject]] = (
+            OrderedDict()
+        )
 
-    async def get(self, resource: Resource, key: ObjectKey) -> Found:
+    async def get(self, resource: Resource, key: ObjectKey) -> CachedObject:
         """Return what is known of an object, or ask. Raises the API's other errors."""
         slot, now = (resource, key), self._clock.monotonic()
         kept = self._kept.get(slot)
@@ -48,10 +50,10 @@ class SeenObjects:
             self._kept.popitem(last=False)
         return found
 
-    async def _ask(self, resource: Resource, key: ObjectKey) -> Found:
+    async def _ask(self, resource: Resource, key: ObjectKey) -> CachedObject:
         try:
-            return Found(await self._client.get(resource, key))
+            return CachedObject(await self._client.get(resource, key))
         except NotFound:
-            return Found(None)
+            return CachedObject(None)
         except Forbidden:
-            return Found(None, readable=False)
+            return CachedObject(None, readable=False)

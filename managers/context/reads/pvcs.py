@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from managers.context.reads.ttl_getter import NamedObjects
+from managers.context.reads.ttl_getter import TtlGetter
 from runtime.builtin_kinds import PVC
 from runtime.client.client import Client
 from runtime.clock import Clock
 
 
-class NamedClaims(NamedObjects):
+class NamedPvcs(TtlGetter):
     """Claims, at most `max_age` seconds old; one that was not there is asked for each time."""
 
     def __init__(self, client: Client, clock: Clock, max_age: float) -> None:

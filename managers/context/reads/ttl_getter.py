@@ -8,7 +8,7 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource
 
 
-class NamedObjects:
+class TtlGetter:
     """Objects of one kind, at most `max_age` seconds old; an absent one is asked for each time."""
 
     def __init__(

@@ -17,17 +17,28 @@ from typing import Final, Literal, TypeVar
 
 from contracts.datacenter.dependencies import dependencies, held_by, waits_for
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Observation, Progress, Row, Vault
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    Observation,
+    ServiceProgress,
+    ServiceRecord,
+    Vault,
+)
 from managers.datacenter.backoff import after_failure, after_success, due, failed, goal_of
-from managers.datacenter.interfaces import Provider, ProviderError, Store, StoreConflictError
+from managers.datacenter.interfaces import (
+    Provider,
+    ProviderError,
+    StoreConflictError,
+    WorkloadStore,
+)
 from managers.datacenter.lifecycle.state_machine import (
     DEPROVISION,
     PROVISION,
     REMOVE,
     RUNNING,
     UNKNOWN_PROVIDER,
-    RowFacts,
-    Verdict,
+    ServiceFacts,
+    ServiceVerdict,
     decide_row,
     next_look,
     notes,
@@ -38,7 +49,7 @@ from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 
 T = TypeVar("T")
-Tell = Callable[[DatacenterInfo | Row, Literal["Normal", "Warning"], str, str], None]
+Tell = Callable[[DatacenterInfo | ServiceRecord, Literal["Normal", "Warning"], str, str], None]
 """Is told of each transition once: about whom, type, reason and a sentence. It may not raise."""
 
 SUPERSEDED: Final = "Superseded"
@@ -50,7 +61,7 @@ AGAIN: Final = 1.0
 class _Sight:
     """What was seen of a row, and what its service is to be told."""
 
-    facts: RowFacts
+    facts: ServiceFacts
     vaults: tuple[Vault, ...] = ()
 
 
@@ -59,7 +70,7 @@ class Driver:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkloadStore,
         providers: Mapping[str, Provider],
         clock: Clock,
         rng: random.Random,
@@ -72,16 +83,18 @@ class Driver:
         self._rng = rng
         self._tell = tell
 
-    async def drive(self, row: Row, rows: tuple[Row, ...]) -> Outcome:
-        """Bring a row one step forward; see managers.datacenter.lifecycle.service.Service.drive."""
+    async def drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
+        """Bring a row one step forward; see
+        managers.datacenter.lifecycle.service.DatacenterService.drive.
+        """
         try:
             return await self._drive(row, rows)
         except StoreConflictError as error:
             return Wait(SUPERSEDED, str(error), AGAIN)
 
-    async def _drive(self, row: Row, rows: tuple[Row, ...]) -> Outcome:
+    async def _drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
         if row.datacenter.state == "Offline":
-            return await self._conclude(row, RowFacts(row, None, "Offline", self._clock.now()))
+            return await self._conclude(row, ServiceFacts(row, None, "Offline", self._clock.now()))
         provider = self._providers.get(row.datacenter.provider)
         if provider is None:
             return await self._without_provider(row)
@@ -105,10 +118,12 @@ class Driver:
             return await self._failed(row, begun, error)
         return await self._conclude(row, facts, begun)
 
-    async def _look(self, provider: Provider, row: Row, rows: tuple[Row, ...]) -> _Sight:
+    async def _look(
+        self, provider: Provider, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
+    ) -> _Sight:
         """Observe a row; and what it depends on, when something has to be made."""
         seen = await _asked(provider.observe(row))
-        facts = RowFacts(
+        facts = ServiceFacts(
             row, seen, row.datacenter.state, self._clock.now(), held_by=held_by(row, rows)
         )
         if row.retiring or facts.as_wanted or not row.wish.service.depends_on:
@@ -121,8 +136,8 @@ class Driver:
         return _Sight(replace(facts, waits_for=waits), vaults if tells else ())
 
     async def _neighbours(
-        self, row: Row, rows: tuple[Row, ...]
-    ) -> dict[str, tuple[Row, Observation]]:
+        self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
+    ) -> dict[str, tuple[ServiceRecord, Observation]]:
         """What a row depends on, by name, as it is now and not as it was recorded."""
         wanted = dependencies([row.wish.service, *_others(row, rows)])[row.name]
         found = {}
@@ -137,7 +152,9 @@ class Driver:
                 continue
         return found
 
-    async def _act(self, provider: Provider, row: Row, sight: _Sight, verdict: Verdict) -> RowFacts:
+    async def _act(
+        self, provider: Provider, row: ServiceRecord, sight: _Sight, verdict: ServiceVerdict
+    ) -> ServiceFacts:
         """Carry a verdict out; the facts after it, in which former failures are forgiven."""
         forgiven = replace(row, progress=after_success(row.progress, goal_of(row)))
         if verdict.act == PROVISION:
@@ -147,7 +164,9 @@ class Driver:
         gone = verdict.act == DEPROVISION and await _asked(provider.deprovision(row))
         return replace(sight.facts, row=forgiven, gone=gone)
 
-    async def _conclude(self, row: Row, facts: RowFacts, begun: Progress | None = None) -> Outcome:
+    async def _conclude(
+        self, row: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
+    ) -> Outcome:
         """Record where a row is, or let it go; `facts` may know more than what is recorded.
 
         `begun` is where it was while something was done, for what is told of it.
@@ -161,25 +180,27 @@ class Driver:
             return Done(look)
         return Wait(verdict.state, verdict.message, look)
 
-    async def _remove(self, row: Row) -> Outcome:
+    async def _remove(self, row: ServiceRecord) -> Outcome:
         if await self._store.remove(row):
             self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
         return Done()
 
-    async def _failed(self, row: Row, begun: Progress, error: ProviderError) -> Outcome:
+    async def _failed(
+        self, row: ServiceRecord, begun: ServiceProgress, error: ProviderError
+    ) -> Outcome:
         """Record that what was attempted did not work; `row` is what is recorded."""
         now, goal = self._clock.now(), goal_of(row)
         after = after_failure(begun, goal, error, now, self._rng.random())
         kept = await self._record(row, after, begun)
         return self._later(kept)
 
-    async def _blind(self, row: Row, error: ProviderError) -> Outcome:
+    async def _blind(self, row: ServiceRecord, error: ProviderError) -> Outcome:
         """Nobody can look: the same as a failed attempt, but that looking again may always help."""
         if due(row.progress, goal_of(row), self._clock.now()):
             return await self._failed(row, row.progress, ProviderError(error.reason, error.message))
         return self._later(row)
 
-    async def _without_provider(self, row: Row) -> Outcome:
+    async def _without_provider(self, row: ServiceRecord) -> Outcome:
         name = row.datacenter.provider
         known = ", ".join(sorted(self._providers)) or "none"
         if row.retiring and not row.progress.provider_ref:
@@ -196,12 +217,14 @@ class Driver:
             row, row.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
         )
 
-    def _later(self, row: Row) -> Outcome:
+    def _later(self, row: ServiceRecord) -> Outcome:
         progress, now = row.progress, self._clock.now()
         look = next_look(progress.state, progress, row.datacenter.state, now)
         return Wait(progress.state, progress.message, look)
 
-    async def _record(self, row: Row, progress: Progress, begun: Progress | None = None) -> Row:
+    async def _record(
+        self, row: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
+    ) -> ServiceRecord:
         """Keep what became of a row, and tell what that means once it is kept.
 
         `begun`: where it was in between, which is told and not kept.
@@ -214,11 +237,11 @@ class Driver:
         return kept
 
 
-def _is_running(row: Row, seen: Observation) -> bool:
+def _is_running(row: ServiceRecord, seen: Observation) -> bool:
     return not row.retiring and seen.well and seen.digest == row.wish.digest
 
 
-def _others(row: Row, rows: Iterable[Row]) -> list[BootstrapService]:
+def _others(row: ServiceRecord, rows: Iterable[ServiceRecord]) -> list[BootstrapService]:
     return [other.wish.service for other in rows if other.name != row.name]
 
 

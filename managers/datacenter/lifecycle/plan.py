@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.datacenter.objects import State
-from contracts.datacenter.workload_records import DatacenterInfo, Row, Wish
+from contracts.datacenter.workload_records import DatacenterInfo, DesiredService, ServiceRecord
 from managers.datacenter.sources.merge import Merged
 
 SHOWN: Final = 5
@@ -19,7 +19,7 @@ SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class DatacenterGate:
     """What the state of a datacenter lets happen to its rows."""
 
     writes: bool
@@ -28,11 +28,11 @@ class Gate:
     """A row that nobody wants any more retires."""
 
 
-GATES: Final[Mapping[State, Gate]] = {
-    "Active": Gate(writes=True, prunes=True),
-    "Draining": Gate(writes=True, prunes=False),
-    "Maintenance": Gate(writes=False, prunes=False),
-    "Offline": Gate(writes=False, prunes=False),
+GATES: Final[Mapping[State, DatacenterGate]] = {
+    "Active": DatacenterGate(writes=True, prunes=True),
+    "Draining": DatacenterGate(writes=True, prunes=False),
+    "Maintenance": DatacenterGate(writes=False, prunes=False),
+    "Offline": DatacenterGate(writes=False, prunes=False),
 }
 
 
@@ -44,14 +44,14 @@ class RowPlan:
     keeps nothing.
     """
 
-    insert: tuple[Wish, ...] = ()
-    update: tuple[tuple[Row, Wish], ...] = ()
-    retire: tuple[Row, ...] = ()
+    insert: tuple[DesiredService, ...] = ()
+    update: tuple[tuple[ServiceRecord, DesiredService], ...] = ()
+    retire: tuple[ServiceRecord, ...] = ()
     held: str = ""
 
 
 def plan(
-    datacenter: DatacenterInfo, merged: Merged, rows: Iterable[Row], deleting: bool
+    datacenter: DatacenterInfo, merged: Merged, rows: Iterable[ServiceRecord], deleting: bool
 ) -> RowPlan:
     """Compare what is wanted with the rows.
 
@@ -69,11 +69,11 @@ def plan(
     return RowPlan(wanted.insert, wanted.update, held=_kept(datacenter.state, wanted.retire))
 
 
-def _all_gone(rows: Iterable[Row]) -> RowPlan:
+def _all_gone(rows: Iterable[ServiceRecord]) -> RowPlan:
     return RowPlan(retire=tuple(row for row in rows if not row.retiring))
 
 
-def _compared(wishes: Iterable[Wish], rows: Iterable[Row]) -> RowPlan:
+def _compared(wishes: Iterable[DesiredService], rows: Iterable[ServiceRecord]) -> RowPlan:
     wanted = {wish.name: wish for wish in wishes}
     taken = {row.name for row in rows}
     staying = [row for row in rows if not row.retiring]
@@ -88,12 +88,12 @@ def _compared(wishes: Iterable[Wish], rows: Iterable[Row]) -> RowPlan:
     )
 
 
-def _differs(before: Wish, now: Wish) -> bool:
+def _differs(before: DesiredService, now: DesiredService) -> bool:
     # By digest: bodies that are written differently and mean the same are the same.
     return before.source != now.source or before.digest != now.digest
 
 
-def _waiting(state: State, rows: Sequence[Row]) -> str:
+def _waiting(state: State, rows: Sequence[ServiceRecord]) -> str:
     if not rows:
         return ""
     return (
@@ -113,13 +113,13 @@ def _closed(state: State, wanted: RowPlan) -> str:
     return f"spec.state is {state}: no service is changed{waiting}"
 
 
-def _kept(state: State, rows: Sequence[Row]) -> str:
+def _kept(state: State, rows: Sequence[ServiceRecord]) -> str:
     return (
         f"spec.state is {state}: nobody wants {_named(rows)} any more, and they stay; set it to "
         "Active to retire them"
     )
 
 
-def _named(rows: Sequence[Row]) -> str:
+def _named(rows: Sequence[ServiceRecord]) -> str:
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     return ", ".join(row.name for row in rows[:SHOWN]) + more

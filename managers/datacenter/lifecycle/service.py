@@ -18,19 +18,24 @@ from typing import Final
 from contracts.datacenter.dependencies import creation_order
 from contracts.datacenter.objects import InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_services
-from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source
-from managers.datacenter.interfaces import Provider, Store
+from contracts.datacenter.workload_records import (
+    DECLARED,
+    DatacenterInfo,
+    ServiceRecord,
+    ServiceSource,
+)
+from managers.datacenter.interfaces import Provider, WorkloadStore
 from managers.datacenter.lifecycle import plan as row_plan
 from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
 from managers.datacenter.lifecycle.plan import RowPlan
 from managers.datacenter.sources.hooks import Body, ask_all, told
-from managers.datacenter.sources.merge import Answer, Merged, merge
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
+from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
 from runtime.outcome import Outcome, Wait, combine
 
-Declared = Sequence[Body] | Answer | None
+Declared = Sequence[Body] | SourceAnswer | None
 """What a datacenter says: bodies that are still to be judged, its judged answer, or nothing."""
 
 TROUBLE: Final = "WriteFailed"
@@ -39,7 +44,7 @@ TROUBLE_LOOK: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Extras:
+class ServiceOptions:
     """What else a datacenter asks: orders by name of service, sources to forget, its own end."""
 
     redeploy: Mapping[str, str] = field(default_factory=dict)
@@ -47,11 +52,11 @@ class Extras:
     deleting: bool = False
 
 
-NO_EXTRAS: Final = Extras()
+NO_EXTRAS: Final = ServiceOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ServiceFailure:
     """A row that could not be written or brought forward; it stops no other one."""
 
     name: str
@@ -59,7 +64,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DatacenterReport:
     """What a pass over a datacenter found and did. `rows` are those after it, by name.
 
     `outcomes` are those of single rows, by name; empty after `converge`. `planned` is what had to
@@ -68,8 +73,8 @@ class Report:
 
     merged: Merged
     planned: RowPlan
-    rows: tuple[Row, ...]
-    troubles: tuple[Trouble, ...] = ()
+    rows: tuple[ServiceRecord, ...]
+    troubles: tuple[ServiceFailure, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
     @property
@@ -86,7 +91,7 @@ class Report:
         return combine(*parts)
 
 
-class Service:
+class DatacenterService:
     """Brings the services of datacenters forward, one step per call; repeating a call is safe.
 
     LeaseLost and the caller's cancellation pass through every method.
@@ -94,9 +99,9 @@ class Service:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkloadStore,
         providers: Mapping[str, Provider],
-        registry: Registry,
+        registry: SourceRegistry,
         clock: Clock,
         rng: random.Random,
         tell: Tell,
@@ -113,8 +118,8 @@ class Service:
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: Extras = NO_EXTRAS,
-    ) -> Report:
+        extras: ServiceOptions = NO_EXTRAS,
+    ) -> DatacenterReport:
         """Converge a datacenter, then drive each of its rows, in the order of their dependencies.
 
         `declared` is None when the datacenter says nothing, which leaves what it declared before;
@@ -134,7 +139,7 @@ class Service:
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(Trouble(name, told(error)))
+                troubles.append(ServiceFailure(name, told(error)))
         rows = await self._store.list_by_datacenter(datacenter)
         return replace(report, rows=rows, troubles=tuple(troubles), outcomes=outcomes)
 
@@ -142,8 +147,8 @@ class Service:
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: Extras = NO_EXTRAS,
-    ) -> Report:
+        extras: ServiceOptions = NO_EXTRAS,
+    ) -> DatacenterReport:
         """Ask the sources of a datacenter, and make, change and retire its rows accordingly.
 
         Raises what the store raises when its rows cannot be listed.
@@ -159,9 +164,9 @@ class Service:
         troubles = await self._write(datacenter, planned)
         if planned != RowPlan(held=planned.held):
             rows = await self._store.list_by_datacenter(datacenter)
-        return Report(merged, planned, rows, troubles)
+        return DatacenterReport(merged, planned, rows, troubles)
 
-    async def drive(self, row: Row, rows: Iterable[Row]) -> Outcome:
+    async def drive(self, row: ServiceRecord, rows: Iterable[ServiceRecord]) -> Outcome:
         """Bring one row one step forward; `rows` are those of its datacenter, itself included.
 
         `row.datacenter.state` must be the present one, as list_by_datacenter gives it. Returns Done
@@ -170,21 +175,25 @@ class Service:
         """
         return await self._driver.drive(row, tuple(rows))
 
-    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[Row, ...]:
+    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
         """Return the rows of a datacenter, by name."""
         return await self._store.list_by_datacenter(datacenter)
 
-    async def get(self, row_id: str) -> Row | None:
+    async def get(self, row_id: str) -> ServiceRecord | None:
         """Return a row by its id; None when it is gone."""
         return await self._store.get(row_id)
 
     # --- from sources to rows ---------------------------------------------------------------------
 
-    async def _answers(self, datacenter: DatacenterInfo, declared: Declared) -> tuple[Answer, ...]:
+    async def _answers(
+        self, datacenter: DatacenterInfo, declared: Declared
+    ) -> tuple[SourceAnswer, ...]:
         asked = await ask_all(self._registry.snapshot(), datacenter, self._clock)
         return (_declared(datacenter, declared), *asked)
 
-    async def _write(self, datacenter: DatacenterInfo, planned: RowPlan) -> tuple[Trouble, ...]:
+    async def _write(
+        self, datacenter: DatacenterInfo, planned: RowPlan
+    ) -> tuple[ServiceFailure, ...]:
         store = self._store
         writes: list[tuple[str, Callable[[], Awaitable[object]]]] = [
             *((row.name, lambda row=row: store.retire(row)) for row in planned.retire),
@@ -204,7 +213,7 @@ class Service:
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(Trouble(name, told(error)))
+                troubles.append(ServiceFailure(name, told(error)))
         return tuple(troubles)
 
     def _tell_of_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
@@ -223,19 +232,21 @@ class Service:
             self._tell(datacenter, "Warning", key[0], now[key])
 
 
-def _declared(datacenter: DatacenterInfo, declared: Declared) -> Answer:
-    if isinstance(declared, Answer):
+def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
+    if isinstance(declared, SourceAnswer):
         return declared
-    source = Source(DECLARED)
+    source = ServiceSource(DECLARED)
     if declared is None:
-        return Answer(source, None)
+        return SourceAnswer(source, None)
     try:
-        return Answer(source, read_services(declared, "spec.bootstrapServices", datacenter.name))
+        return SourceAnswer(
+            source, read_services(declared, "spec.bootstrapServices", datacenter.name)
+        )
     except InvalidDatacenterError as error:
-        return Answer(source, None, told(error))
+        return SourceAnswer(source, None, told(error))
 
 
-def _driving_order(rows: Sequence[Row]) -> list[str]:
+def _driving_order(rows: Sequence[ServiceRecord]) -> list[str]:
     """What is to run behind what it depends on; what is to go before it, and before all else."""
     order = [service.name for service in creation_order(row.wish.service for row in rows)]
     going = {row.name for row in rows if row.retiring}

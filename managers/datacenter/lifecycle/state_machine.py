@@ -26,8 +26,13 @@ from contracts import state_machine
 from contracts.conditions.condition import clean_message
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload import REFS_MAX, RowState
-from contracts.datacenter.workload_records import Failure, Observation, Progress, Row
-from contracts.records.event import Note
+from contracts.datacenter.workload_records import (
+    Failure,
+    Observation,
+    ServiceProgress,
+    ServiceRecord,
+)
+from contracts.records.event import EventRecord
 from contracts.state_machine import Guard, always
 from managers.datacenter.backoff import after_success, due, failed, goal_of, ran_calmly
 from managers.datacenter.lifecycle.plan import GATES
@@ -55,7 +60,7 @@ CLOSED_LOOK: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class RowFacts:
+class ServiceFacts:
     """What the guards look at. `gate` is the state of the datacenter.
 
     `observation` is None when nobody looked. `waits_for` names dependencies that are not Running,
@@ -63,7 +68,7 @@ class RowFacts:
     is left.
     """
 
-    row: Row
+    row: ServiceRecord
     observation: Observation | None
     gate: State
     now: datetime
@@ -89,7 +94,7 @@ class RowFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ServiceVerdict:
     """Where a row is, a sentence for people, and what is to be done."""
 
     state: RowState
@@ -97,53 +102,53 @@ class Verdict:
     act: Act
 
 
-Ask = Guard[RowFacts]
+Ask = Guard[ServiceFacts]
 
 
-def _unseen(now: RowFacts) -> str | None:
+def _unseen(now: ServiceFacts) -> str | None:
     if now.observation is not None:
         return None
     return f"the datacenter is {now.gate}: nobody looks at this service, and this is old news"
 
 
-def _unwanted(now: RowFacts) -> str | None:
+def _unwanted(now: ServiceFacts) -> str | None:
     return "" if now.row.retiring else None
 
 
-def _well(now: RowFacts) -> str | None:
+def _well(now: ServiceFacts) -> str | None:
     return now.seen.message if now.as_wanted and now.seen.well else None
 
 
-def _not_well(now: RowFacts) -> str | None:
+def _not_well(now: ServiceFacts) -> str | None:
     if not now.as_wanted:
         return None
     return now.seen.message or f"{now.seen.ready} of {now.seen.wanted} pods are ready"
 
 
-def _failed(now: RowFacts) -> str | None:
+def _failed(now: ServiceFacts) -> str | None:
     return None if now.failure is None else now.failure.message
 
 
-def _failed_lately(now: RowFacts) -> str | None:
+def _failed_lately(now: ServiceFacts) -> str | None:
     later = now.failure is not None and not due(now.row.progress, goal_of(now.row), now.now)
     return _failed(now) if later else None
 
 
-def _closed(now: RowFacts) -> str | None:
+def _closed(now: ServiceFacts) -> str | None:
     if GATES[now.gate].writes:
         return None
     return f"the datacenter is in {now.gate}: nothing is changed until that ends"
 
 
-def _waits(now: RowFacts) -> str | None:
+def _waits(now: ServiceFacts) -> str | None:
     return f"waits until these are Running: {_names(now.waits_for)}" if now.waits_for else None
 
 
-def _held(now: RowFacts) -> str | None:
+def _held(now: ServiceFacts) -> str | None:
     return f"waits until these are gone: {_names(now.held_by)}" if now.held_by else None
 
 
-def _gone(now: RowFacts) -> str | None:
+def _gone(now: ServiceFacts) -> str | None:
     return "nothing of it is left" if now.gone else None
 
 
@@ -159,41 +164,43 @@ _MAKE = _to_do("its objects are being made")
 _CHANGE = _to_do("its objects are being brought to what is asked")
 _TAKE_AWAY = _to_do("its objects are being taken away")
 
-TABLE: Final[tuple[state_machine.Row[RowFacts], ...]] = (
-    *(state_machine.Row(state, _unseen, "not looked at") for state in STATES),
+TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
+    *(state_machine.Transition(state, _unseen, "not looked at") for state in STATES),
     #
-    state_machine.Row(PENDING, _unwanted, "no longer wanted", RETIRING),
-    state_machine.Row(PENDING, _waits, "waits for others"),
-    state_machine.Row(PENDING, _failed, "the last attempt failed", FAILED),
-    state_machine.Row(PENDING, _closed, "the datacenter is closed"),
-    state_machine.Row(PENDING, _MAKE, "all it depends on is Running", PROVISIONING, PROVISION),
+    state_machine.Transition(PENDING, _unwanted, "no longer wanted", RETIRING),
+    state_machine.Transition(PENDING, _waits, "waits for others"),
+    state_machine.Transition(PENDING, _failed, "the last attempt failed", FAILED),
+    state_machine.Transition(PENDING, _closed, "the datacenter is closed"),
+    state_machine.Transition(
+        PENDING, _MAKE, "all it depends on is Running", PROVISIONING, PROVISION
+    ),
     #
-    state_machine.Row(PROVISIONING, _unwanted, "no longer wanted", RETIRING),
-    state_machine.Row(PROVISIONING, _well, "as wanted and well", RUNNING),
-    state_machine.Row(PROVISIONING, _not_well, "as wanted, not yet well"),
-    state_machine.Row(PROVISIONING, _failed, "the last attempt failed", FAILED),
-    state_machine.Row(PROVISIONING, _closed, "the datacenter is closed"),
-    state_machine.Row(PROVISIONING, _CHANGE, "differs or is not whole", act=PROVISION),
+    state_machine.Transition(PROVISIONING, _unwanted, "no longer wanted", RETIRING),
+    state_machine.Transition(PROVISIONING, _well, "as wanted and well", RUNNING),
+    state_machine.Transition(PROVISIONING, _not_well, "as wanted, not yet well"),
+    state_machine.Transition(PROVISIONING, _failed, "the last attempt failed", FAILED),
+    state_machine.Transition(PROVISIONING, _closed, "the datacenter is closed"),
+    state_machine.Transition(PROVISIONING, _CHANGE, "differs or is not whole", act=PROVISION),
     #
-    state_machine.Row(RUNNING, _unwanted, "no longer wanted", RETIRING),
-    state_machine.Row(RUNNING, _well, "as wanted and well"),
-    state_machine.Row(RUNNING, always, "not well, differs or is not whole", PROVISIONING),
+    state_machine.Transition(RUNNING, _unwanted, "no longer wanted", RETIRING),
+    state_machine.Transition(RUNNING, _well, "as wanted and well"),
+    state_machine.Transition(RUNNING, always, "not well, differs or is not whole", PROVISIONING),
     #
-    state_machine.Row(FAILED, _failed_lately, "the next attempt is later"),
-    state_machine.Row(FAILED, _closed, "the datacenter is closed"),
-    state_machine.Row(FAILED, _CHANGE, "its next attempt is due", PROVISIONING, PROVISION),
+    state_machine.Transition(FAILED, _failed_lately, "the next attempt is later"),
+    state_machine.Transition(FAILED, _closed, "the datacenter is closed"),
+    state_machine.Transition(FAILED, _CHANGE, "its next attempt is due", PROVISIONING, PROVISION),
     #
-    state_machine.Row(RETIRING, _gone, "nothing is left", RETIRED, REMOVE),
-    state_machine.Row(RETIRING, _closed, "the datacenter is closed"),
-    state_machine.Row(RETIRING, _held, "others depend on it"),
-    state_machine.Row(RETIRING, _failed_lately, "the next attempt is later"),
-    state_machine.Row(RETIRING, _TAKE_AWAY, "nobody depends on it", act=DEPROVISION),
+    state_machine.Transition(RETIRING, _gone, "nothing is left", RETIRED, REMOVE),
+    state_machine.Transition(RETIRING, _closed, "the datacenter is closed"),
+    state_machine.Transition(RETIRING, _held, "others depend on it"),
+    state_machine.Transition(RETIRING, _failed_lately, "the next attempt is later"),
+    state_machine.Transition(RETIRING, _TAKE_AWAY, "nobody depends on it", act=DEPROVISION),
     #
-    state_machine.Row(RETIRED, always, "the row goes"),
+    state_machine.Transition(RETIRED, always, "the row goes"),
 )
 
 
-def place_of(facts: RowFacts) -> RowState:
+def place_of(facts: ServiceFacts) -> RowState:
     """Where a row is before the table is asked, told by what is there."""
     if facts.observation is None:
         return facts.row.progress.state
@@ -202,7 +209,7 @@ def place_of(facts: RowFacts) -> RowState:
     return RUNNING if facts.row.progress.running_since is not None else PROVISIONING
 
 
-def decide_row(facts: RowFacts) -> Verdict:
+def decide_row(facts: ServiceFacts) -> ServiceVerdict:
     """Say where a row is and what to do, by the rows of TABLE from its place on.
 
     A row that leads elsewhere and does nothing is followed at once.
@@ -211,11 +218,11 @@ def decide_row(facts: RowFacts) -> Verdict:
     while True:
         decision = state_machine.decide(TABLE, place, facts)
         if decision.row.act or decision.next == place:
-            return Verdict(_STATE[decision.next], decision.message, _ACT[decision.row.act])
+            return ServiceVerdict(_STATE[decision.next], decision.message, _ACT[decision.row.act])
         place = decision.next
 
 
-def progress_of(facts: RowFacts, verdict: Verdict) -> Progress:
+def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress:
     """What is to be recorded of a row; equal to what is recorded while nothing has happened.
 
     A new goal that is attempted, or was reached, forgets the failures of the former one.
@@ -241,24 +248,24 @@ def progress_of(facts: RowFacts, verdict: Verdict) -> Progress:
     )
 
 
-def notes(row: Row, after: Progress) -> tuple[Note, ...]:
+def notes(row: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
     """What the change from the recorded progress of a row to another one is worth telling."""
     before = row.progress
     told = []
     other = before.digest != after.digest
     if after.state == PROVISIONING and other:
-        told.append(Note("Normal", "Started", f"service {row.name} is being provisioned"))
+        told.append(EventRecord("Normal", "Started", f"service {row.name} is being provisioned"))
     if after.state == RUNNING != before.state:
-        told.append(Note("Normal", "Succeeded", f"service {row.name} is Running"))
+        told.append(EventRecord("Normal", "Succeeded", f"service {row.name} is Running"))
     failure = after.failure
     known = None if other or before.failure is None else before.failure.reason
     if failure is not None and failure.reason != known:
         text = f"service {row.name}: {failure.reason}: {failure.message}"
-        told.append(Note("Warning", "Failed", text))
+        told.append(EventRecord("Warning", "Failed", text))
     return tuple(told)
 
 
-def next_look(state: RowState, progress: Progress, gate: State, now: datetime) -> float:
+def next_look(state: RowState, progress: ServiceProgress, gate: State, now: datetime) -> float:
     """Seconds after which a row is looked at again, whatever happens before."""
     if not GATES[gate].writes:
         return CLOSED_LOOK
@@ -269,7 +276,7 @@ def next_look(state: RowState, progress: Progress, gate: State, now: datetime) -
     return min(max((progress.next_retry - now).total_seconds(), 1.0), LOOKS[FAILED])
 
 
-def _without_void(progress: Progress) -> Progress:
+def _without_void(progress: ServiceProgress) -> ServiceProgress:
     """Drop a failure that is over because somebody could look."""
     if progress.failure is None or progress.failure.reason != UNKNOWN_PROVIDER:
         return progress

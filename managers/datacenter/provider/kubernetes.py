@@ -21,7 +21,7 @@ from contracts.datacenter import names as naming
 from contracts.datacenter.kinds import WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES
 from contracts.datacenter.service_spec import OPENBAO_READY
-from contracts.datacenter.workload_records import Observation, Row, Vault
+from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider import vault
@@ -39,7 +39,7 @@ from runtime.apply.apply import OWNER_INDEX, OwnedApply, controller_uid
 from runtime.apply.apply_cache import fingerprint
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, contains
-from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
@@ -97,7 +97,7 @@ class KubernetesProvider:
         """What spec.provider of a datacenter calls it."""
         return KUBERNETES
 
-    async def observe(self, row: Row) -> Observation:
+    async def observe(self, row: ServiceRecord) -> Observation:
         """Look at what the caches hold; ProviderError Rejected for a row that cannot be read."""
         seen = {(resource, key_of(live)): live for resource, live in self._cached(row)}
         made = made_from(row, seen)
@@ -105,7 +105,7 @@ class KubernetesProvider:
             made = ""
         return observed(row, seen, made)
 
-    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Bring everything to what the row asks, in place; no request when it is there already.
 
         ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
@@ -127,7 +127,7 @@ class KubernetesProvider:
             # The server may keep a value in another form than it was sent.
             self._right[row.id] = _Right(row.wish.digest, lasting, _prints(made))
 
-    async def deprovision(self, row: Row) -> bool:
+    async def deprovision(self, row: ServiceRecord) -> bool:
         """Take the row's own objects away, what runs first; True once all are proven to be gone.
 
         ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
@@ -148,7 +148,7 @@ class KubernetesProvider:
 
     # --- what is there ------------------------------------------------------------------------
 
-    def _cached(self, row: Row) -> list[Held]:
+    def _cached(self, row: ServiceRecord) -> list[Held]:
         """The row's own objects, in the order in which they are taken away."""
         return [
             (resource, live)
@@ -156,23 +156,23 @@ class KubernetesProvider:
             for live in cache.by_index(OWNER_INDEX, row.id)
         ]
 
-    async def _live(self, row: Row) -> list[Held]:
+    async def _live(self, row: ServiceRecord) -> list[Held]:
         """The same from the API server, of all names that a row can have had."""
         found: list[Held] = []
         owner = owner_of(row)
         for resource, key in reversed(slots(row)):
             with contextlib.suppress(NotFound):
                 live = await self._client.get(resource, key)
-                if claim_of(live, owner, MARKS) is Claim.MINE:
+                if ownership_of(live, owner, MARKS) is Ownership.MINE:
                     found.append((resource, live))
         return found
 
-    def _own(self, row: Row, slot: Slot) -> Object | None:
+    def _own(self, row: ServiceRecord, slot: Slot) -> Object | None:
         live = self._caches[slot[0]].get(slot[1])
-        mine = live is not None and claim_of(live, owner_of(row), MARKS) is Claim.MINE
+        mine = live is not None and ownership_of(live, owner_of(row), MARKS) is Ownership.MINE
         return live if mine else None
 
-    def _lasting(self, row: Row, told: tuple[Vault, ...]) -> tuple[Vault, ...]:
+    def _lasting(self, row: ServiceRecord, told: tuple[Vault, ...]) -> tuple[Vault, ...]:
         """What a row is told of vaults."""
         namespace = row.datacenter.namespace
         if OPENBAO_READY not in row.wish.service.depends_on:
@@ -189,7 +189,7 @@ class KubernetesProvider:
         live = {name: one for name, one in found.items() if one is not None}
         return vault.lasting(before, told, live)
 
-    def _is_right(self, row: Row, seen: Mapping[Slot, Object]) -> bool:
+    def _is_right(self, row: ServiceRecord, seen: Mapping[Slot, Object]) -> bool:
         """Whether nobody changed what the row says; what was found right is not compared again."""
         vaults = self._lasting(row, ())
         found = _Right(row.wish.digest, vaults, _prints(seen))
@@ -205,7 +205,7 @@ class KubernetesProvider:
 
     # --- making -------------------------------------------------------------------------------
 
-    def _expect_same_nature(self, row: Row) -> None:
+    def _expect_same_nature(self, row: ServiceRecord) -> None:
         if row.wish.service.kind == "OpenBaoCluster":
             return
         for live in self._caches[CLUSTERS].by_index(OWNER_INDEX, row.id):
@@ -218,7 +218,7 @@ class KubernetesProvider:
             )
             raise ProviderError("KindFixed", told, terminal=True)
 
-    async def _makes_room(self, row: Row, intents: tuple[Intent, ...]) -> bool:
+    async def _makes_room(self, row: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
         """Take away what cannot become as it is wanted; tell whether something has to end first.
 
         A StatefulSet leaves its pods and volumes behind, and the new one takes them over.
@@ -235,7 +235,7 @@ class KubernetesProvider:
                 waits = True
         return waits
 
-    async def _ensure(self, row: Row, intent: Intent) -> Object | None:
+    async def _ensure(self, row: ServiceRecord, intent: Intent) -> Object | None:
         """Make one object; None when its StatefulSet has to be made anew first."""
         applied = await self._apply.ensure(owner_of(row), intent)
         if applied.in_place and applied.live is not None:
@@ -251,7 +251,7 @@ class KubernetesProvider:
         if await self._volumes_follow("Retain", resource, live):
             await self._delete(resource, live, orphan=True)
 
-    async def _tidy(self, row: Row, keep: Collection[Slot]) -> None:
+    async def _tidy(self, row: ServiceRecord, keep: Collection[Slot]) -> None:
         """Take away what a former body asked for. Volumes of a former StatefulSet stay."""
         for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, row.id):
             former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
@@ -295,7 +295,7 @@ class KubernetesProvider:
             )
         self._caches[resource].doubt(key_of(live))
 
-    async def _let_go(self, row: Row, held: Sequence[Held]) -> bool:
+    async def _let_go(self, row: ServiceRecord, held: Sequence[Held]) -> bool:
         """Leave objects to whoever wants them; tell whether none says any more that it is ours."""
         for resource, live in held:
             if not is_terminating(live):
@@ -313,7 +313,7 @@ class KubernetesProvider:
         self._caches[resource].doubt(key)
 
 
-def owner_of(row: Row) -> Owner:
+def owner_of(row: ServiceRecord) -> Owner:
     """The BootstrapWorkload that owns the objects of a row."""
     return Owner(API_VERSION, WORKLOAD_KIND, "", naming.row(row.datacenter.name, row.name), row.id)
 
@@ -331,7 +331,7 @@ def _prints(seen: Mapping[Slot, Object]) -> dict[Slot, str]:
     return {slot: fingerprint(live) for slot, live in seen.items()}
 
 
-def _rendered(row: Row, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+def _rendered(row: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     try:
         return render(row, vaults)
     except (TypeError, ValueError) as error:

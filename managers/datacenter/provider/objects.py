@@ -13,12 +13,12 @@ from typing import Any, Final
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names as naming
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, Kind, ServicePart
-from contracts.datacenter.workload_records import Row, Vault
+from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.pod_template import config_files, pod_template, volumes_by_name
 from runtime.apply.intent import Intent
-from runtime.apply.ownership import Marks
+from runtime.apply.ownership import OwnershipKeys
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, annotations_of, labels_of
 
@@ -34,7 +34,7 @@ _HISTORY: Final = 3
 _HEADLESS: Final = "None"
 
 
-def render(row: Row, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+def render(row: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     """Build every object of a row: ConfigMaps, the Service, and what runs it last.
 
     `vaults`: what it is told of, sorted by service; heeded only when it waits for openbao:ready.
@@ -58,12 +58,12 @@ def render(row: Row, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     return tuple(intents)
 
 
-def child(row: Row) -> str:
+def child(row: ServiceRecord) -> str:
     """The name of the objects of a row."""
     return naming.child(row.datacenter.name, row.name)
 
 
-def slots(row: Row) -> tuple[Slot, ...]:
+def slots(row: ServiceRecord) -> tuple[Slot, ...]:
     """Every object that a row can have had, whatever it asks for now, in the order of making."""
     name, namespace = child(row), row.datacenter.namespace
     return (
@@ -74,7 +74,7 @@ def slots(row: Row) -> tuple[Slot, ...]:
     )
 
 
-def wanted_slots(row: Row) -> tuple[frozenset[Slot], frozenset[Slot]]:
+def wanted_slots(row: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
     """Which objects a row has to have, and which it may have beside these."""
     service, name = row.wish.service, child(row)
     files, openbao, network, *_ = slots(row)
@@ -99,7 +99,7 @@ def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
     return tuple(field for field, value in want.items() if have[field] != value)
 
 
-def unmarking(row: Row, marks: Marks, live: Object) -> list[dict[str, Any]]:
+def unmarking(row: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[dict[str, Any]]:
     """The JSON patch that takes our owner reference and our marks off an object.
 
     It fails where one of them is no longer as it was looked at.
@@ -124,7 +124,7 @@ def unmarking(row: Row, marks: Marks, live: Object) -> list[dict[str, Any]]:
 
 
 def _object(
-    row: Row,
+    row: ServiceRecord,
     resource: Resource,
     name: str,
     content: Mapping[str, Any],
@@ -147,7 +147,7 @@ def _object(
     return Intent(resource, body)
 
 
-def _service(row: Row, ports: list[Object]) -> Object:
+def _service(row: ServiceRecord, ports: list[Object]) -> Object:
     spec: Object = {"selector": _marks(row), "ports": ports}
     if row.wish.service.kind == "StatefulSet":
         # A name for each pod.
@@ -179,7 +179,7 @@ def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
     ]
 
 
-def _workload(row: Row, vaults: tuple[Vault, ...]) -> Intent:
+def _workload(row: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
     kind = row.wish.service.kind
     spec: Object = {
         "revisionHistoryLimit": _HISTORY,
@@ -208,7 +208,7 @@ _STRATEGIES: Final[Mapping[Kind, Object]] = {
 }
 
 
-def _of_stateful_set(row: Row) -> Object:
+def _of_stateful_set(row: ServiceRecord) -> Object:
     service = row.wish.service
     return {
         # Also without ports, so that the first one needs no new StatefulSet.
@@ -223,7 +223,7 @@ def _of_stateful_set(row: Row) -> Object:
     }
 
 
-def _claims(row: Row) -> list[Object]:
+def _claims(row: ServiceRecord) -> list[Object]:
     return [
         {
             "apiVersion": "v1",
@@ -241,7 +241,7 @@ def _claims(row: Row) -> list[Object]:
     ]
 
 
-def _marks(row: Row) -> dict[str, str]:
+def _marks(row: ServiceRecord) -> dict[str, str]:
     return naming.marks(row.datacenter.name, row.name)
 
 

@@ -22,7 +22,7 @@ from contracts.datacenter.service_spec import (
     Variable,
     Volume,
 )
-from contracts.datacenter.workload_records import Row, Vault
+from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
 from managers.datacenter.provider import vault
 from runtime.apply.intent import digest
@@ -39,7 +39,7 @@ _NO_ACCOUNT: Final = "default"
 Items = list[dict[str, Any]]
 
 
-def pod_template(row: Row, vaults: tuple[Vault, ...]) -> Object:
+def pod_template(row: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
     """Build the template of the pods of a row; `vaults`: what they are told of."""
     place, service = row.datacenter, row.wish.service
     annotations = labels.users_own(service.annotations)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
-from contracts.datacenter.workload_records import Observation, Row
+from contracts.datacenter.workload_records import Observation, ServiceRecord
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.objects import KINDS, Slot, child, wanted_slots
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
@@ -27,7 +27,7 @@ Doubt = tuple[bool, str]
 """Whether something is amiss, and how it is said."""
 
 
-def made_from(row: Row, seen: Mapping[Slot, Object]) -> str:
+def made_from(row: ServiceRecord, seen: Mapping[Slot, Object]) -> str:
     """The wish that everything was made from; "" while something is missing or left over.
 
     `seen` are the row's own objects, whatever they are.
@@ -40,7 +40,7 @@ def made_from(row: Row, seen: Mapping[Slot, Object]) -> str:
     return annotations_of(seen[workload]).get(names.WISH, "")
 
 
-def observed(row: Row, seen: Mapping[Slot, Object], digest: str) -> Observation:
+def observed(row: ServiceRecord, seen: Mapping[Slot, Object], digest: str) -> Observation:
     """Sum up the row's own objects; `digest`: what they were made from, as far as they are so."""
     kind = row.wish.service.kind
     resource, name = KINDS[kind], child(row)
@@ -66,7 +66,7 @@ def reference(resource: Resource, live: Object) -> str:
     return f"{resource.kind} {key_of(live)}"
 
 
-def _refs(row: Row, seen: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
+def _refs(row: ServiceRecord, seen: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
     """What was made, by what it is for: the object itself, the service, or a container of it."""
     service = row.wish.service
     refs: dict[str, str] = {}

@@ -18,7 +18,7 @@ from contracts.api.meta import thaw
 from contracts.api.violation import InvalidClusterError
 from contracts.builders.pod_part import PodPart
 from contracts.datacenter import names as naming
-from contracts.datacenter.workload_records import Row, Vault
+from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import names
 from contracts.naming.ports import API
 from runtime.apply.intent import Intent
@@ -34,7 +34,7 @@ AUTHORITY_VOLUME: Final = "0-openbao-ca"
 _ROLE: Final = re.compile(r"auth/(?P<mount>.+)/role/(?P<role>[^/]+)")
 
 
-def cluster(row: Row) -> Intent:
+def cluster(row: ServiceRecord) -> Intent:
     """Build the OpenBaoCluster of a row of that kind; its spec is the user's own.
 
     The order to replace the pods becomes spec.runtime.restartAt, unless the user gives one.

@@ -18,9 +18,9 @@ from typing import Final, NoReturn
 
 import structlog
 
-from contracts.datacenter.workload_records import DatacenterInfo, Source
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, told
-from managers.datacenter.sources.registry import InvalidHookError, Registry, source_of
+from managers.datacenter.sources.registry import InvalidHookError, SourceRegistry, source_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -65,7 +65,9 @@ def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
     return tuple(hook for _, (_, hook) in sorted(loaded.items()))
 
 
-def fill(registry: Registry, found: Iterable[EntryPoint] | None = None) -> tuple[Source, ...]:
+def fill(
+    registry: SourceRegistry, found: Iterable[EntryPoint] | None = None
+) -> tuple[ServiceSource, ...]:
     """Register what `discover` finds; returns the sources."""
     return tuple(registry.register(hook) for hook in discover(found))
 

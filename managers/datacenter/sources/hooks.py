@@ -20,8 +20,8 @@ import structlog
 from contracts.datacenter.objects import SERVICES_MAX, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_services
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Source
-from managers.datacenter.sources.merge import Answer
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
+from managers.datacenter.sources.merge import SourceAnswer
 from runtime.clock import Clock, Deadline
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -99,12 +99,12 @@ class FunctionHook:
 
 
 async def ask_all(
-    sources: Iterable[tuple[Source, Hook]],
+    sources: Iterable[tuple[ServiceSource, Hook]],
     datacenter: DatacenterInfo,
     clock: Clock,
     *,
     deadline: float = DEADLINE,
-) -> tuple[Answer, ...]:
+) -> tuple[SourceAnswer, ...]:
     """Ask all at the same time; answers in the order of the sources, none is missing."""
     async with asyncio.TaskGroup() as group:
         asked = [
@@ -115,20 +115,20 @@ async def ask_all(
 
 
 async def ask(
-    source: Source,
+    source: ServiceSource,
     hook: Hook,
     datacenter: DatacenterInfo,
     clock: Clock,
     *,
     deadline: float = DEADLINE,
-) -> Answer:
+) -> SourceAnswer:
     """Ask one hook, for at most `deadline` seconds; raises only when the caller is cancelled."""
     bound = log.bind(source=source.name, datacenter=datacenter.name)
     limit = Deadline(clock, deadline)
     try:
         async with limit:
             given = await hook.services(HookContext(deadline, bound), datacenter)
-            return Answer(source, _read(given, datacenter.name))
+            return SourceAnswer(source, _read(given, datacenter.name))
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
@@ -138,7 +138,7 @@ async def ask(
     except TimeoutError as error:
         if not limit.expired:
             return _failed(source, error, bound)
-        return Answer(source, None, f"gave no answer within {deadline:g} s")
+        return SourceAnswer(source, None, f"gave no answer within {deadline:g} s")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken hook must not stop the others
         return _failed(source, error, bound)
 
@@ -151,11 +151,11 @@ class SourceError(Exception):
 
 
 def _failed(
-    source: Source, error: BaseException, bound: structlog.typing.FilteringBoundLogger
-) -> Answer:
+    source: ServiceSource, error: BaseException, bound: structlog.typing.FilteringBoundLogger
+) -> SourceAnswer:
     # Told in the status and by an event; the trace is for whoever mends the hook.
     bound.debug("source failed", exc_info=error)
-    return Answer(source, None, told(error))
+    return SourceAnswer(source, None, told(error))
 
 
 def told(error: BaseException) -> str:

@@ -12,7 +12,12 @@ from typing import Final
 
 from contracts.datacenter.dependencies import dependencies, find_cycle
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DECLARED, Row, Source, Wish
+from contracts.datacenter.workload_records import (
+    DECLARED,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+)
 from runtime.apply.intent import digest
 
 SET_PREFIX: Final = "set/"
@@ -30,20 +35,20 @@ NOT_FORGOTTEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SourceAnswer:
     """What one source says about one datacenter.
 
     `services` is None for a source that failed, with the reason as `error`; without one, it has
     not spoken: what it contributed before stays, and nothing is wrong.
     """
 
-    source: Source
+    source: ServiceSource
     services: tuple[BootstrapService, ...] | None
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class NameConflict:
     """Two sources want the same name; both by their names."""
 
     name: str
@@ -68,7 +73,7 @@ class SourceReport:
     those of the rows that are kept for it.
     """
 
-    source: Source
+    source: ServiceSource
     services: int
     digest: str
     error: str
@@ -78,8 +83,8 @@ class SourceReport:
 class Merged:
     """The services that a datacenter is to have, by name; sources by rank."""
 
-    wishes: tuple[Wish, ...]
-    conflicts: tuple[Conflict, ...]
+    wishes: tuple[DesiredService, ...]
+    conflicts: tuple[NameConflict, ...]
     sources: tuple[SourceReport, ...]
 
 
@@ -87,15 +92,15 @@ class Merged:
 class _Claim:
     """What a source wants, be it by its answer or by the rows that it once asked for."""
 
-    source: Source
-    wishes: tuple[Wish, ...]
+    source: ServiceSource
+    wishes: tuple[DesiredService, ...]
     error: str
     good: bool
 
 
 def merge(
-    answers: Iterable[Answer],
-    rows: Iterable[Row],
+    answers: Iterable[SourceAnswer],
+    rows: Iterable[ServiceRecord],
     redeploy: Mapping[str, str],
     forgotten: frozenset[str],
 ) -> Merged:
@@ -118,9 +123,9 @@ def merge(
 
 
 def _claims(
-    answers: Iterable[Answer], present: Mapping[str, Row], forgotten: frozenset[str]
+    answers: Iterable[SourceAnswer], present: Mapping[str, ServiceRecord], forgotten: frozenset[str]
 ) -> list[_Claim]:
-    kept: dict[str, list[Wish]] = {}
+    kept: dict[str, list[DesiredService]] = {}
     for row in present.values():
         kept.setdefault(row.wish.source.name, []).append(row.wish)
     claims = []
@@ -135,14 +140,16 @@ def _claims(
     return sorted(claims, key=lambda claim: claim.source.rank)
 
 
-def _spoken(answer: Answer) -> _Claim | None:
+def _spoken(answer: SourceAnswer) -> _Claim | None:
     if answer.services is None:
         return None
-    wishes = tuple(Wish(service, answer.source) for service in answer.services)
+    wishes = tuple(DesiredService(service, answer.source) for service in answer.services)
     return _Claim(answer.source, wishes, answer.error, good=True)
 
 
-def _last_good(answer: Answer, before: list[Wish], forgotten: frozenset[str]) -> _Claim:
+def _last_good(
+    answer: SourceAnswer, before: list[DesiredService], forgotten: frozenset[str]
+) -> _Claim:
     error = answer.error
     if error and answer.source.name in forgotten:
         error = f"{error}; {NOT_FORGOTTEN}"
@@ -151,24 +158,28 @@ def _last_good(answer: Answer, before: list[Wish], forgotten: frozenset[str]) ->
     return _Claim(source, tuple(before), error, good=False)
 
 
-def _first(wishes: Iterable[Wish]) -> Source:
+def _first(wishes: Iterable[DesiredService]) -> ServiceSource:
     return min((wish.source for wish in wishes), key=lambda source: source.rank)
 
 
-def _contest(wanted: Iterable[Wish]) -> tuple[dict[str, Wish], tuple[Conflict, ...]]:
+def _contest(
+    wanted: Iterable[DesiredService],
+) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
     """Give each name to the first that wants it, and name whoever wants it, too."""
     # The digest decides where one source gives a name twice: its own order is not to be trusted.
     ranked = sorted(wanted, key=lambda wish: (wish.name, wish.source.rank, wish.digest))
-    won: dict[str, Wish] = {}
-    conflicts: dict[Conflict, None] = {}
+    won: dict[str, DesiredService] = {}
+    conflicts: dict[NameConflict, None] = {}
     for wish in ranked:
         winner = won.setdefault(wish.name, wish)
         if winner is not wish:
-            conflicts[Conflict(wish.name, winner.source.name, wish.source.name)] = None
+            conflicts[NameConflict(wish.name, winner.source.name, wish.source.name)] = None
     return won, tuple(conflicts)
 
 
-def _ordered(wish: Wish, redeploy: Mapping[str, str], present: Mapping[str, Row]) -> Wish:
+def _ordered(
+    wish: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
+) -> DesiredService:
     # An order that is taken off the list was carried out; to forget it would roll the pods again.
     before = present[wish.name].wish.redeploy if wish.name in present else ""
     return replace(wish, redeploy=redeploy.get(wish.name, before))
@@ -178,8 +189,8 @@ def _ordered(wish: Wish, redeploy: Mapping[str, str], present: Mapping[str, Row]
 
 
 def _untangle(
-    won: Mapping[str, Wish], present: Mapping[str, Row]
-) -> tuple[dict[str, Wish], dict[str, list[str]]]:
+    won: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
+) -> tuple[dict[str, DesiredService], dict[str, list[str]]]:
     """Keep the services of a cycle as their rows have them, and leave out those without a row.
 
     Also returned: what to say, by name of source. Putting a row back may close another cycle; what
@@ -205,7 +216,7 @@ def _untangle(
                 del chosen[name]
 
 
-def _waits(wishes: Mapping[str, Wish]) -> dict[str, set[str]]:
+def _waits(wishes: Mapping[str, DesiredService]) -> dict[str, set[str]]:
     """What each service waits for, among those that are wanted."""
     asked = dependencies(wish.service for wish in wishes.values())
     return {name: wishes.keys() & names for name, names in asked.items()}
@@ -251,7 +262,7 @@ def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
 
 
 def _reports(
-    claims: Iterable[_Claim], wishes: Iterable[Wish], knots: Mapping[str, list[str]]
+    claims: Iterable[_Claim], wishes: Iterable[DesiredService], knots: Mapping[str, list[str]]
 ) -> Iterator[SourceReport]:
     given: dict[str, list[BootstrapService]] = {}
     for wish in wishes:

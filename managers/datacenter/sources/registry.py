@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from contracts.datacenter.workload_records import Source
+from contracts.datacenter.workload_records import ServiceSource
 from managers.datacenter.sources.hooks import Hook
 from managers.datacenter.sources.merge import HOOK_PREFIX
 
@@ -36,11 +36,11 @@ class InvalidHookError(ValueError):
 class Registered(NamedTuple):
     """A hook, and the source as which it answers."""
 
-    source: Source
+    source: ServiceSource
     hook: Hook
 
 
-class Registry:
+class SourceRegistry:
     """Holds each source once. For use from any task and any thread."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Registry:
         self._ranked: tuple[Registered, ...] = ()
         self._listeners: tuple[Listener, ...] = ()
 
-    def register(self, hook: Hook, prefix: str = HOOK_PREFIX) -> Source:
+    def register(self, hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
         """Add a hook, in the place of the one that had its name; returns its source.
 
         `prefix` is what the name of the source has before that of the hook. No news when the same
@@ -96,7 +96,7 @@ class Registry:
                 log.error("a listener of the sources failed", source=source, exc_info=error)
 
 
-def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> Source:
+def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
     """Name the source of a hook; raises InvalidHookError when it is none."""
     if hook is None:
         raise InvalidHookError("None is no hook: pass an object with name, priority and services")
@@ -117,4 +117,4 @@ def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> Source:
             f"{kind} has no method services: wrap a plain function as "
             f"FunctionHook({name!r}, function)"
         )
-    return Source(prefix + name, priority)
+    return ServiceSource(prefix + name, priority)

@@ -20,7 +20,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import DatacenterInfo
 from managers.datacenter.sources.hooks import HookContext, SourceError
 from managers.datacenter.sources.merge import SET_PREFIX
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.registry import SourceRegistry
 from runtime.types import Object, ObjectKey, key_of
 
 FIELD: Final = "spec.services"
@@ -76,7 +76,9 @@ class SetHandler:
     informer is synced. `current` looks an object up in it.
     """
 
-    def __init__(self, registry: Registry, current: Callable[[ObjectKey], Object | None]) -> None:
+    def __init__(
+        self, registry: SourceRegistry, current: Callable[[ObjectKey], Object | None]
+    ) -> None:
         self._registry, self._current = registry, current
 
     def on_add(self, obj: Object, initial: bool) -> None:

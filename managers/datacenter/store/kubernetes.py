@@ -18,14 +18,19 @@ from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.objects import InvalidDatacenterError
 from contracts.datacenter.service_spec import known_body
-from contracts.datacenter.workload_records import DatacenterInfo, Progress, Row, Wish
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceProgress,
+    ServiceRecord,
+)
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.workload_object import body_of, row_of, spec_of, status_of
 from runtime.cache.cache import Cache, as_cached
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.types import (
     Object,
     ObjectKey,
@@ -63,7 +68,7 @@ def by_uid(obj: Object) -> Iterable[str]:
 
 
 class KubernetesStore:
-    """A managers.datacenter.interfaces.Store.
+    """A managers.datacenter.interfaces.WorkloadStore.
 
     Also raises what the API server answers, and LeaseLost. An object that cannot be read is no row:
     it is told once, in the log.
@@ -77,30 +82,30 @@ class KubernetesStore:
         self._clock = clock
         self._told: set[str] = set()
 
-    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[Row, ...]:
+    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
         """Return its rows, by name."""
         found = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
         rows = [row for obj in found if (row := self._read(obj, datacenter)) is not None]
         return tuple(sorted(rows, key=lambda row: row.name))
 
-    async def get(self, row_id: str) -> Row | None:
+    async def get(self, row_id: str) -> ServiceRecord | None:
         """Return a row by its id, with what it knows of its datacenter; None when it is gone."""
         found = self._workloads.by_index(UID_INDEX, row_id)
         return self._read(found[0], None) if found else None
 
-    async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> Row | None:
+    async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
         """Return a row by the name of its service; None without one."""
         obj = self._workloads.get(ObjectKey("", names.row(datacenter.name, name)))
         return None if obj is None else self._read(obj, datacenter)
 
-    async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
         """Make a row. Raises StoreConflictError when an object of that name is there."""
         body = body_of(datacenter, wish)
         with _as_conflict(key_of(body), CHANGED):
             made = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
         return self._taken(made, datacenter)
 
-    async def update(self, row: Row, wish: Wish) -> Row:
+    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
         """Change what a row is to be."""
         if wish.name != row.name:
             raise StoreConflictError(f"{row.name} cannot become {wish.name}: rows keep their name")
@@ -108,7 +113,7 @@ class KubernetesStore:
         with _as_conflict(_key(row), GONE):
             return self._taken(await self._patch(row, change), row.datacenter)
 
-    async def retire(self, row: Row) -> None:
+    async def retire(self, row: ServiceRecord) -> None:
         """Say that a row is to go; what else changed in it meanwhile does not matter."""
         key = _key(row)
         live = self._workloads.get(key)
@@ -119,7 +124,7 @@ class KubernetesStore:
             # The answer to a delete does not tell the version that it made.
             self._workloads.observe(await self._client.get(WORKLOADS, key))
 
-    async def record(self, row: Row, progress: Progress) -> Row:
+    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
         """Write the status of a row; no request when it says the same."""
         key = _key(row)
         live = self._workloads.get(key)
@@ -142,7 +147,7 @@ class KubernetesStore:
             )
         return self._taken(result.object, row.datacenter)
 
-    async def remove(self, row: Row) -> bool:
+    async def remove(self, row: ServiceRecord) -> bool:
         """Take the finalizer off a retiring row; false when it was off, or the row gone."""
         key = _key(row)
         live = self._workloads.get(key)
@@ -163,7 +168,7 @@ class KubernetesStore:
         self._workloads.observe(left)
         return True
 
-    async def _patch(self, row: Row, *ops: Object) -> Object:
+    async def _patch(self, row: ServiceRecord, *ops: Object) -> Object:
         identity = (
             {"op": "test", "path": "/metadata/uid", "value": row.id},
             {"op": "test", "path": "/metadata/resourceVersion", "value": row.version},
@@ -172,11 +177,11 @@ class KubernetesStore:
             WORKLOADS, _key(row), (*identity, *ops), field_manager=FIELD_MANAGER
         )
 
-    def _taken(self, obj: Object, datacenter: DatacenterInfo) -> Row:
+    def _taken(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
         """The row that a write left; the next read sees it."""
         return _row_of(as_cached(self._workloads, obj), datacenter)
 
-    def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> Row | None:
+    def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> ServiceRecord | None:
         """The row of an object; None when it is none, or is only waited for by others."""
         finalizers = obj["metadata"].get("finalizers") or ()
         if is_terminating(obj) and names.WORKLOAD_FINALIZER not in finalizers:
@@ -199,10 +204,10 @@ class KubernetesStore:
         log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
 
 
-_row_of = remembered(partial(row_of, known=known_body), size=ROWS_KEPT, slot=uid_of)
+_row_of = memoize(partial(row_of, known=known_body), size=ROWS_KEPT, slot=uid_of)
 
 
-def _key(row: Row) -> ObjectKey:
+def _key(row: ServiceRecord) -> ObjectKey:
     return ObjectKey("", names.row(row.datacenter.name, row.name))
 
 

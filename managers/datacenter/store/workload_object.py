@@ -32,11 +32,11 @@ from contracts.datacenter.workload import (
 )
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
+    DesiredService,
     Failure,
-    Progress,
-    Row,
-    Source,
-    Wish,
+    ServiceProgress,
+    ServiceRecord,
+    ServiceSource,
 )
 from contracts.naming import labels
 from managers.datacenter.backoff import FORBIDDEN, REASON_MAX
@@ -57,7 +57,7 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?")
 Answer = Literal["True", "False", "Unknown"]
 
 
-def body_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
+def body_of(datacenter: DatacenterInfo, wish: DesiredService) -> Object:
     """The object of a row that is made: owned by its Datacenter, and held until it is retired."""
     owner = Owner(API_VERSION, DATACENTER_KIND, "", datacenter.name, datacenter.uid)
     return {
@@ -76,7 +76,7 @@ def body_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
     }
 
 
-def spec_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
+def spec_of(datacenter: DatacenterInfo, wish: DesiredService) -> Object:
     """What a row is to be."""
     spec = WorkloadSpec(
         datacenter=datacenter.name,
@@ -90,7 +90,9 @@ def spec_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
     return spec.to_object()
 
 
-def row_of(obj: Object, asked: DatacenterInfo | None = None, known: Known | None = None) -> Row:
+def row_of(
+    obj: Object, asked: DatacenterInfo | None = None, known: Known | None = None
+) -> ServiceRecord:
     """Read a row; `asked` is the datacenter whose rows are read, for what the object lacks.
 
     `known` reads the body of its service, and may answer with what it read before.
@@ -116,9 +118,9 @@ def row_of(obj: Object, asked: DatacenterInfo | None = None, known: Known | None
         )
     spec = read.spec
     kept = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
-    source = Source(spec.source.name, spec.source.priority)
+    source = ServiceSource(spec.source.name, spec.source.priority)
     place = placed(kept, asked, made=bool(read.status.provider_ref))
-    row = _row(obj, place, Wish(spec.service, source, spec.redeploy), read.status)
+    row = _row(obj, place, DesiredService(spec.service, source, spec.redeploy), read.status)
     return replace(row, moved=place.provider != kept.provider)
 
 
@@ -134,11 +136,11 @@ def placed(kept: DatacenterInfo, asked: DatacenterInfo | None, *, made: bool) ->
     return replace(asked, uid=uid, namespace=kept.namespace, provider=provider)
 
 
-def progress_from(status: WorkloadStatus) -> Progress:
+def progress_from(status: WorkloadStatus) -> ServiceProgress:
     """What became of a row, as its status says."""
     error = status.last_error
     failure = None if error is None else Failure(error.reason, error.message, error.at or _LONG_AGO)
-    return Progress(
+    return ServiceProgress(
         state=status.state,
         message=status.message,
         digest=status.digest,
@@ -152,7 +154,9 @@ def progress_from(status: WorkloadStatus) -> Progress:
     )
 
 
-def status_of(live: Object, row: Row, progress: Progress, now: datetime) -> WorkloadStatus:
+def status_of(
+    live: Object, row: ServiceRecord, progress: ServiceProgress, now: datetime
+) -> WorkloadStatus:
     """The status of a row; a condition keeps its time while its answer stays."""
     failure = progress.failure
     error = None
@@ -179,8 +183,10 @@ def status_of(live: Object, row: Row, progress: Progress, now: datetime) -> Work
     )
 
 
-def _row(obj: Object, datacenter: DatacenterInfo, wish: Wish, status: WorkloadStatus) -> Row:
-    return Row(
+def _row(
+    obj: Object, datacenter: DatacenterInfo, wish: DesiredService, status: WorkloadStatus
+) -> ServiceRecord:
+    return ServiceRecord(
         id=uid_of(obj),
         datacenter=datacenter,
         wish=wish,
@@ -190,7 +196,7 @@ def _row(obj: Object, datacenter: DatacenterInfo, wish: Wish, status: WorkloadSt
     )
 
 
-def _remains(obj: Object, asked: DatacenterInfo | None) -> Row:
+def _remains(obj: Object, asked: DatacenterInfo | None) -> ServiceRecord:
     """A row without a readable spec, as far as it takes to let it go.
 
     Raises ValidationError when not even its name can be told.
@@ -209,7 +215,7 @@ def _remains(obj: Object, asked: DatacenterInfo | None) -> Row:
             **{field: body[field] for field, known in _NEEDED.items() if body.get(field) in known},
         }
     )
-    wish = Wish(service, Source(_text(_map(spec.get("source")).get("name"))))
+    wish = DesiredService(service, ServiceSource(_text(_map(spec.get("source")).get("name"))))
     status = WorkloadStatus.lenient(obj.get("status"))
     return _row(obj, placed(kept, asked, made=True), wish, status)
 
@@ -231,7 +237,9 @@ def _generation(live: Object) -> int:
     return int((live.get("metadata") or {}).get("generation") or 0)
 
 
-def _conditions(live: Object, row: Row, progress: Progress, now: datetime) -> tuple[Condition, ...]:
+def _conditions(
+    live: Object, row: ServiceRecord, progress: ServiceProgress, now: datetime
+) -> tuple[Condition, ...]:
     stored = WorkloadStatus.lenient(live.get("status")).conditions
     before = {one.type: one for one in stored}
     message = clean_message(progress.message or _MEANS[progress.state])
@@ -253,7 +261,7 @@ def _conditions(live: Object, row: Row, progress: Progress, now: datetime) -> tu
     return tuple(made)
 
 
-def _ready(row: Row, progress: Progress) -> tuple[Answer, str]:
+def _ready(row: ServiceRecord, progress: ServiceProgress) -> tuple[Answer, str]:
     if row.datacenter.state == "Offline":
         return "Unknown", "Offline"
     if progress.state == "Running":
@@ -262,7 +270,7 @@ def _ready(row: Row, progress: Progress) -> tuple[Answer, str]:
     return "False", progress.failure.reason if failed and progress.failure else progress.state
 
 
-def _stalled(progress: Progress) -> tuple[Answer, str]:
+def _stalled(progress: ServiceProgress) -> tuple[Answer, str]:
     failure = progress.failure
     if failure is None or progress.state not in ("Failed", "Retiring"):
         return "False", progress.state

@@ -10,7 +10,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import HookRun, hook_job
-from contracts.jobs.template import NOTHING_ASKED, Asked, Executor, Executors
+from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate, JobTemplateSource
 from contracts.jobs.upgrade_actions import Order
 from contracts.records.bluegreen import (
     DELETE_CLAIM,
@@ -22,7 +22,7 @@ from contracts.records.bluegreen import (
     offered,
 )
 from contracts.records.desired import Effect
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 from managers.context.context import FIELD_MANAGER, Context
 from managers.jobs.client import Jobs, RefusedError
 from managers.upgrade.jobs import ensure_order
@@ -38,10 +38,10 @@ SECOND_ACTS: Final = frozenset(
 """The effects that only an upgrade by a second set asks for."""
 
 
-class SecondActs:
+class BlueGreenActions:
     """Carries out the effects of an upgrade by a second set."""
 
-    def __init__(self, jobs: Jobs, executors: Executors) -> None:
+    def __init__(self, jobs: Jobs, executors: JobTemplateSource) -> None:
         self._jobs = jobs
         self._executors = executors
         self.table = {
@@ -67,7 +67,7 @@ class SecondActs:
         """Make the Job that judges green, suspended: nothing runs before its UID is written."""
         body = effect.body or {}
         hook = PrePromotionHook.model_validate(body["hook"])
-        found = await self._executor(context, owner, effect, Asked(image=hook.image))
+        found = await self._executor(context, owner, effect, JobOverrides(image=hook.image))
         if found is None:
             return
         try:
@@ -79,19 +79,19 @@ class SecondActs:
         await self._jobs.cancel(ObjectKey(owner.namespace, effect.target), effect.uid)
 
     async def _executor(
-        self, context: Context, owner: Owner, effect: Effect, asked: Asked = NOTHING_ASKED
-    ) -> Executor | None:
+        self, context: Context, owner: Owner, effect: Effect, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | None:
         """Find out how jobs of the cluster run; None when that has to wait, or cannot be."""
         cluster = OpenBaoCluster.from_object(await context.client.get(CLUSTERS, owner.key))
         found = await self._executors.of(cluster, "upgrade", asked)
-        if isinstance(found, Executor):
+        if isinstance(found, JobTemplate):
             return found
         if not isinstance(found, Wait):
             _refuse(context, effect, f"{found.reason}: {found.message}")
         return None
 
 
-def _run(found: Executor, name: str, body: Mapping[str, Any]) -> HookRun:
+def _run(found: JobTemplate, name: str, body: Mapping[str, Any]) -> HookRun:
     return HookRun(
         cluster=found.cluster,
         namespace=found.namespace,
@@ -108,7 +108,7 @@ def _run(found: Executor, name: str, body: Mapping[str, Any]) -> HookRun:
 
 def _refuse(context: Context, effect: Effect, why: str) -> None:
     tried = offered(effect.name, effect.target)
-    context.attempts.note(Attempt(tried, effect.uid, context.clock.now(), why))
+    context.attempts.note(EffectAttempt(tried, effect.uid, context.clock.now(), why))
 
 
 async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:

@@ -22,13 +22,13 @@ from contracts.records.bluegreen import (
     RESTORING,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
-    BlueGreenCourse,
+    BlueGreenDecision,
     BlueGreenFacts,
-    ServerSet,
+    PoolSpec,
 )
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
-from contracts.state_machine import Decision, decide
+from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.break_glass import acknowledged, entered
 from managers.upgrade.bluegreen.effects import effects_of
 from managers.upgrade.bluegreen.guards import retry_is_due
@@ -47,16 +47,16 @@ from managers.upgrade.bluegreen.table import (
 from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
-Choice = Decision[BlueGreenFacts]
+Choice = TransitionDecision[BlueGreenFacts]
 
 _NO_WAY_BACK = (CLEANUP, RESTORING)
 
 
-def direct(facts: BlueGreenFacts) -> BlueGreenCourse:
+def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
     """Decide what this pass does; `facts.cluster` is the CR as its user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
-    return BlueGreenCourse(
+    return BlueGreenDecision(
         place=choice.next,
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
         blue=_blue(facts, paused=paused),
@@ -84,21 +84,21 @@ def _traffic(facts: BlueGreenFacts) -> str:
     return facts.green_revision if on_green else facts.blue_revision
 
 
-def _blue(facts: BlueGreenFacts, *, paused: bool) -> ServerSet | None:
+def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
     """Blue is never written while green leads or may lead: its pods stay as they are."""
     replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
     applied = facts.status.phase not in ON_GREEN and not paused
-    return ServerSet(facts.blue_revision, facts.accepted, replicas, applied)
+    return PoolSpec(facts.blue_revision, facts.accepted, replicas, applied)
 
 
-def _green(facts: BlueGreenFacts, *, paused: bool) -> ServerSet | None:
+def _green(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
     phase = facts.status.phase
     if phase in (IDLE, RESTORING):
         return None
     if phase == ROLLBACK_CLEANUP and not (facts.green.uid or facts.green.pods):
         return None
     applied = phase != ROLLBACK_CLEANUP and not paused
-    return ServerSet(facts.green_revision, facts.target, facts.green_replicas, applied)
+    return PoolSpec(facts.green_revision, facts.target, facts.green_replicas, applied)
 
 
 def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
@@ -171,12 +171,12 @@ def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
     return choice.row.after
 
 
-def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[Note, ...]:
+def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
-    told: list[Note] = []
+    told: list[EventRecord] = []
     if facts.pending("rollback") and phase in _NO_WAY_BACK and choice.row.reason not in FROZEN:
         refusal = f"there is no way back: in {phase} blue is being taken away"
-        told.append(Note("Warning", "RollbackRefused", refusal))
+        told.append(EventRecord("Warning", "RollbackRefused", refusal))
     if choice.row.act in _TOLD:
         told.append(replace(_TOLD[choice.row.act], text=message))
     if choice.next != phase:
@@ -184,24 +184,24 @@ def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[Note, ...]:
     return tuple(told)
 
 
-_TOLD: Mapping[str, Note] = {
-    BEGIN: Note("Normal", "UpgradeStarted", ""),
-    ENTER_SAFE_MODE: Note("Warning", "BreakGlassEntered", ""),
-    LEAVE_SAFE_MODE: Note("Normal", "BreakGlassAcknowledged", ""),
-    GIVE_UP: Note("Warning", "UpgradeFailed", ""),
+_TOLD: Mapping[str, EventRecord] = {
+    BEGIN: EventRecord("Normal", "UpgradeStarted", ""),
+    ENTER_SAFE_MODE: EventRecord("Warning", "BreakGlassEntered", ""),
+    LEAVE_SAFE_MODE: EventRecord("Normal", "BreakGlassAcknowledged", ""),
+    GIVE_UP: EventRecord("Warning", "UpgradeFailed", ""),
 }
 
 
-def _moved(facts: BlueGreenFacts, choice: Choice) -> tuple[Note, ...]:
+def _moved(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
     way_back = (ROLLING_BACK, ROLLBACK_CLEANUP)
     if choice.next in way_back and phase not in way_back:
-        return (Note("Warning", "RollbackStarted", message),)
+        return (EventRecord("Warning", "RollbackStarted", message),)
     if choice.next == PROMOTING and facts.status.manual_promotion_required:
         token = facts.pending("promote")
-        return (Note("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
+        return (EventRecord("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
     if phase == CLEANUP:
-        return (Note("Normal", "UpgradeComplete", f"{facts.accepted} serves{_kept(facts)}"),)
+        return (EventRecord("Normal", "UpgradeComplete", f"{facts.accepted} serves{_kept(facts)}"),)
     return ()
 
 

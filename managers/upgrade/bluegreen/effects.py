@@ -21,13 +21,13 @@ from contracts.records.bluegreen import (
     order_of,
 )
 from contracts.records.desired import Effect
-from contracts.state_machine import Decision
+from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.table import DROP, FORGET_HOOK, GIVE_UP
 from managers.upgrade.bluegreen.validation_hook import receipt_of
 from managers.upgrade.rolling.outcome import snapshot_word
 
-Choice = Decision[BlueGreenFacts]
+Choice = TransitionDecision[BlueGreenFacts]
 
 
 def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:

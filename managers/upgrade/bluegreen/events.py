@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEANUP
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
 from managers.upgrade.condition import KIND
 from managers.upgrade.messages import HELD, WAY_BACK, WORDS, goes_on
@@ -30,7 +30,7 @@ SNAPSHOT_FAILED = "PreUpgradeSnapshotFailed"
 _NONE = BlueGreenStatus()
 
 
-def second_set_notes(before: ClusterStatus, after: ClusterStatus) -> Iterator[Note]:
+def second_set_notes(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
     """Tell what an upgrade by a second set did between two statuses."""
     was, now = before.blue_green or _NONE, after.blue_green or _NONE
     if was != now:
@@ -46,43 +46,47 @@ def rolled_back(was: BlueGreenStatus, now: BlueGreenStatus) -> bool:
     return now.phase in WAY_BACK and was.phase not in WAY_BACK
 
 
-def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[Note]:
+def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
     if now.phase in (was.phase, IDLE) or rolled_back(was, now):
         # The beginning of the way back is told with its reason.
         return
     if now.phase == DEMOTING:
         told = f"Clients are sent to the servers of {_target(now)}, which come to lead"
-        yield Note("Normal", SWITCHED, told)
+        yield EventRecord("Normal", SWITCHED, told)
     else:
-        yield Note("Normal", PHASE, f"{now.phase}: {WORDS[now.phase]}")
+        yield EventRecord("Normal", PHASE, f"{now.phase}: {WORDS[now.phase]}")
 
 
-def _of_end(was: BlueGreenStatus, now: BlueGreenStatus, after: ClusterStatus) -> Iterator[Note]:
+def _of_end(
+    was: BlueGreenStatus, now: BlueGreenStatus, after: ClusterStatus
+) -> Iterator[EventRecord]:
     if not goes_on(was) or goes_on(now):
         return
     if was.phase == ROLLBACK_CLEANUP:
         why = f": {now.rollback_reason}" if now.rollback_reason else ""
         serves = f"{after.release.version} serves as before; " if after.release else ""
-        yield Note("Normal", ROLLED_BACK, f"{serves}{_target(was)} was taken away{why}")
+        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(was)} was taken away{why}")
     elif was.phase == IDLE and now.failed_revision == was.failed_revision:
-        yield Note("Normal", CANCELLED, f"{_target(was)} is no longer asked for; nothing was made")
+        yield EventRecord(
+            "Normal", CANCELLED, f"{_target(was)} is no longer asked for; nothing was made"
+        )
 
 
-def _of_snapshots(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[Note]:
+def _of_snapshots(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
     name, fresh = was.pre_upgrade_snapshot_job_name, now.pre_upgrade_snapshot_job_name
     same = was.operation_id == now.operation_id
     if name and same and (was.phase, now.phase) == (IDLE, DEPLOYING):
-        yield Note("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
+        yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
     if name and same and fresh and fresh != name:
-        yield Note("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
+        yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
     if fresh and fresh != name:
-        yield Note("Normal", SNAPSHOT, f"OpenBaoBackup {fresh} comes before the upgrade")
+        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {fresh} comes before the upgrade")
 
 
-def _of_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[Note]:
+def _of_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
     if failed_jobs(was, now):
         told = now.last_job_failure or "read the logs of the Jobs of this cluster"
-        yield Note("Warning", JOB_FAILED, f"{now.phase}: {told}; it is tried again")
+        yield EventRecord("Warning", JOB_FAILED, f"{now.phase}: {told}; it is tried again")
 
 
 def failed_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> int:
@@ -92,14 +96,14 @@ def failed_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> int:
     return max(0, (now.job_failure_count or 0) - (was.job_failure_count or 0))
 
 
-def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[Note]:
+def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
     """Tell that a person is waited for; not again while it is the same wait."""
     was, now = (
         next((one for one in status.conditions if one.type == KIND), None)
         for status in (before, after)
     )
     if now is not None and now.reason == HELD and (was is None or was.reason != HELD):
-        yield Note("Normal", HOLD, now.message)
+        yield EventRecord("Normal", HOLD, now.message)
 
 
 def _target(status: BlueGreenStatus) -> Release:

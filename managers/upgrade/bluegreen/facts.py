@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
 from contracts.records.bluegreen import (
     CLEANUP,
     IDLE,
@@ -22,18 +22,18 @@ from contracts.records.bluegreen import (
     ClaimSeen,
     Colour,
     Membership,
-    SetSeen,
+    PoolObservation,
     job_name,
     next_revision,
     offered,
 )
-from contracts.records.observed import Attempt, Observed, PodFacts, ReadPoolFacts
-from contracts.records.upgrade import Release, SecondSeen
-from contracts.records.upgrade_decision import Course
+from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
+from contracts.records.upgrade import BlueGreenObservation, Release
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.messages import goes_on as under_way
 from managers.upgrade.preflight.checks import check
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 OFFER_AGAIN: Final = timedelta(seconds=15)
 """After which a Job that the API server did not take is offered to it once more."""
@@ -44,7 +44,7 @@ CRASHES: Final = 3
 
 _NOT_PULLED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 _CRASHES = "CrashLoopBackOff"
-_NOTHING = ReadPoolFacts()
+_NOTHING = PoolFacts()
 
 
 def goes_on(cluster: OpenBaoCluster) -> bool:
@@ -62,8 +62,8 @@ def decides(cluster: OpenBaoCluster) -> bool:
     return wanted and cluster.status.upgrade is None
 
 
-@remembered
-def sets_in_sight(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
+@memoize
+def sets_in_sight(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     """Return the sets that are looked at: also the one that would be made next.
 
     Something may be left of an earlier one of that name.
@@ -73,7 +73,7 @@ def sets_in_sight(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
         return known
     if Release.asked(cluster) == Release.accepted(cluster):
         return known
-    return (*known, VoterSet(cluster.metadata.name, next_revision(cluster)))
+    return (*known, ServerPool(cluster.metadata.name, next_revision(cluster)))
 
 
 def _phase(cluster: OpenBaoCluster) -> str:
@@ -96,10 +96,10 @@ def frozen_target(cluster: OpenBaoCluster) -> Release | None:
     return Release(status.green_version or "", status.green_image or "")
 
 
-def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Course:
+def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> UpgradeDecision:
     """Decide what this pass does. `cluster` is the CR as its user wrote it."""
     second = direct(facts_of(cluster, observed, accepted))
-    return Course(
+    return UpgradeDecision(
         release=accepted,
         halt=second.halt,
         outcome=second.outcome,
@@ -115,9 +115,9 @@ def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Cou
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
     """Say what the pass saw in the words of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
-    seen = observed.upgrade.second or SecondSeen()
+    seen = observed.upgrade.second or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
-    blue, green = (VoterSet(cluster.metadata.name, one) for one in revisions)
+    blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
     target = frozen_target(cluster) or Release.asked(cluster)
     refusals = _refusals(cluster, observed, status)
     facts = BlueGreenFacts(
@@ -147,17 +147,19 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     return facts
 
 
-def _pool(cluster: OpenBaoCluster, observed: Observed, wanted: VoterSet) -> ReadPoolFacts:
+def _pool(cluster: OpenBaoCluster, observed: Observed, wanted: ServerPool) -> PoolFacts:
     """Return what was seen of one of the two sets: `observed` names them by who serves."""
     if wanted == serving_set(cluster):
-        return ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
+        return PoolFacts(observed.stateful_set, observed.pods, observed.claims)
     return observed.green if wanted in sets_in_sight(cluster) else _NOTHING
 
 
-def _set_seen(pool: ReadPoolFacts, version: str, cluster: OpenBaoCluster, now: datetime) -> SetSeen:
+def _set_seen(
+    pool: PoolFacts, version: str, cluster: OpenBaoCluster, now: datetime
+) -> PoolObservation:
     live = pool.stateful_set
     troubles = filter(None, (_trouble(pod, now) for pod in pool.pods))
-    return SetSeen(
+    return PoolObservation(
         uid=live.uid if live else "",
         replicas=live.replicas if live else 0,
         pods=len(pool.pods),
@@ -195,7 +197,7 @@ def _trouble(pod: PodFacts, now: datetime) -> str:
     return f"{pod.name} has no image: it cannot be pulled"
 
 
-def _membership(observed: Observed, blue: VoterSet, green: VoterSet) -> Membership | None:
+def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Membership | None:
     quorum = observed.quorum
     if quorum is None or quorum.trouble or len(observed.leaders) != 1:
         return None
@@ -210,7 +212,7 @@ def _membership(observed: Observed, blue: VoterSet, green: VoterSet) -> Membersh
     )
 
 
-def _colour(leader: str, blue: VoterSet, green: VoterSet) -> Colour | None:
+def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
     if blue.ordinal_of(leader) is not None:
         return "blue"
     return "green" if green.ordinal_of(leader) is not None else None
@@ -218,7 +220,7 @@ def _colour(leader: str, blue: VoterSet, green: VoterSet) -> Colour | None:
 
 def _refusals(
     cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
-) -> tuple[Attempt, ...]:
+) -> tuple[EffectAttempt, ...]:
     """Return the last tries to make the Jobs of this phase, where they were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
     wanted = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))

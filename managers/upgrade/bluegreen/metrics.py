@@ -29,7 +29,7 @@ _PHASES: Final[tuple[str, ...]] = get_args(BlueGreenPhase)
 _NONE = BlueGreenStatus()
 
 
-class SecondSetMetrics:
+class BlueGreenMetrics:
     """The families of all clusters that this process watches over."""
 
     def __init__(self, metrics: Metrics, statuses: Statuses) -> None:

@@ -20,7 +20,7 @@ from contracts.records.bluegreen import (
     SYNCING,
     job_name,
 )
-from contracts.records.upgrade import HookSeen, JobEnd, SecondSeen, SnapshotSeen
+from contracts.records.upgrade import BlueGreenObservation, HookSeen, JobStatus, SnapshotSeen
 from managers.jobs.status import job_seen
 from managers.upgrade.jobs import look, look_at_snapshot
 from runtime.builtin_kinds import JOB, SERVICE
@@ -32,17 +32,17 @@ _NONCE_BYTES: Final = 16
 _ENDED: Final = ("TerminalObserved", "Unknown")
 
 
-class SecondSight:
+class BlueGreenObserver:
     """Asks the API server."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
         self._client = client
         self._random_bytes = random_bytes
 
-    async def look(self, cluster: OpenBaoCluster) -> SecondSeen:
+    async def look(self, cluster: OpenBaoCluster) -> BlueGreenObservation:
         """Look at what `status.blueGreen` names; raises what the API server may raise."""
         status = cluster.status.blue_green or BlueGreenStatus()
-        return SecondSeen(
+        return BlueGreenObservation(
             job=await self._job(cluster, status),
             former_job=await self._former_job(cluster, status),
             hook=await self._hook(cluster, status),
@@ -51,7 +51,7 @@ class SecondSight:
             nonce=self._random_bytes(_NONCE_BYTES).hex(),
         )
 
-    async def _job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> JobEnd | None:
+    async def _job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> JobStatus | None:
         name = job_name(cluster)
         if not name or name == status.completed_job:
             return None

@@ -18,7 +18,7 @@ from contracts.records.bluegreen import (
     ROLLING_BACK,
     BlueGreenFacts,
 )
-from contracts.state_machine import Decision
+from contracts.state_machine import TransitionDecision
 from managers.upgrade.bluegreen.guards import job_succeeded
 from managers.upgrade.bluegreen.table import (
     BEGIN,
@@ -33,7 +33,7 @@ from managers.upgrade.bluegreen.table import (
 from managers.upgrade.bluegreen.validation_hook import receipt_after, step
 from managers.upgrade.rolling.outcome import snapshot_word
 
-Choice = Decision[BlueGreenFacts]
+Choice = TransitionDecision[BlueGreenFacts]
 
 _ID = 10
 _WAY_BACK = (ROLLING_BACK, ROLLBACK_CLEANUP)

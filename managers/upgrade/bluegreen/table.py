@@ -45,7 +45,7 @@ from contracts.records.bluegreen import (
     TAKE_LOCK,
     BlueGreenFacts,
 )
-from contracts.state_machine import Guard, Row, always
+from contracts.state_machine import Guard, Transition, always
 from managers.upgrade.bluegreen import guards as ask
 from managers.upgrade.bluegreen import pool_guards as sets
 from managers.upgrade.bluegreen import validation_hook
@@ -62,7 +62,7 @@ from managers.upgrade.messages import (
 
 Facts = BlueGreenFacts
 Ask = Guard[Facts]
-Rows = tuple[Row[Facts], ...]
+Rows = tuple[Transition[Facts], ...]
 
 # Acts that are nothing but a word in the status.
 BEGIN: Final = "begin"
@@ -86,9 +86,9 @@ SAFE_MODE_RECHECK: Final = 60.0
 
 def _first(at: str) -> Rows:
     return (
-        Row(at, ask.paused, "paused", reason=PAUSED),
-        Row(at, ask.answered, "acknowledged", act=LEAVE_SAFE_MODE, reason=RUNS, after=SOON),
-        Row(
+        Transition(at, ask.paused, "paused", reason=PAUSED),
+        Transition(at, ask.answered, "acknowledged", act=LEAVE_SAFE_MODE, reason=RUNS, after=SOON),
+        Transition(
             at,
             ask.unanswered,
             "safe mode",
@@ -102,17 +102,19 @@ def _first(at: str) -> Rows:
 def _under_way(at: str) -> Rows:
     return (
         *_first(at),
-        Row(at, ask.held_by_another, "lock lost", reason=LOCKED, after=SLOW),
-        Row(at, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
+        Transition(at, ask.held_by_another, "lock lost", reason=LOCKED, after=SLOW),
+        Transition(at, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     )
 
 
-def _wait(at: str, when: Ask, says: str, reason: str = RUNS, after: float = RECHECK) -> Row[Facts]:
-    return Row(at, when, says, reason=reason, after=after)
+def _wait(
+    at: str, when: Ask, says: str, reason: str = RUNS, after: float = RECHECK
+) -> Transition[Facts]:
+    return Transition(at, when, says, reason=reason, after=after)
 
 
 def _back(at: str, to: str, *pairs: tuple[Ask, str]) -> Rows:
-    return tuple(Row(at, when, says, to, reason=BACK, after=SOON) for when, says in pairs)
+    return tuple(Transition(at, when, says, to, reason=BACK, after=SOON) for when, says in pairs)
 
 
 def _early(at: str) -> Rows:
@@ -140,10 +142,10 @@ def _late(at: str) -> Rows:
 
 def _makes(at: str) -> Rows:
     return (
-        Row(at, ask.job_failed, "Job failed", act=COUNT, reason=RUNS, after=SOON),
-        Row(at, ask.job_offered_again, "offered again", None, MAKE_JOB, HELD, RECHECK, True),
-        Row(at, ask.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
-        Row(at, ask.job_missing, "no Job", act=MAKE_JOB, reason=RUNS, after=RECHECK),
+        Transition(at, ask.job_failed, "Job failed", act=COUNT, reason=RUNS, after=SOON),
+        Transition(at, ask.job_offered_again, "offered again", None, MAKE_JOB, HELD, RECHECK, True),
+        Transition(at, ask.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
+        Transition(at, ask.job_missing, "no Job", act=MAKE_JOB, reason=RUNS, after=RECHECK),
         _wait(at, ask.job_runs, "Job runs"),
     )
 
@@ -152,13 +154,15 @@ def _job(at: str, back: str) -> Rows:
     """The Job of a phase from which an upgrade that fails goes back by itself."""
     return (
         *_back(at, back, (ask.job_hopeless, "Job failed too often")),
-        Row(at, ask.job_held, "Job failed, held", reason=HELD, blocked=True),
+        Transition(at, ask.job_held, "Job failed, held", reason=HELD, blocked=True),
         *_makes(at),
     )
 
 
-def _safe(at: str, when: Ask, says: str) -> Row[Facts]:
-    return Row(at, when, says, at, ENTER_SAFE_MODE, SAFE_MODE, SAFE_MODE_RECHECK, blocked=True)
+def _safe(at: str, when: Ask, says: str) -> Transition[Facts]:
+    return Transition(
+        at, when, says, at, ENTER_SAFE_MODE, SAFE_MODE, SAFE_MODE_RECHECK, blocked=True
+    )
 
 
 def _hook(*steps: validation_hook.Step) -> Ask:
@@ -194,24 +198,26 @@ def _undecided(now: Facts) -> str | None:
 
 _IDLE: Rows = (
     *_first(IDLE),
-    Row(IDLE, ask.lock_left, "lock left", act=FREE_LOCK),
-    Row(IDLE, ask.as_asked, "as asked"),
+    Transition(IDLE, ask.lock_left, "lock left", act=FREE_LOCK),
+    Transition(IDLE, ask.as_asked, "as asked"),
     _wait(IDLE, ask.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
-    Row(IDLE, ask.refused, "refused", reason=REFUSED, blocked=True),
-    Row(IDLE, ask.given_up, "failed before", reason=BACK, blocked=True),
+    Transition(IDLE, ask.refused, "refused", reason=REFUSED, blocked=True),
+    Transition(IDLE, ask.given_up, "failed before", reason=BACK, blocked=True),
     _wait(IDLE, ask.obstructed_first, "obstructed", OBSTRUCTED),
-    Row(IDLE, ask.left_members, "members left", reason=HELD, after=SLOW, blocked=True),
-    Row(IDLE, ask.left_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
+    Transition(IDLE, ask.left_members, "members left", reason=HELD, after=SLOW, blocked=True),
+    Transition(IDLE, ask.left_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
     _wait(IDLE, ask.left_pods, "pods left"),
-    Row(IDLE, ask.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True),
-    Row(IDLE, ask.kept_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
-    Row(IDLE, ask.left_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
-    Row(IDLE, ask.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
-    Row(IDLE, ask.changed, "changed", act=DROP, reason=RUNS, after=SOON),
-    Row(IDLE, ask.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
-    Row(IDLE, ask.held_by_another, "lock held", reason=LOCKED, after=SLOW),
-    Row(IDLE, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
-    Row(
+    Transition(
+        IDLE, ask.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
+    ),
+    Transition(IDLE, ask.kept_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
+    Transition(IDLE, ask.left_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
+    Transition(IDLE, ask.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
+    Transition(IDLE, ask.changed, "changed", act=DROP, reason=RUNS, after=SOON),
+    Transition(IDLE, ask.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
+    Transition(IDLE, ask.held_by_another, "lock held", reason=LOCKED, after=SLOW),
+    Transition(IDLE, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
+    Transition(
         IDLE,
         ask.snapshot_hopeless,
         "third snapshot failed",
@@ -219,11 +225,13 @@ _IDLE: Rows = (
         reason="PreUpgradeBackupFailed",
         after=SOON,
     ),
-    Row(IDLE, ask.snapshot_failed, "snapshot failed", act=NEXT_SNAPSHOT, reason=RUNS, after=SOON),
-    Row(IDLE, ask.no_snapshot, "no snapshot", act=MAKE_SNAPSHOT, reason=RUNS, after=RECHECK),
+    Transition(
+        IDLE, ask.snapshot_failed, "snapshot failed", act=NEXT_SNAPSHOT, reason=RUNS, after=SOON
+    ),
+    Transition(IDLE, ask.no_snapshot, "no snapshot", act=MAKE_SNAPSHOT, reason=RUNS, after=RECHECK),
     _wait(IDLE, ask.snapshot_runs, "snapshot runs"),
     _wait(IDLE, ask.obstructed, "obstructed", OBSTRUCTED),
-    Row(IDLE, always, "all well", DEPLOYING, reason=RUNS, after=SOON),
+    Transition(IDLE, always, "all well", DEPLOYING, reason=RUNS, after=SOON),
 )
 
 _DEPLOYING: Rows = (
@@ -231,7 +239,7 @@ _DEPLOYING: Rows = (
     _wait(DEPLOYING, sets.no_blue, "blue not ready"),
     *_back(DEPLOYING, ROLLBACK_CLEANUP, (sets.green_undeployed, "green not ready in time")),
     _wait(DEPLOYING, sets.green_unready, "green not ready"),
-    Row(DEPLOYING, always, "green ready", JOINING, reason=RUNS, after=SOON),
+    Transition(DEPLOYING, always, "green ready", JOINING, reason=RUNS, after=SOON),
 )
 
 _JOINING: Rows = (
@@ -239,7 +247,7 @@ _JOINING: Rows = (
     *_back(JOINING, ROLLBACK_CLEANUP, (sets.green_unready_late, "green not ready in time")),
     _wait(JOINING, sets.green_unready, "green not ready"),
     *_job(JOINING, ROLLBACK_CLEANUP),
-    Row(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
+    Transition(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
 )
 
 _SYNCING: Rows = (
@@ -247,15 +255,17 @@ _SYNCING: Rows = (
     _wait(SYNCING, sets.green_unready, "green not ready"),
     _wait(SYNCING, sets.syncs, "minSyncDuration"),
     *_job(SYNCING, ROLLBACK_CLEANUP),
-    Row(SYNCING, _judged_again, "hook asked again", act=FORGET_HOOK, reason=RUNS, after=SOON),
+    Transition(
+        SYNCING, _judged_again, "hook asked again", act=FORGET_HOOK, reason=RUNS, after=SOON
+    ),
     *_back(SYNCING, ROLLBACK_CLEANUP, (_said_no, "hook said no")),
-    Row(SYNCING, _undecided, "hook held", reason=HELD, blocked=True),
-    Row(SYNCING, _hook("edited"), "hook edited", act=DROP_HOOK, reason=RUNS, after=SOON),
-    Row(SYNCING, _offered_hook, "offered again", None, MAKE_HOOK, HELD, RECHECK, True),
-    Row(SYNCING, _refused_hook, "hook refused", reason=HELD, after=SLOW, blocked=True),
-    Row(SYNCING, _hook("make"), "no hook Job", act=MAKE_HOOK, reason=RUNS, after=SOON),
-    Row(SYNCING, _hook("start"), "hook decided", act=START_HOOK, reason=RUNS, after=SOON),
-    Row(
+    Transition(SYNCING, _undecided, "hook held", reason=HELD, blocked=True),
+    Transition(SYNCING, _hook("edited"), "hook edited", act=DROP_HOOK, reason=RUNS, after=SOON),
+    Transition(SYNCING, _offered_hook, "offered again", None, MAKE_HOOK, HELD, RECHECK, True),
+    Transition(SYNCING, _refused_hook, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    Transition(SYNCING, _hook("make"), "no hook Job", act=MAKE_HOOK, reason=RUNS, after=SOON),
+    Transition(SYNCING, _hook("start"), "hook decided", act=START_HOOK, reason=RUNS, after=SOON),
+    Transition(
         SYNCING,
         _hook(*validation_hook.RECORDED),
         "hook seen",
@@ -265,7 +275,7 @@ _SYNCING: Rows = (
     ),
     _wait(SYNCING, _hook("wait"), "hook runs"),
     _wait(SYNCING, sets.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
-    Row(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
+    Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
 )
 
 _PROMOTING: Rows = (
@@ -275,7 +285,7 @@ _PROMOTING: Rows = (
     *_job(PROMOTING, ROLLING_BACK),
     *_back(PROMOTING, ROLLING_BACK, (sets.votes_missing_late, "green does not vote in time")),
     _wait(PROMOTING, sets.votes_missing, "green does not vote yet"),
-    Row(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
+    Transition(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
 )
 
 _DEMOTING: Rows = (
@@ -289,28 +299,28 @@ _DEMOTING: Rows = (
     *_back(DEMOTING, ROLLING_BACK, (sets.not_handed_over_late, "blue leads or votes still")),
     _wait(DEMOTING, sets.not_handed_over, "blue leads or votes"),
     _wait(DEMOTING, sets.verifies, "blue is kept"),
-    Row(DEMOTING, always, "green leads, and was seen to", CLEANUP, reason=RUNS, after=SOON),
+    Transition(DEMOTING, always, "green leads, and was seen to", CLEANUP, reason=RUNS, after=SOON),
 )
 
 _CLEANUP: Rows = (
     *_under_way(CLEANUP),
     _wait(CLEANUP, sets.not_alone, "green needs blue"),
-    Row(CLEANUP, ask.job_stuck, "Job failed too often", reason=HELD, blocked=True),
+    Transition(CLEANUP, ask.job_stuck, "Job failed too often", reason=HELD, blocked=True),
     *_makes(CLEANUP),
-    Row(CLEANUP, sets.blue_set, "blue is there", act=DELETE_SET, reason=RUNS, after=RECHECK),
+    Transition(CLEANUP, sets.blue_set, "blue is there", act=DELETE_SET, reason=RUNS, after=RECHECK),
     _wait(CLEANUP, sets.blue_pods, "blue ends"),
     _wait(CLEANUP, sets.membership_unknown, "members unknown"),
-    Row(CLEANUP, sets.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
-    Row(CLEANUP, sets.blue_peers, "blue is a member", act=COUNT, reason=RUNS, after=SOON),
-    Row(CLEANUP, sets.blue_claims, "volumes", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
-    Row(CLEANUP, sets.reads_wanted, "read replicas", RESTORING, reason=RUNS, after=SOON),
-    Row(CLEANUP, always, "blue is gone", IDLE, FREE_LOCK, after=SOON),
+    Transition(CLEANUP, sets.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
+    Transition(CLEANUP, sets.blue_peers, "blue is a member", act=COUNT, reason=RUNS, after=SOON),
+    Transition(CLEANUP, sets.blue_claims, "volumes", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
+    Transition(CLEANUP, sets.reads_wanted, "read replicas", RESTORING, reason=RUNS, after=SOON),
+    Transition(CLEANUP, always, "blue is gone", IDLE, FREE_LOCK, after=SOON),
 )
 
 _RESTORING: Rows = (
     *_under_way(RESTORING),
     _wait(RESTORING, sets.reads_unsettled, "read replicas follow", after=SLOW),
-    Row(RESTORING, always, "all follow", IDLE, FREE_LOCK, after=SOON),
+    Transition(RESTORING, always, "all follow", IDLE, FREE_LOCK, after=SOON),
 )
 
 _ROLLING_BACK: Rows = (
@@ -322,7 +332,7 @@ _ROLLING_BACK: Rows = (
     *_makes(ROLLING_BACK),
     _safe(ROLLING_BACK, sets.blue_does_not_lead_late, "blue does not lead in time"),
     _wait(ROLLING_BACK, sets.blue_does_not_lead, "blue does not lead", BACK),
-    Row(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=BACK, after=SOON),
+    Transition(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=BACK, after=SOON),
 )
 
 _ROLLBACK_CLEANUP: Rows = (
@@ -331,14 +341,18 @@ _ROLLBACK_CLEANUP: Rows = (
     _wait(ROLLBACK_CLEANUP, sets.blue_loses, "blue does not lead", BACK),
     _safe(ROLLBACK_CLEANUP, ask.job_spent, "Job failed too often"),
     *_makes(ROLLBACK_CLEANUP),
-    Row(ROLLBACK_CLEANUP, sets.green_set, "green is there", act=DELETE_SET, reason=BACK, after=2.0),
+    Transition(
+        ROLLBACK_CLEANUP, sets.green_set, "green is there", act=DELETE_SET, reason=BACK, after=2.0
+    ),
     _wait(ROLLBACK_CLEANUP, sets.green_pods, "green ends", BACK),
     _safe(ROLLBACK_CLEANUP, sets.green_peers_stuck, "green stays a member"),
-    Row(
+    Transition(
         ROLLBACK_CLEANUP, sets.green_peers, "green is a member", act=COUNT, reason=BACK, after=SOON
     ),
-    Row(ROLLBACK_CLEANUP, sets.green_claims, "volumes", act=DELETE_CLAIM, reason=BACK, after=2.0),
-    Row(ROLLBACK_CLEANUP, always, "green is gone", IDLE, FREE_LOCK, reason=BACK, after=SOON),
+    Transition(
+        ROLLBACK_CLEANUP, sets.green_claims, "volumes", act=DELETE_CLAIM, reason=BACK, after=2.0
+    ),
+    Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, FREE_LOCK, reason=BACK, after=SOON),
 )
 
 TABLE: Rows = (

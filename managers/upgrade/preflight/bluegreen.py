@@ -8,7 +8,7 @@ from __future__ import annotations
 from contracts.naming import names
 from contracts.pools.voter_pool import takes_over
 from managers.upgrade.login import asks_by_job, asks_itself
-from managers.upgrade.preflight.inputs import Answer, Question, wait
+from managers.upgrade.preflight.inputs import Answer, PreflightInput, wait
 from runtime.outcome import Blocked
 
 _MISSING = "OperatorLoginMissing"
@@ -16,7 +16,7 @@ _FIELD = "spec.upgrade.strategy: BlueGreen"
 _INSTEAD = "set spec.upgrade.strategy to RollingUpdate, which needs no login"
 
 
-def can_log_in(ask: Question) -> Answer:
+def can_log_in(ask: PreflightInput) -> Answer:
     """Judge by the spec, and by whether the leader answered once it was asked."""
     if not _is_by_second_set(ask):
         return None
@@ -39,14 +39,14 @@ def can_log_in(ask: Question) -> Answer:
     return wait(_MISSING, f"the leader did not tell who is a member: {_login_of(ask)}")
 
 
-def _login_of(ask: Question) -> str:
+def _login_of(ask: PreflightInput) -> str:
     if ask.cluster.spec.wants_operator_login:
         return "OpenBao lets the operator not ask, see condition OperatorLoginReady"
     secret = names.root_token_secret(ask.cluster.metadata.name)
     return f"without spec.selfInit.oidc it takes a root token in Secret {secret}, or {_INSTEAD}"
 
 
-def are_newest(ask: Question) -> Answer:
+def are_newest(ask: PreflightInput) -> Answer:
     """Two sets of servers are no time to replace those of one of them."""
     live = ask.observed.stateful_set
     # Once it has begun no server is replaced, so nobody must wait for that.
@@ -59,5 +59,5 @@ def are_newest(ask: Question) -> Answer:
     return wait("ClusterNotReady", f"{told}; the upgrade begins once that is done")
 
 
-def _is_by_second_set(ask: Question) -> bool:
+def _is_by_second_set(ask: PreflightInput) -> bool:
     return ask.strategy == "BlueGreen" and not ask.resuming

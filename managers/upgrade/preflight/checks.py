@@ -17,7 +17,7 @@ import managers.upgrade.preflight.spec as asked
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
-from managers.upgrade.preflight.inputs import Answer, Question, Warnings
+from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings
 from runtime.outcome import Blocked, Wait
 
 State = Literal["ok", "warn", "wait", "stop"]
@@ -29,7 +29,7 @@ class Check:
 
     name: str
     asks: str
-    judge: Callable[[Question], Answer]
+    judge: Callable[[PreflightInput], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PreflightResult:
     """What all checks said: the first refusal, the first obstacle, and every warning."""
 
     refusal: Blocked | None = None
@@ -60,14 +60,14 @@ class Verdict:
 
 def check(
     cluster: OpenBaoCluster, observed: Observed, target: Release, *, resuming: bool
-) -> Verdict:
+) -> PreflightResult:
     """Judge whether a cluster may be brought to a release. `cluster` is as its user wrote it.
 
     `resuming`: pods are being replaced already, so one of them may be away.
     """
-    question = Question(cluster, observed, target, base_version(cluster, observed), resuming)
+    question = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
     said = [(row, row.judge(question)) for row in CHECKS]
-    return Verdict(
+    return PreflightResult(
         refusal=next((one for _, one in said if isinstance(one, Blocked)), None),
         obstacle=next((one for _, one in said if isinstance(one, Wait)), None),
         warnings=tuple(

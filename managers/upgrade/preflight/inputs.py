@@ -30,7 +30,7 @@ Answer = Blocked | Wait | Warnings | None
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PreflightInput:
     """What the checks look at. `base`: the version that the new one is compared with."""
 
     cluster: OpenBaoCluster

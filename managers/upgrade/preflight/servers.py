@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.observed import PodFacts
-from managers.upgrade.preflight.inputs import Answer, Question, Warnings, wait
+from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, wait
 from runtime import quantity
 
 _ERRORS = frozenset({"ControllerResizeError", "NodeResizeError"})
 
 
-def are_ready(ask: Question) -> Answer:
+def are_ready(ask: PreflightInput) -> Answer:
     pods = ask.observed.pods
     ready = [pod for pod in pods if pod.ready and not pod.terminating]
     if len(ready) < ask.majority:
@@ -27,7 +27,7 @@ def are_ready(ask: Question) -> Answer:
     return wait("ClusterNotReady", f"{told}{_which(pods)}")
 
 
-def _is_whole(ask: Question) -> bool:
+def _is_whole(ask: PreflightInput) -> bool:
     live = ask.observed.stateful_set
     return live is not None and live.replicas == ask.size
 
@@ -41,7 +41,7 @@ def _which(pods: Sequence[PodFacts]) -> str:
     return f": {', '.join(ill)}" if ill else ""
 
 
-def one_leads(ask: Question) -> Answer:
+def one_leads(ask: PreflightInput) -> Answer:
     leaders = ask.observed.leaders
     if len(leaders) == 1:
         return None
@@ -51,7 +51,7 @@ def one_leads(ask: Question) -> Answer:
     return wait("MultipleLeaders", told)
 
 
-def quorum_is_well(ask: Question) -> Answer:
+def quorum_is_well(ask: PreflightInput) -> Answer:
     quorum = ask.observed.quorum
     if quorum is None:
         return None
@@ -75,7 +75,7 @@ def quorum_is_well(ask: Question) -> Answer:
     return None
 
 
-def volumes_are_bound(ask: Question) -> Answer:
+def volumes_are_bound(ask: PreflightInput) -> Answer:
     if ask.resuming:
         return None
     claims = ask.observed.claims
@@ -100,7 +100,7 @@ def _below(has: str, asked: str) -> bool:
     return bool(has and asked) and quantity.parse(has) < quantity.parse(asked)
 
 
-def read_replicas_are_ready(ask: Question) -> Answer:
+def read_replicas_are_ready(ask: PreflightInput) -> Answer:
     wish = ask.cluster.spec.read_replicas
     asked = wish.replicas if wish else 0
     pods = ask.observed.read.pods

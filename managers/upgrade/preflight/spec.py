@@ -13,14 +13,14 @@ from contracts.pools import fenced_pods
 from contracts.records.upgrade import Release
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade import version_matrix
-from managers.upgrade.preflight.inputs import Answer, Question, Warnings, wait
-from runtime.memo import remembered
+from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, wait
+from runtime.memo import memoize
 from runtime.outcome import Blocked
 
 # --- what is asked for --------------------------------------------------------------------------
 
 
-def is_version(ask: Question) -> Answer:
+def is_version(ask: PreflightInput) -> Answer:
     if version_matrix.parse(ask.target.version) is not None:
         return None
     return Blocked(
@@ -30,7 +30,7 @@ def is_version(ask: Question) -> Answer:
     )
 
 
-def is_newer(ask: Question) -> Answer:
+def is_newer(ask: PreflightInput) -> Answer:
     versions = ask.versions()
     if versions is None or versions[1] >= versions[0]:
         return None
@@ -42,12 +42,12 @@ def is_newer(ask: Question) -> Answer:
     )
 
 
-def tag_agrees(ask: Question) -> Answer:
+def tag_agrees(ask: PreflightInput) -> Answer:
     told = image_reference.mismatch(ask.target.image, ask.target.version)
     return Blocked("ImageVersionMismatch", told) if told else None
 
 
-def pair_is_known(ask: Question) -> Answer:
+def pair_is_known(ask: PreflightInput) -> Answer:
     versions = ask.versions()
     if versions is None or versions[1] <= versions[0]:
         return None
@@ -61,7 +61,7 @@ def pair_is_known(ask: Question) -> Answer:
     return Warnings(told) if told else None
 
 
-def spec_fits(ask: Question) -> Answer:
+def spec_fits(ask: PreflightInput) -> Answer:
     """Judge the spec with the version that is asked for, and with the one that it is rendered with.
 
     Until the new version is accepted the servers are rendered with the former one.
@@ -85,13 +85,13 @@ def spec_fits(ask: Question) -> Answer:
     )
 
 
-@remembered
+@memoize
 def _with(cluster: OpenBaoCluster, release: Release) -> OpenBaoCluster:
     update = {"version": release.version, "image": release.image or None}
     return cluster.model_copy(update={"spec": cluster.spec.model_copy(update=update)})
 
 
-@remembered
+@memoize
 def _objection(cluster: OpenBaoCluster) -> Blocked | None:
     broken = violations(cluster)
     if broken:
@@ -103,19 +103,19 @@ def _objection(cluster: OpenBaoCluster) -> Blocked | None:
 # --- whether people or other work are in the way ------------------------------------------------
 
 
-def is_initialized(ask: Question) -> Answer:
+def is_initialized(ask: PreflightInput) -> Answer:
     if ask.cluster.status.initialized:
         return None
     return wait("NotInitialized", "status.initialized: there are no data yet; it waits for them")
 
 
-def is_awake(ask: Question) -> Answer:
+def is_awake(ask: PreflightInput) -> Answer:
     if not ask.cluster.spec.hibernate:
         return None
     return wait("Hibernated", "spec.hibernate is true: no server runs; set it to false to go on")
 
 
-def none_fenced(ask: Question) -> Answer:
+def none_fenced(ask: PreflightInput) -> Answer:
     fenced = fenced_pods.heeded(ask.cluster)
     if not fenced:
         return None
@@ -123,14 +123,14 @@ def none_fenced(ask: Question) -> Answer:
     return wait("PodsFenced", told)
 
 
-def no_maintenance(ask: Question) -> Answer:
+def no_maintenance(ask: PreflightInput) -> Answer:
     if not ask.cluster.spec.in_maintenance:
         return None
     told = "spec.maintenance.enabled is true: nothing that can wait is begun; set it to false"
     return wait("Maintenance", told)
 
 
-def no_restore(ask: Question) -> Answer:
+def no_restore(ask: PreflightInput) -> Answer:
     lock = ask.cluster.status.operation_lock
     if lock is None or lock.operation != "Restore":
         return None
@@ -138,7 +138,7 @@ def no_restore(ask: Question) -> Answer:
     return wait("RestoreInProgress", told)
 
 
-def lock_is_free(ask: Question) -> Answer:
+def lock_is_free(ask: PreflightInput) -> Answer:
     lock = ask.cluster.status.operation_lock
     if lock is None or lock.holder == UPGRADE_HOLDER or lock.operation == "Restore":
         return None
@@ -149,7 +149,7 @@ def lock_is_free(ask: Question) -> Answer:
 # --- what is worth knowing ----------------------------------------------------------------------
 
 
-def is_no_outage(ask: Question) -> Answer:
+def is_no_outage(ask: PreflightInput) -> Answer:
     if ask.strategy == "BlueGreen" or ask.size > 2:
         return None
     if ask.size == 1:
@@ -161,7 +161,7 @@ def is_no_outage(ask: Question) -> Answer:
     )
 
 
-def has_snapshot(ask: Question) -> Answer:
+def has_snapshot(ask: PreflightInput) -> Answer:
     wish = ask.cluster.spec.upgrade
     second = wish.blue_green if wish is not None and ask.strategy == "BlueGreen" else None
     if wish is not None and (wish.pre_upgrade_snapshot or (second and second.pre_upgrade_snapshot)):

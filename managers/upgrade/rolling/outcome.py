@@ -14,24 +14,14 @@ from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
 from contracts.records.desired import Effect
-from contracts.records.upgrade import HandOver, Release
-from contracts.records.upgrade_decision import Course
-from contracts.state_machine import Decision
+from contracts.records.upgrade import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK, Release, StepDownJob
+from contracts.records.upgrade_decision import UpgradeDecision
+from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.login import asks_by_job
-from managers.upgrade.rolling.table import (
-    FAILED,
-    FREE_LOCK,
-    IDLE,
-    MAKE_SNAPSHOT,
-    PREPARING,
-    ROLLING,
-    SNAPSHOT,
-    TAKE_LOCK,
-    Situation,
-    leads_again,
-)
+from managers.upgrade.rolling.facts import FAILED, IDLE, PREPARING, ROLLING, SNAPSHOT, RollingFacts
+from managers.upgrade.rolling.guards import leads_again
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 _ID = 10
@@ -41,12 +31,12 @@ HELD_BY_OTHERS = (QUESTION_REFUSED, BUDGET_CLOSED)
 """Reasons of rows in which a person has to act and no server is ill."""
 
 
-def carried_out(now: Situation, decision: Decision[Situation]) -> Course:
+def carried_out(now: RollingFacts, decision: TransitionDecision[RollingFacts]) -> UpgradeDecision:
     """Turn a decision into the course of the pass."""
     place = decision.next
     upgrade = None if place == IDLE else _status(now, decision)
     accepted = _target(upgrade) if upgrade and place == ROLLING else now.accepted
-    course = Course(
+    course = UpgradeDecision(
         # A release is rendered once it is written that it was accepted, never before.
         release=now.accepted,
         halt=_halt(now, decision, accepted),
@@ -65,7 +55,7 @@ def _target(upgrade: UpgradeStatus) -> Release:
     return Release(upgrade.target_version, upgrade.target_image or "")
 
 
-def _halt(now: Situation, decision: Decision[Situation], accepted: Release) -> str:
+def _halt(now: RollingFacts, decision: TransitionDecision[RollingFacts], accepted: Release) -> str:
     if decision.next == ROLLING and decision.row.at == ROLLING and accepted == now.accepted:
         return "" if now.holds_lock else "the operation lock is not held"
     if decision.next == IDLE:
@@ -73,15 +63,15 @@ def _halt(now: Situation, decision: Decision[Situation], accepted: Release) -> s
     return decision.message or "an upgrade is being prepared"
 
 
-def _hand_over(now: Situation, upgrade: UpgradeStatus | None) -> HandOver | None:
+def _hand_over(now: RollingFacts, upgrade: UpgradeStatus | None) -> StepDownJob | None:
     if upgrade is None or not asks_by_job(now.cluster):
         return None
     made = upgrade.step_downs or 0
     turn = made if upgrade.step_down_job else made + 1
-    return HandOver(now.cluster.metadata.name, upgrade.id, turn)
+    return StepDownJob(now.cluster.metadata.name, upgrade.id, turn)
 
 
-def _outcome(now: Situation, decision: Decision[Situation]) -> Outcome:
+def _outcome(now: RollingFacts, decision: TransitionDecision[RollingFacts]) -> Outcome:
     row = decision.row
     reason = row.reason or _reason(now, decision)
     if row.blocked:
@@ -91,7 +81,7 @@ def _outcome(now: Situation, decision: Decision[Situation]) -> Outcome:
     return Wait(reason, decision.message or "an upgrade goes on", row.after)
 
 
-def _reason(now: Situation, decision: Decision[Situation]) -> str:
+def _reason(now: RollingFacts, decision: TransitionDecision[RollingFacts]) -> str:
     """Find the reason of a row that gives none of its own; "" when there is nothing to tell."""
     failure = now.upgrade.failure
     if failure is not None and decision.row.blocked:
@@ -103,7 +93,7 @@ def _reason(now: Situation, decision: Decision[Situation]) -> str:
     return said.reason if said is not None else _WAITING
 
 
-def _status(now: Situation, decision: Decision[Situation]) -> UpgradeStatus:
+def _status(now: RollingFacts, decision: TransitionDecision[RollingFacts]) -> UpgradeStatus:
     row, before, moment = decision.row, now.upgrade, _moment(now)
     changes: dict[str, Any] = {}
     if row.at == IDLE:
@@ -127,7 +117,7 @@ def _status(now: Situation, decision: Decision[Situation]) -> UpgradeStatus:
     return before.model_copy(update=changes) if changes else before
 
 
-def _clock(now: Situation, decision: Decision[Situation]) -> dict[str, Any]:
+def _clock(now: RollingFacts, decision: TransitionDecision[RollingFacts]) -> dict[str, Any]:
     """Stop the time of a step while somebody else holds it, and give all of it again after that.
 
     A pause takes the clock away, too.
@@ -140,7 +130,7 @@ def _clock(now: Situation, decision: Decision[Situation]) -> dict[str, Any]:
     return {}
 
 
-def _begun(now: Situation, moment: datetime) -> UpgradeStatus:
+def _begun(now: RollingFacts, moment: datetime) -> UpgradeStatus:
     asked, accepted = now.asked, now.accepted
     return UpgradeStatus(
         id=_id(now, str(moment)),
@@ -154,7 +144,7 @@ def _begun(now: Situation, moment: datetime) -> UpgradeStatus:
     )
 
 
-def _retargeted(now: Situation) -> dict[str, Any]:
+def _retargeted(now: RollingFacts) -> dict[str, Any]:
     moment = _moment(now)
     return {
         "target_version": now.asked.version,
@@ -165,12 +155,12 @@ def _retargeted(now: Situation) -> dict[str, Any]:
     }
 
 
-def _clocks(now: Situation, moment: datetime, salt: str) -> dict[str, Any]:
+def _clocks(now: RollingFacts, moment: datetime, salt: str) -> dict[str, Any]:
     """Begin anew: Jobs of another name, and all the time for the next step."""
     return {"id": _id(now, salt), "step_started_at": moment, "pod": None, **_NO_JOB}
 
 
-def _next_snapshot(now: Situation) -> dict[str, Any]:
+def _next_snapshot(now: RollingFacts) -> dict[str, Any]:
     number = (now.upgrade.snapshots or 0) + 1
     owner = now.cluster.metadata
     name = names.pre_upgrade_backup(owner.name, owner.uid, snapshot_word(now.upgrade.id, number))
@@ -182,13 +172,13 @@ def snapshot_word(upgrade: str, number: int) -> str:
     return f"{upgrade} {number}"
 
 
-def _failure(decision: Decision[Situation], moment: datetime) -> LastError:
+def _failure(decision: TransitionDecision[RollingFacts], moment: datetime) -> LastError:
     message = clean_message(decision.message)
     return LastError(reason=decision.row.reason, message=message, at=moment)
 
 
 def _effects(
-    now: Situation, decision: Decision[Situation], upgrade: UpgradeStatus | None
+    now: RollingFacts, decision: TransitionDecision[RollingFacts], upgrade: UpgradeStatus | None
 ) -> tuple[Effect, ...]:
     act, owner = decision.row.act, now.cluster.metadata
     if not act:
@@ -205,7 +195,7 @@ def _effects(
     return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": word}),)
 
 
-def _requests(now: Situation) -> UpgradeRequestsStatus | None:
+def _requests(now: RollingFacts) -> UpgradeRequestsStatus | None:
     """Acknowledge an order to try again, wherever it finds the upgrade; others have no use here."""
     before = now.cluster.status.upgrade_requests
     done, wish = before or UpgradeRequestsStatus(), now.cluster.spec.upgrade
@@ -224,11 +214,11 @@ def _requests(now: Situation) -> UpgradeRequestsStatus | None:
     return before if handled == done else handled
 
 
-def _id(now: Situation, salt: str) -> str:
+def _id(now: RollingFacts, salt: str) -> str:
     owner = now.cluster.metadata
     text = "|".join((owner.uid, str(now.asked), str(owner.generation), salt))
     return hashlib.sha256(text.encode()).hexdigest()[:_ID]
 
 
-def _moment(now: Situation) -> datetime:
+def _moment(now: RollingFacts) -> datetime:
     return now.observed.now.replace(microsecond=0)

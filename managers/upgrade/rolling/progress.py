@@ -11,16 +11,18 @@ from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.records.desired import Desired, Effect, Rolled
+from contracts.records.desired import Desired, Effect, RolloutProgress
 from contracts.records.observed import Observed
 from contracts.records.upgrade import MAKE_HAND_OVER
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.condition import upgrading
-from managers.upgrade.rolling.table import FAILED, IDLE, ROLLING, SOON
+from managers.upgrade.rolling.facts import FAILED, IDLE, ROLLING, SOON
 from runtime.outcome import Done
 
 
-def follow(cluster: OpenBaoCluster, observed: Observed, course: Course, desired: Desired) -> Course:
+def track_progress(
+    cluster: OpenBaoCluster, observed: Observed, course: UpgradeDecision, desired: Desired
+) -> UpgradeDecision:
     """Add to the course what the pods show: how far it is, and that it is over."""
     upgrade, rolled = course.upgrade, desired.rolled
     if upgrade is None or rolled is None or course.place not in (ROLLING, FAILED):
@@ -62,7 +64,7 @@ def _is_well(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
     return not quorum.trouble and len(voters) == size and well
 
 
-def _has_handed_over(observed: Observed, course: Course) -> bool:
+def _has_handed_over(observed: Observed, course: UpgradeDecision) -> bool:
     """Tell whether the leader that a Job asked leads no more."""
     job, hand_over, upgrade = observed.upgrade.job, course.hand_over, course.upgrade
     if job is None or hand_over is None or job.state == "Active" or len(observed.leaders) != 1:
@@ -74,7 +76,7 @@ def _has_handed_over(observed: Observed, course: Course) -> bool:
 
 
 def _moves(
-    upgrade: UpgradeStatus, rolled: Rolled, effects: tuple[Effect, ...], now: datetime
+    upgrade: UpgradeStatus, rolled: RolloutProgress, effects: tuple[Effect, ...], now: datetime
 ) -> dict[str, Any]:
     moment = now.replace(microsecond=0)
     changes: dict[str, Any] = {}

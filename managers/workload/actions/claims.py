@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.naming import labels
 from contracts.records.desired import Effect
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.builtin_kinds import PVC, STATEFUL_SET
@@ -33,7 +33,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> No
     try:
         done = await _patch(context, resolved, effect, ops)
     except (Forbidden, Invalid) as error:
-        refused = Attempt(effect.name, effect.uid, context.clock.now(), error.message)
+        refused = EffectAttempt(effect.name, effect.uid, context.clock.now(), error.message)
         context.attempts.note(refused)
         return
     if done:
@@ -69,7 +69,7 @@ async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> 
     except (NotFound, Conflict):
         # It is gone already, or changed since it was looked at: look again.
         return
-    context.attempts.note(Attempt(effect.name, resolved.owner.uid, context.clock.now()))
+    context.attempts.note(EffectAttempt(effect.name, resolved.owner.uid, context.clock.now()))
     _tell(
         context,
         resolved,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from contracts.records.desired import Effect
-from contracts.records.observed import EVICT, Attempt
+from contracts.records.observed import EVICT, EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, as_known
@@ -44,7 +44,7 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
         else:
             await context.client.delete(POD, key, uid=effect.uid)
     except EvictionRefused as refused:
-        context.attempts.note(Attempt(EVICT, effect.uid, context.clock.now(), refused.budget))
+        context.attempts.note(EffectAttempt(EVICT, effect.uid, context.clock.now(), refused.budget))
         return
     except (NotFound, Conflict):
         # It is gone or another one has its name: what there is to see is on its way to us.
@@ -185,7 +185,7 @@ async def _write_anew(bao: Bao, address: str, token: str) -> None:
 
 
 def _note(context: Context, effect: Effect, refused: str = "") -> None:
-    attempt = Attempt(effect.name, effect.uid, context.clock.now(), refused)
+    attempt = EffectAttempt(effect.name, effect.uid, context.clock.now(), refused)
     context.attempts.note(attempt)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.naming import labels
 from contracts.records.desired import Effect
-from contracts.records.observed import Attempt
+from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, as_known
@@ -36,7 +36,7 @@ async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effe
     if where.get("claim") and not await _mark(context, resolved, effect):
         return
     context.attempts.note(
-        Attempt(effect.name, effect.uid or resolved.owner.uid, context.clock.now())
+        EffectAttempt(effect.name, effect.uid or resolved.owner.uid, context.clock.now())
     )
     async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
@@ -85,7 +85,7 @@ async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
 
 
 def _refused(context: Context, resolved: Resolved, why: str) -> None:
-    attempt = Attempt("remove-peer", resolved.owner.uid, context.clock.now(), why)
+    attempt = EffectAttempt("remove-peer", resolved.owner.uid, context.clock.now(), why)
     context.attempts.note(attempt)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming import labels
-from contracts.pools.pool_naming import VOTERS, Pool
+from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.desired import Effect
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
@@ -17,7 +17,7 @@ MARK_POD = "mark-pod"
 MARK_FIRST = "mark-first-set"
 
 
-def with_marks(resolved: Resolved, pool: Pool, template: dict[str, Any]) -> dict[str, Any]:
+def with_marks(resolved: Resolved, pool: PoolNaming, template: dict[str, Any]) -> dict[str, Any]:
     """Return the template with the gate of a fence and the mark of maintenance, where they apply.
 
     While a fence is in place every new pod waits at the gate: the operator opens it for all but

@@ -14,7 +14,7 @@ from contracts.builders.pod_part import PodPart
 from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
 from contracts.naming import labels, mount_paths, names
 from contracts.naming.ports import API, CLUSTER
-from contracts.pools.pool_naming import VOTERS, Pool
+from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.resolved import Resolved
 from managers.workload.objects.probes import probes
 from managers.workload.objects.scheduling import scheduling_fields
@@ -28,7 +28,7 @@ SECRET_MODE = 0o440
 
 
 def pod_template(
-    resolved: Resolved, *, digest: str, reload: str, first_boot: bool, pool: Pool = VOTERS
+    resolved: Resolved, *, digest: str, reload: str, first_boot: bool, pool: PoolNaming = VOTERS
 ) -> dict[str, Any]:
     """Build the template.
 
@@ -48,7 +48,7 @@ def pod_template(
     return {"metadata": metadata, "spec": _spec(resolved, pool, first_boot=first_boot)}
 
 
-def _spec(resolved: Resolved, pool: Pool, *, first_boot: bool) -> dict[str, Any]:
+def _spec(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> dict[str, Any]:
     base = _base(resolved, pool, first_boot=first_boot)
     whole = PodPart.merged((base, *resolved.pod.parts))
     spec: dict[str, Any] = {
@@ -74,7 +74,7 @@ def _security(resolved: Resolved) -> dict[str, Any]:
     return security
 
 
-def _base(resolved: Resolved, pool: Pool, *, first_boot: bool) -> PodPart:
+def _base(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> PodPart:
     """What every pod has, before any feature adds to it."""
     return PodPart(
         env=tuple(_environment(resolved)),
@@ -139,7 +139,7 @@ def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
     return mounts
 
 
-def _volumes(resolved: Resolved, pool: Pool, *, first_boot: bool) -> list[dict[str, Any]]:
+def _volumes(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> list[dict[str, Any]]:
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
         {"name": "config", "configMap": {"name": pool.config_map(resolved.voter_set)}},

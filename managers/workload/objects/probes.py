@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming.ports import API
-from contracts.records.resolved import TlsWishes
+from contracts.records.resolved import TlsSettings
 
 # An exec probe starts a process each time, and a first handshake waits for the ACME server.
 STATUS_PERIOD = 5
 STATUS_TIMEOUT = 20
 
 
-def probes(tls: TlsWishes) -> dict[str, Any]:
+def probes(tls: TlsSettings) -> dict[str, Any]:
     """Build all three, as fields of a container."""
     return _by_status(tls.server_name) if tls.mode == "ACME" else _by_health()
 

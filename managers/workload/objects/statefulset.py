@@ -7,20 +7,20 @@ from typing import Any
 
 from contracts.builders.metadata import cluster_object
 from contracts.naming import labels, names
-from contracts.pools.pool_naming import VOTERS, Pool
+from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.resolved import Resolved
 from managers.workload.objects.annotations import set_marks, with_marks
 from managers.workload.objects.pod import pod_template
 from runtime.apply.intent import Intent, digest
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
-from runtime.memo import remembered
+from runtime.memo import memoize
 
 # Below three servers a budget of one would still allow the loss of the quorum.
 QUORUM_FLOOR = 3
 
 
-@remembered
-def template_digest(resolved: Resolved, restart: str, pool: Pool = VOTERS) -> str:
+@memoize
+def template_digest(resolved: Resolved, restart: str, pool: PoolNaming = VOTERS) -> str:
     """Name everything that a running pod would have to be replaced for.
 
     `restart` is the part of config.hcl that a server reads only when it starts. What it reads again
@@ -44,8 +44,8 @@ class Shape:
     claim_class: str | None
 
 
-@remembered
-def stateful_set(resolved: Resolved, shape: Shape, pool: Pool = VOTERS) -> Intent:
+@memoize
+def stateful_set(resolved: Resolved, shape: Shape, pool: PoolNaming = VOTERS) -> Intent:
     """Build the StatefulSet.
 
     Pods are made in parallel, and never replaced by the StatefulSet controller: which pod goes
@@ -105,7 +105,7 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
     }
 
 
-@remembered
+@memoize
 def disruption_budget(resolved: Resolved, servers: int) -> Intent | None:
     """Build the budget: at most one voter away at a time. None for too few `servers` to need one.
 

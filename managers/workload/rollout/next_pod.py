@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from contracts.conditions.reasons_workload import BUDGET_CLOSED
 from contracts.records.desired import Effect
-from contracts.records.observed import EVICT, Attempt, Observed, PodFacts, Reach
-from contracts.records.upgrade import HandOver
+from contracts.records.observed import EVICT, EffectAttempt, Observed, PodFacts, ServerClientConfig
+from contracts.records.upgrade import StepDownJob
 from managers.workload.rollout.quorum import (
     is_down,
     is_locked_out,
@@ -49,7 +49,7 @@ YOUNG = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class RolloutAction:
     """What a roll does next: one pod, or a reason why none may be touched now.
 
     `replace` deletes the pod, `step-down` asks its server to hand over the lead, `mark` has the
@@ -66,15 +66,15 @@ class Move:
     pods: tuple[PodFacts, ...] = ()
 
 
-REST = Move("rest")
+REST = RolloutAction("rest")
 
 
 def next_move(
     observed: Observed,
     outdated: Collection[PodFacts],
     size: int,
-    hand_over: HandOver | None = None,
-) -> Move:
+    hand_over: StepDownJob | None = None,
+) -> RolloutAction:
     """Pick the pod to replace now, of those that are outdated.
 
     `hand_over`: leaders are asked to step down by Jobs, as an upgrade does.
@@ -94,12 +94,12 @@ def next_move(
     if unready:
         locked_out = next((pod for pod in ill if is_locked_out(pod, live)), None)
         if locked_out is not None and not _starts(observed, locked_out):
-            return Move("replace", locked_out)
+            return RolloutAction("replace", locked_out)
         down = [pod for pod in ill if is_down(pod)]
         victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
         if victim is not None and not down and _starts(observed, victim):
             told = f"{victim.name} has just started, and would not hear that it is to end"
-            return Move("hold", victim, told)
+            return RolloutAction("hold", victim, told)
         return REST if victim is None else _unless_objected(observed, victim, size)
     # Two that say they lead, or none while several run: nobody is touched until that is settled.
     if size > 1 and len(observed.leaders) != 1:
@@ -111,29 +111,35 @@ def next_move(
     return _unless_objected(observed, victim, size)
 
 
-def ask_leader(leader: PodFacts, reach: Reach | None) -> tuple[Effect, ...]:
+def ask_leader(leader: PodFacts, reach: ServerClientConfig | None) -> tuple[Effect, ...]:
     """Ask a leader to step down; nothing while it is not known how to reach it."""
     if reach is None:
         return ()
     return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, reach)),)
 
 
-def _asked(observed: Observed, leader: PodFacts, hand_over: HandOver | None) -> Attempt | None:
+def _asked(
+    observed: Observed, leader: PodFacts, hand_over: StepDownJob | None
+) -> EffectAttempt | None:
     """Tell when a leader was asked, by whatever asks in this roll."""
     if hand_over is None:
         return observed.attempted(STEP_DOWN, leader.uid)
     job = observed.upgrade.job
     if job is None or job.name != hand_over.job(leader.uid):
         return None
-    return Attempt(STEP_DOWN, leader.uid, job.created_at or observed.now)
+    return EffectAttempt(STEP_DOWN, leader.uid, job.created_at or observed.now)
 
 
-def _hand_over(observed: Observed, leader: PodFacts, size: int, asked: Attempt | None) -> Move:
+def _hand_over(
+    observed: Observed, leader: PodFacts, size: int, asked: EffectAttempt | None
+) -> RolloutAction:
     if asked is not None and asked.refused:
         # It hands over when it is told to end, as it would without a login.
         return _unless_objected(observed, leader, size)
     if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
-        return Move("hold", leader, f"{leader.name} was asked to step down, and leads still")
+        return RolloutAction(
+            "hold", leader, f"{leader.name} was asked to step down, and leads still"
+        )
     # While the one that was made last is still reached by the leader, this one may step down: the
     # next leader reaches it sooner, and its predecessor takes ten seconds to be able to end.
     young = [pod for pod in observed.pods if _is_young(observed, pod)]
@@ -145,8 +151,8 @@ def _hand_over(observed: Observed, leader: PodFacts, size: int, asked: Attempt |
         unproven={pod.name for pod in young if not _is_marked(observed, pod)},
     )
     if not reason:
-        return Move("step-down", leader)
-    held = Move("hold", leader, reason, reason_of(observed.quorum))
+        return RolloutAction("step-down", leader)
+    held = RolloutAction("hold", leader, reason, reason_of(observed.quorum))
     return held if held.reason else _mark_first(observed, leader) or held
 
 
@@ -154,25 +160,27 @@ def _unless_objected(
     observed: Observed,
     pod: PodFacts,
     size: int,
-) -> Move:
+) -> RolloutAction:
     reason = objection(observed.quorum, pod, size)
     if reason:
-        return Move("hold", pod, reason, reason_of(observed.quorum))
+        return RolloutAction("hold", pod, reason, reason_of(observed.quorum))
     if _sleeps(observed, pod):
-        return Move("hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds")
+        return RolloutAction(
+            "hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds"
+        )
     return _mark_first(observed, pod) or _go(observed, pod)
 
 
-def _go(observed: Observed, pod: PodFacts) -> Move:
+def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
     """Replace a pod; what a budget refused a moment ago waits, and says so until the pod went."""
     refused = observed.attempted(EVICT, pod.uid) if pod.ready else None
     if refused is None:
-        return Move("replace", pod)
+        return RolloutAction("replace", pod)
     since = observed.rolling_since
     patient = since is not None and observed.now - since >= BUDGET_PATIENCE
     pause = EVICT_SELDOM if patient else EVICT_AGAIN
     waits = observed.now - refused.at < pause
-    return Move("hold" if waits else "replace", pod, refused.keeps(pod), BUDGET_CLOSED)
+    return RolloutAction("hold" if waits else "replace", pod, refused.keeps(pod), BUDGET_CLOSED)
 
 
 def _sleeps(observed: Observed, pod: PodFacts) -> bool:
@@ -185,7 +193,7 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
 
 
-def _mark_first(observed: Observed, victim: PodFacts) -> Move | None:
+def _mark_first(observed: Observed, victim: PodFacts) -> RolloutAction | None:
     young = _unmarked(observed, victim)
     if young is None:
         return None
@@ -195,8 +203,8 @@ def _mark_first(observed: Observed, victim: PodFacts) -> Move | None:
             f"{young.name} is new, and OpenBao does not let the operator prove that it follows the "
             f"leader: {attempt.refused}. It goes on when {young.name} is {YOUNG.seconds} s old"
         )
-        return Move("hold", victim, message)
-    return Move("mark", young, f"{young.name} is new, and has to follow the leader first")
+        return RolloutAction("hold", victim, message)
+    return RolloutAction("mark", young, f"{young.name} is new, and has to follow the leader first")
 
 
 def _is_marked(observed: Observed, pod: PodFacts) -> bool:
@@ -241,7 +249,7 @@ def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
     return (Effect(MARK_LOG, pod.name, pod.uid, where(observed.leaders[0], observed.reach)),)
 
 
-def where(server: PodFacts, reach: Reach) -> Mapping[str, Any]:
+def where(server: PodFacts, reach: ServerClientConfig) -> Mapping[str, Any]:
     """Name a server for an effect that asks it: address, authority and server_name."""
     return {
         "address": server.ip,

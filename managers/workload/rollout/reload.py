@@ -41,7 +41,7 @@ AUTHORITY_FILE = f"{mount_paths.TLS}/ca.crt"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReloadTarget:
     """What a running server ought to have read: the digest, and a certificate that can be seen."""
 
     digest: str
@@ -67,9 +67,9 @@ class Files:
         return _digest(self)
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ReloadTarget:
         """What a pod is compared with."""
-        return Target(self.digest, self.certificate)
+        return ReloadTarget(self.digest, self.certificate)
 
     def arguments(self) -> list[str]:
         """The files and their hashes, as `baoctl.reload` takes them."""
@@ -132,7 +132,7 @@ def has_read(pod: PodFacts, digest: str) -> bool:
     return digest.startswith(done[-1].digest)
 
 
-def is_current(pod: PodFacts, target: Target) -> bool:
+def is_current(pod: PodFacts, target: ReloadTarget) -> bool:
     """Tell whether a server needs nothing: it was told, and shows the certificate it was told of.
 
     A server whose certificate nobody looked at is believed.
@@ -153,7 +153,7 @@ class Split:
     """Only a new pod will read them."""
 
 
-def split(observed: Observed, pods: Iterable[PodFacts], target: Target, image: str) -> Split:
+def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:
     """Sort the pods that lag behind; `image` is the operator's own, "" when it is not known."""
     due, waiting, hopeless = [], [], []
     for pod in pods:

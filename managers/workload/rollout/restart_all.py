@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from managers.workload.rollout.next_pod import Move
+from managers.workload.rollout.next_pod import RolloutAction
 
 TOLD = "their data were replaced by a restore, so all servers are restarted at once"
 
 
-def all_at_once(resolved: Resolved, observed: Observed) -> Move | None:
+def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
     """Pick the pods of a pool that were made before its data were replaced; None if none was.
 
     None of the others is touched: who was made since has the new data in memory.
@@ -30,5 +30,7 @@ def all_at_once(resolved: Resolved, observed: Observed) -> Move | None:
     live = observed.stateful_set
     if live is None or not live.settled:
         # A pod that is deleted now might be made from the template before.
-        return Move("restart", why=TOLD)
-    return Move("restart", why=TOLD, pods=tuple(pod for pod in behind if not pod.terminating))
+        return RolloutAction("restart", why=TOLD)
+    return RolloutAction(
+        "restart", why=TOLD, pods=tuple(pod for pod in behind if not pod.terminating)
+    )

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.desired import Effect
 from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.quorum import wait_for_answer
-from managers.workload.scale.raft_peers import Peer, leader_of, removal
+from managers.workload.scale.raft_peers import LeavingPeer, leader_of, removal
 from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size
 from runtime.outcome import Blocked, Wait
 
@@ -35,7 +35,7 @@ def member(quorum: Quorum, node_id: str) -> RaftServer | None:
     return next((server for server in quorum.servers if server.node_id == node_id), None)
 
 
-def claim_at(observed: Observed, voters: VoterSet, ordinal: int) -> ClaimFacts | None:
+def claim_at(observed: Observed, voters: ServerPool, ordinal: int) -> ClaimFacts | None:
     """Return the data volume of a voter."""
     name = voters.data_claim(ordinal)
     return next((claim for claim in observed.claims if claim.name == name), None)
@@ -92,7 +92,9 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
         ordinal = resolved.voter_set.ordinal_of(server.node_id)
         # Whoever has another kind of name was not made by us.
         if ordinal is not None and ordinal >= count and observed.pod(ordinal) is None:
-            return removal(resolved, observed, Peer(server.node_id, claim=volumes.get(ordinal)))
+            return removal(
+                resolved, observed, LeavingPeer(server.node_id, claim=volumes.get(ordinal))
+            )
     if resolved.keeps_volumes:
         return ()
     return discard(
@@ -125,7 +127,7 @@ def _obstacle(
         return _unknown(resolved, observed, ordinal, claim)
     if is_marked(resolved, claim, node_id):
         if member(quorum, node_id) is not None:
-            effects = removal(resolved, observed, Peer(node_id, claim=claim))
+            effects = removal(resolved, observed, LeavingPeer(node_id, claim=claim))
         else:
             effects = discard((claim,))
         wait = Wait(SCALING, f"{told} starts with an empty volume, its former one goes first")

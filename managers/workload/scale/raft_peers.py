@@ -22,7 +22,7 @@ ASK_AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class LeavingPeer:
     """A server that is to leave: its raft node id, and what it still has."""
 
     node_id: str
@@ -36,7 +36,7 @@ def leader_of(observed: Observed) -> PodFacts | None:
     return leaders[0] if len(leaders) == 1 else None
 
 
-def removal(resolved: Resolved, observed: Observed, peer: Peer) -> tuple[Effect, ...]:
+def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[Effect, ...]:
     """Ask the leader to take a server out of the raft cluster; nothing while it cannot be asked.
 
     The intent is written on the data volume of the server first, so that its data is never taken
@@ -69,5 +69,5 @@ def refusal(resolved: Resolved, observed: Observed) -> str:
     return tried.refused
 
 
-def _attempt_uid(resolved: Resolved, peer: Peer) -> str:
+def _attempt_uid(resolved: Resolved, peer: LeavingPeer) -> str:
     return peer.pod.uid if peer.pod else resolved.owner.uid

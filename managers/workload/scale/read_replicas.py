@@ -10,7 +10,7 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.naming import names
 from contracts.records.desired import Effect, Operation
-from contracts.records.observed import ClaimFacts, Observed, Quorum, ReadPoolFacts
+from contracts.records.observed import ClaimFacts, Observed, PoolFacts, Quorum
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold
 from managers.workload.rollout.quorum import wait_for_answer
@@ -22,7 +22,7 @@ from managers.workload.scale.leftover_pvcs import (
     is_spent,
     member,
 )
-from managers.workload.scale.raft_peers import Peer, leader_of, refusal, removal
+from managers.workload.scale.raft_peers import LeavingPeer, leader_of, refusal, removal
 from managers.workload.scale.replicas import Size
 from runtime.outcome import Blocked, Wait
 
@@ -39,7 +39,7 @@ def wanted(spec: ClusterSpec) -> int:
     return spec.read_replicas.replicas if spec.read_replicas else 0
 
 
-def standing(pool: ReadPoolFacts) -> int:
+def standing(pool: PoolFacts) -> int:
     """How many there are by now, whether or not their StatefulSet is there."""
     if pool.stateful_set is not None:
         return pool.stateful_set.replicas
@@ -64,7 +64,7 @@ def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
     return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, asked))
 
 
-def _beyond(pool: ReadPoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
+def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
     # The name ends with the ordinal of the pod, or it would not be among these claims.
     found = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
@@ -127,7 +127,7 @@ def _obstacle(
         return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
     joined = member(quorum, name)
     if marked:
-        peer = Peer(name, claim=claim)
+        peer = LeavingPeer(name, claim=claim)
         effects = removal(resolved, observed, peer) if joined else discard((claim,))
         return Size(ordinal, Wait(LEAVING, told, RECHECK), effects)
     return None if joined else Size(ordinal, _stale(name, claim, ordinal))
@@ -208,7 +208,7 @@ def _removed(
     refused = refusal(resolved, observed)
     if refused:
         return _refused(name, refused)
-    return removal(resolved, observed, Peer(name, pod, claim))
+    return removal(resolved, observed, LeavingPeer(name, pod, claim))
 
 
 def _stale(name: str, claim: ClaimFacts, count: int) -> Blocked:

@@ -20,7 +20,7 @@ from managers.workload.rollout.holds import hold
 from managers.workload.rollout.next_pod import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
 from managers.workload.rollout.quorum import majority, unreached
 from managers.workload.scale.leftover_pvcs import answered, claim_at, is_marked, member, room, tidy
-from managers.workload.scale.raft_peers import Peer, refusal, removal
+from managers.workload.scale.raft_peers import LeavingPeer, refusal, removal
 from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, standing
 from runtime.outcome import Blocked, Wait
 
@@ -120,7 +120,7 @@ def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
             return _hand_over(observed, pod, count, told)
     elif claim is None or is_marked(resolved, claim, name) or claim.owner_uid != resolved.owner.uid:
         return Size(ordinal, Wait(SCALING, f"{told}; {name} stops"), operation=busy, alone=True)
-    effects = removal(resolved, observed, Peer(name, pod, claim))
+    effects = removal(resolved, observed, LeavingPeer(name, pod, claim))
     waits = f"{told}; {name} leaves the raft cluster"
     return Size(count, Wait(SCALING, waits, SCALE_RECHECK), effects, busy, alone=True)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.conditions.condition import Finding, Status
+from contracts.conditions.condition import ConditionUpdate, Status
 from contracts.records.observed import Observed
-from managers.workload.storage.resize import Wish, judge
+from managers.workload.storage.resize import VolumeSpec, judge
 
 _STATUS: Mapping[str, Status] = {
     "well": "True",
@@ -19,8 +19,8 @@ _STATUS: Mapping[str, Status] = {
 
 def storage_configured(
     cluster: str, spec: ClusterSpec, owner_uid: str, observed: Observed
-) -> Finding:
+) -> ConditionUpdate:
     """Judge the data volumes by the very rows that the plan goes by."""
-    wish = Wish(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
+    wish = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
     told = judge(wish, observed)
-    return Finding("StorageConfigured", _STATUS[told.kind], told.reason, told.message)
+    return ConditionUpdate("StorageConfigured", _STATUS[told.kind], told.reason, told.message)

@@ -19,7 +19,7 @@ from contracts.records.desired import Effect, Operation
 from contracts.records.observed import Observed, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object
 
@@ -46,7 +46,7 @@ class Renewal:
 KEPT = Renewal()
 
 
-@remembered
+@memoize
 def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
     """Name what of the spec of a StatefulSet can never be changed in place, each as text."""
     claim: Object = next(iter(spec.get("volumeClaimTemplates") or ()), {})

@@ -18,7 +18,7 @@ from contracts.records.desired import Effect, Operation
 from contracts.records.observed import ClaimFacts, Observed, PodFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
-from runtime.memo import remembered
+from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 GROW_CLAIM = "grow-claim"
@@ -35,7 +35,7 @@ ASK_AGAIN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class VolumeSpec:
     """The data volumes that a cluster asks for."""
 
     cluster: str
@@ -47,7 +47,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class VolumeFacts:
     """One claim beside the wish; what is not known counts as right."""
 
     claim: ClaimFacts
@@ -73,7 +73,7 @@ ODD_PHASES = ("Pending", "Lost")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StorageState:
     """What is to be said of the volumes: well, open (nobody can know yet), on the way, or wrong."""
 
     kind: Literal["well", "open", "moving", "wrong"]
@@ -94,7 +94,7 @@ class Told:
 class Growth:
     """What the volumes need in this pass."""
 
-    told: Told
+    told: StorageState
     effects: tuple[Effect, ...] = ()
     operation: Operation | None = None
 
@@ -104,7 +104,7 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
 
     `field`: where the spec says so.
     """
-    wish = Wish(
+    wish = VolumeSpec(
         resolved.name, resolved.owner.uid, resolved.storage_size, resolved.storage_class, field
     )
     looks = [look(claim, wish) for claim in observed.claims]
@@ -132,12 +132,12 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
     return Growth(told, taken + grown, operation)
 
 
-def judge(wish: Wish, observed: Observed) -> Told:
+def judge(wish: VolumeSpec, observed: Observed) -> StorageState:
     """Say what the volumes are, for the condition StorageConfigured."""
     return _tell(wish, [look(claim, wish) for claim in observed.claims], observed)
 
 
-def cramped(observed: Observed) -> tuple[PodFacts, ...]:
+def needs_restart_for_resize(observed: Observed) -> tuple[PodFacts, ...]:
     """Return the pods that have to be made anew for their file system to grow.
 
     Each one once: a pod that is younger than the condition has not helped, and the next one would
@@ -176,15 +176,15 @@ def _refusal(claim: ClaimFacts, observed: Observed) -> str:
     return tried.refused
 
 
-@remembered
-def look(claim: ClaimFacts, wish: Wish) -> Look:
+@memoize
+def look(claim: ClaimFacts, wish: VolumeSpec) -> VolumeFacts:
     """Compare one claim with the wish."""
     wanted = quantity.parse(wish.size)
     asked = quantity.parse(claim.requested) if claim.requested else wanted
     has = quantity.parse(claim.capacity) if claim.capacity else asked
     differs = bool(wish.storage_class) and claim.storage_class not in ("", wish.storage_class)
     mine = claim.owner_uid == wish.owner_uid
-    return Look(
+    return VolumeFacts(
         claim=claim,
         mine=mine,
         handed=not mine and claim.adopt == wish.cluster,
@@ -195,22 +195,22 @@ def look(claim: ClaimFacts, wish: Wish) -> Look:
     )
 
 
-Looks = Sequence[Look]
-Row = Callable[[Wish, Looks, Observed], Told | None]
+Looks = Sequence[VolumeFacts]
+Row = Callable[[VolumeSpec, Looks, Observed], StorageState | None]
 
 
-def _tell(wish: Wish, looks: Looks, observed: Observed) -> Told:
+def _tell(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState:
     said = (row(wish, looks, observed) for row in ROWS)
     return next((told for told in said if told is not None), UNHEARD)
 
 
-UNHEARD = Told("open", "StorageClassPending", "No data volume was asked for yet")
+UNHEARD = StorageState("open", "StorageClassPending", "No data volume was asked for yet")
 
 
-def _lost(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _lost(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     for one in looks:
         if one.claim.phase == "Lost":
-            return Told(
+            return StorageState(
                 "wrong",
                 "VolumeLost",
                 f"PersistentVolumeClaim {one.claim.name} has lost its volume: its data is gone. "
@@ -224,14 +224,14 @@ def _lost(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
         claim = _claim_of(pod)
         found = there.get(claim)
         if found is None:
-            return Told(
+            return StorageState(
                 "wrong",
                 "VolumeLost",
                 f"{pod.name} runs and PersistentVolumeClaim {claim} is not there, or has lost its "
                 "labels: put them back, or delete the pod while all others are ready",
             )
         if found.claim.terminating:
-            return Told(
+            return StorageState(
                 "wrong",
                 "VolumeLost",
                 f"Somebody deleted PersistentVolumeClaim {claim}: it goes with its data as soon "
@@ -241,10 +241,10 @@ def _lost(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     return None
 
 
-def _other_class(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _other_class(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     for one in looks:
         if one.other_class:
-            return Told(
+            return StorageState(
                 "wrong",
                 "StorageClassChangeNotSupported",
                 f"{wish.field}.storageClassName is {wish.storage_class} and PersistentVolumeClaim "
@@ -254,12 +254,12 @@ def _other_class(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     return None
 
 
-def _shrunk(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _shrunk(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     large = [one.claim for one in looks if one.large]
     if not large:
         return None
     widest = max((claim.requested for claim in large), key=quantity.parse)
-    return Told(
+    return StorageState(
         "wrong",
         "StorageShrinkNotSupported",
         f"{wish.field}.size is {wish.size} and PersistentVolumeClaim {large[0].name} asks for "
@@ -267,11 +267,11 @@ def _shrunk(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     )
 
 
-def _not_ours(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _not_ours(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     foreign = [one.claim.name for one in looks if one.small and not (one.mine or one.handed)]
     if not foreign:
         return None
-    return Told(
+    return StorageState(
         "wrong",
         "ForeignObject",
         f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {wish.field}.size "
@@ -280,11 +280,11 @@ def _not_ours(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     )
 
 
-def _refused(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _refused(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     for one in looks:
         why = _refusal(one.claim, observed) if one.small else ""
         if why:
-            return Told(
+            return StorageState(
                 "wrong",
                 "StorageResizeNotSupported",
                 f"PersistentVolumeClaim {one.claim.name} may not grow to {wish.size}: {why}. The "
@@ -296,10 +296,10 @@ def _refused(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     return None
 
 
-def _failed(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _failed(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     for one in looks:
         if one.claim.resizing in FAILED:
-            return Told(
+            return StorageState(
                 "wrong",
                 "StorageResizeFailed",
                 f"The storage driver could not let PersistentVolumeClaim {one.claim.name} grow "
@@ -309,12 +309,12 @@ def _failed(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     return None
 
 
-def _pending(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _pending(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     pending = [one.claim for one in looks if one.claim.phase == "Pending"]
     if not pending:
         return None
     kind = pending[0].storage_class
-    return Told(
+    return StorageState(
         "open",
         "StorageClassPending",
         f"{', '.join(claim.name for claim in pending)}: no volume yet. "
@@ -326,7 +326,7 @@ def _pending(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
     )
 
 
-def _growing(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _growing(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     late = [one for one in looks if one.small or one.claim.resizing or not one.grown]
     if not late:
         return None
@@ -340,7 +340,7 @@ def _growing(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
             f"; replacing {', '.join(useless)} has not helped: read the events of the claim and of "
             "the pod"
         )
-    return Told("moving", RESIZING, told)
+    return StorageState("moving", RESIZING, told)
 
 
 def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
@@ -350,17 +350,17 @@ def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
     return pod.ready and pod.made > claim.resizing_since
 
 
-def _configured(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+def _configured(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
     if not looks:
         return None
     if wish.storage_class:
-        return Told(
+        return StorageState(
             "well",
             "StorageClassConfigured",
             f"{len(looks)} volumes of {wish.size} in StorageClass {wish.storage_class}",
         )
     classes = sorted({one.claim.storage_class for one in looks} - {""})
-    return Told(
+    return StorageState(
         "well",
         "StorageClassDefaulted",
         f"{len(looks)} volumes of {wish.size} in the default StorageClass"

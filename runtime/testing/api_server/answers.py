@@ -47,7 +47,7 @@ class About:
         return {key: text for key, text in filled.items() if text}
 
 
-class Refused(Exception):  # noqa: N818 - what the server did, not that it is an error
+class RefusedAnswer(Exception):  # noqa: N818 - what the server did, not that it is an error
     """The server says no; becomes an HTTP answer, or an ERROR event of a watch.
 
     Without a reason the answer is no Status but plain text.
@@ -97,32 +97,32 @@ def about(resource: Resource, name: str) -> About:
     return About(name, resource.group, resource.plural)
 
 
-def not_found(resource: Resource, name: str) -> Refused:
+def not_found(resource: Resource, name: str) -> RefusedAnswer:
     """404: no object of that name."""
     text = f'{resource} "{name}" not found'
-    return Refused(404, "NotFound", text, about=about(resource, name))
+    return RefusedAnswer(404, "NotFound", text, about=about(resource, name))
 
 
-def not_served() -> Refused:
+def not_served() -> RefusedAnswer:
     """404: no such kind in a group that there is."""
-    return Refused(404, "NotFound", "the server could not find the requested resource")
+    return RefusedAnswer(404, "NotFound", "the server could not find the requested resource")
 
 
-def no_such_group() -> Refused:
+def no_such_group() -> RefusedAnswer:
     """404: nobody has ever heard of the group or its version."""
-    return Refused(404, "", "404 page not found\n")
+    return RefusedAnswer(404, "", "404 page not found\n")
 
 
-def already_exists(resource: Resource, name: str) -> Refused:
+def already_exists(resource: Resource, name: str) -> RefusedAnswer:
     """409: the name of a new object is taken."""
     text = f'{resource} "{name}" already exists'
-    return Refused(409, "AlreadyExists", text, about=about(resource, name))
+    return RefusedAnswer(409, "AlreadyExists", text, about=about(resource, name))
 
 
-def conflict(what: str, name: str, why: str) -> Refused:
+def conflict(what: str, name: str, why: str) -> RefusedAnswer:
     """409: a precondition does not hold."""
     text = f'Operation cannot be fulfilled on {what} "{name}": {why}'
-    return Refused(409, "Conflict", text, about=About(name, kind=what))
+    return RefusedAnswer(409, "Conflict", text, about=About(name, kind=what))
 
 
 MODIFIED = (
@@ -130,50 +130,50 @@ MODIFIED = (
 )
 
 
-def invalid(resource: Resource, name: str, *causes: Cause) -> Refused:
+def invalid(resource: Resource, name: str, *causes: Cause) -> RefusedAnswer:
     """422: a field breaks a rule."""
     text = "; ".join(f"{cause.field}: {cause.message}" for cause in causes)
     full = f'{resource.kind} "{name}" is invalid: {text}'
-    return Refused(
+    return RefusedAnswer(
         422, "Invalid", full, about=About(name, resource.group, resource.kind), causes=causes
     )
 
 
-def bad_request(message: str) -> Refused:
+def bad_request(message: str) -> RefusedAnswer:
     """400: the request itself is malformed."""
-    return Refused(400, "BadRequest", message)
+    return RefusedAnswer(400, "BadRequest", message)
 
 
-def expired(wanted: int, oldest: int) -> Refused:
+def expired(wanted: int, oldest: int) -> RefusedAnswer:
     """410: history from there on is forgotten."""
-    return Refused(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+    return RefusedAnswer(410, "Expired", f"too old resource version: {wanted} ({oldest})")
 
 
-def token_expired() -> Refused:
+def token_expired() -> RefusedAnswer:
     """410: the snapshot that a page token belongs to is forgotten."""
-    return Refused(
+    return RefusedAnswer(
         410,
         "Expired",
         "The provided continue parameter is too old to display a consistent list result.",
     )
 
 
-def too_large(wanted: int, newest: int) -> Refused:
+def too_large(wanted: int, newest: int) -> RefusedAnswer:
     """504: that version has not been reached."""
     text = f"Too large resource version: {wanted}, current: {newest}"
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
-    return Refused(504, "Timeout", f"Timeout: {text}", causes=(cause,), retry_after=1)
+    return RefusedAnswer(504, "Timeout", f"Timeout: {text}", causes=(cause,), retry_after=1)
 
 
-def too_many(retry_after: int = 1) -> Refused:
+def too_many(retry_after: int = 1) -> RefusedAnswer:
     """429: the server sheds load."""
     text = "Too many requests, please try again later."
-    return Refused(429, "TooManyRequests", text, retry_after=retry_after)
+    return RefusedAnswer(429, "TooManyRequests", text, retry_after=retry_after)
 
 
-def internal(message: str = "etcdserver: request timed out") -> Refused:
+def internal(message: str = "etcdserver: request timed out") -> RefusedAnswer:
     """500: the storage failed."""
-    return Refused(500, "InternalError", f"Internal error occurred: {message}")
+    return RefusedAnswer(500, "InternalError", f"Internal error occurred: {message}")
 
 
 def new_uid(rng: random.Random) -> str:

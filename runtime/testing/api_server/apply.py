@@ -6,7 +6,7 @@ Pure. Source: Kubernetes documentation, "Server-Side Apply"; structured-merge-di
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from runtime.testing.api_server.answers import Cause, Refused, about
+from runtime.testing.api_server.answers import Cause, RefusedAnswer, about
 from runtime.testing.api_server.fields import Path, merged, shown, tree_of, without
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.managed import (
@@ -101,7 +101,7 @@ def _without_omitted(
     return result
 
 
-def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> Refused:
+def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> RefusedAnswer:
     causes = [
         Cause("FieldManagerConflict", f"conflict with {_named(who)}", shown(path))
         for who, paths in clashes.items()
@@ -116,7 +116,7 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
             for who, paths in clashes.items()
         )
     name = str(request.body["metadata"]["name"])
-    return Refused(
+    return RefusedAnswer(
         409,
         "Conflict",
         f"Apply failed with {count}: {told}",

@@ -8,8 +8,8 @@ read as a number.
 from typing import Any
 
 from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET, STATEFUL_SET
-from runtime.testing.api_server.answers import Cause, Refused
-from runtime.testing.api_server.storage import Storage
+from runtime.testing.api_server.answers import Cause, RefusedAnswer
+from runtime.testing.api_server.storage import ObjectStorage
 from runtime.types import Object, ObjectKey, key_of
 
 _NOT_COUNTED = frozenset({"Pending", "Succeeded", "Failed"})
@@ -20,18 +20,18 @@ _SEVERAL = (
 )
 
 
-def expect_evictable(storage: Storage, pod: Object) -> None:
+def expect_evictable(storage: ObjectStorage, pod: Object) -> None:
     """Raise Refused while the budget over a pod does not let it go, and charge it otherwise."""
     if pod["metadata"].get("deletionTimestamp") or _phase(pod) in _NOT_COUNTED:
         return
     budgets = [one for one in storage.all(POD_DISRUPTION_BUDGET) if _covers(one, pod)]
     if len(budgets) > 1:
-        raise Refused(500, "", _SEVERAL)
+        raise RefusedAnswer(500, "", _SEVERAL)
     for budget in budgets:
         _expect_open(storage, budget, pod)
 
 
-def _expect_open(storage: Storage, budget: Object, pod: Object) -> None:
+def _expect_open(storage: ObjectStorage, budget: Object, pod: Object) -> None:
     name = budget["metadata"]["name"]
     status = budget.get("status") or _counted(storage, budget)
     needs, has = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
@@ -51,12 +51,14 @@ def _expect_open(storage: Storage, budget: Object, pod: Object) -> None:
         storage.put(POD_DISRUPTION_BUDGET, key_of(budget), {**budget, "status": left})
 
 
-def _closed(words: str, retry_after: int | None) -> Refused:
+def _closed(words: str, retry_after: int | None) -> RefusedAnswer:
     cause = Cause("DisruptionBudget", words)
-    return Refused(429, "TooManyRequests", _VIOLATES, causes=(cause,), retry_after=retry_after)
+    return RefusedAnswer(
+        429, "TooManyRequests", _VIOLATES, causes=(cause,), retry_after=retry_after
+    )
 
 
-def _counted(storage: Storage, budget: Object) -> Object:
+def _counted(storage: ObjectStorage, budget: Object) -> Object:
     """What the disruption controller would write."""
     pods = [pod for pod in storage.all(POD) if _covers(budget, pod)]
     namespace = budget["metadata"]["namespace"]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol
 
-from runtime.client.transport import Call
-from runtime.testing.api_server.answers import Refused, expired, internal, too_large, too_many
+from runtime.client.transport import HttpRequest
+from runtime.testing.api_server.answers import RefusedAnswer, expired, internal, too_large, too_many
 
 
 @unique
-class Trouble(Enum):
+class FaultKind(Enum):
     """The kinds of fault of one call."""
 
     REFUSED = "refused"
@@ -40,7 +40,7 @@ class Trouble(Enum):
     TOO_LARGE = "504"
 
 
-READING_ONLY = frozenset({Trouble.EXPIRED, Trouble.TOO_LARGE})
+READING_ONLY = frozenset({FaultKind.EXPIRED, FaultKind.TOO_LARGE})
 """What a server answers to lists and watches alone."""
 
 
@@ -48,19 +48,19 @@ READING_ONLY = frozenset({Trouble.EXPIRED, Trouble.TOO_LARGE})
 class Fault:
     """One fault; seconds are those of a DELAY, or the Retry-After of a TOO_MANY."""
 
-    trouble: Trouble
+    trouble: FaultKind
     seconds: float = 1.0
 
-    def refusal(self) -> Refused | None:
+    def refusal(self) -> RefusedAnswer | None:
         """The answer in the server's own words, for those faults that are one."""
         match self.trouble:
-            case Trouble.TOO_MANY:
+            case FaultKind.TOO_MANY:
                 return too_many(int(self.seconds))
-            case Trouble.INTERNAL:
+            case FaultKind.INTERNAL:
                 return internal()
-            case Trouble.EXPIRED:
+            case FaultKind.EXPIRED:
                 return expired(1, 2)
-            case Trouble.TOO_LARGE:
+            case FaultKind.TOO_LARGE:
                 return too_large(2, 1)
             case _:
                 return None
@@ -69,13 +69,13 @@ class Fault:
 class Faults(Protocol):
     """Decides about each call when it is sent."""
 
-    def next(self, call: Call) -> Fault | None: ...
+    def next(self, call: HttpRequest) -> Fault | None: ...
 
 
 class NoFaults:
     """All goes well."""
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         return None
 
 
@@ -86,7 +86,7 @@ class ScriptedFaults:
         self._script = list(script)
         self._where = where
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         if not self._script or self._where not in f"{call.method} {call.target}":
             return None
         return self._script.pop(0)
@@ -109,16 +109,16 @@ class RandomFaults:
         rng: random.Random,
         rate: float,
         *,
-        kinds: Iterable[Trouble] = tuple(Trouble),
+        kinds: Iterable[FaultKind] = tuple(FaultKind),
         longest: float = 5.0,
     ) -> None:
         self.rate = rate
         self._rng = rng
         self._longest = longest
-        self._kinds: Sequence[Trouble] = tuple(kinds)
+        self._kinds: Sequence[FaultKind] = tuple(kinds)
         self._harmless = [kind for kind in self._kinds if kind not in READING_ONLY]
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         if self.rate <= 0 or self._rng.random() >= self.rate:
             return None
         kinds = self._kinds if call.method == "GET" else self._harmless

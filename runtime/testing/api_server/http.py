@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from runtime.client.transport import Call
-from runtime.testing.api_server.answers import Refused, Reply
-from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
+from runtime.client.transport import HttpRequest
+from runtime.testing.api_server.answers import RefusedAnswer, Reply
+from runtime.testing.api_server.faults import Fault, FaultKind, Faults, NoFaults
 from runtime.testing.api_server.server import FakeApiServer
 
 
@@ -55,7 +55,7 @@ class _Adapter:
             task.cancel()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        call = Call(
+        call = HttpRequest(
             request.method,
             request.path,
             dict(request.query),
@@ -64,9 +64,9 @@ class _Adapter:
             request.headers.get("Accept", ""),
         )
         fault = self._faults.next(call)
-        if fault and fault.trouble in (Trouble.DELAY, Trouble.LATE_REPLY):
+        if fault and fault.trouble in (FaultKind.DELAY, FaultKind.LATE_REPLY):
             await self._server.clock.sleep(fault.seconds)
-        if not self._server.up or (fault and fault.trouble in (Trouble.REFUSED, Trouble.RESET)):
+        if not self._server.up or (fault and fault.trouble in (FaultKind.REFUSED, FaultKind.RESET)):
             return _abort(request)
         refusal = fault.refusal() if fault else None
         if refusal is not None:
@@ -78,16 +78,16 @@ class _Adapter:
         return await _sent(request, reply, fault)
 
     async def _watch(
-        self, request: web.BaseRequest, call: Call, fault: Fault | None
+        self, request: web.BaseRequest, call: HttpRequest, fault: Fault | None
     ) -> web.StreamResponse:
         try:
             watch = self._server.open(call)
-        except Refused as refused:
+        except RefusedAnswer as refused:
             return _response(refused.reply())
         try:
-            if fault and fault.trouble is Trouble.TORN:
+            if fault and fault.trouble is FaultKind.TORN:
                 watch.tear()
-            if fault and fault.trouble is Trouble.SILENCE:
+            if fault and fault.trouble is FaultKind.SILENCE:
                 watch.freeze()
             response = web.StreamResponse(headers={"Content-Type": "application/json"})
             response.enable_chunked_encoding()
@@ -104,13 +104,13 @@ class _Adapter:
 
 async def _sent(request: web.BaseRequest, reply: Reply, fault: Fault | None) -> web.StreamResponse:
     match fault.trouble if fault else None:
-        case Trouble.LOST_REPLY:
+        case FaultKind.LOST_REPLY:
             return _abort(request)
-        case Trouble.SILENCE:
+        case FaultKind.SILENCE:
             await asyncio.get_running_loop().create_future()
-        case Trouble.PROXY:
+        case FaultKind.PROXY:
             return web.Response(status=502, text="<html><h1>Bad Gateway</h1></html>")
-        case Trouble.TORN:
+        case FaultKind.TORN:
             half = web.StreamResponse(headers={"Content-Length": str(len(reply.body))})
             await half.prepare(request)
             await half.write(reply.body[: len(reply.body) // 2])

@@ -12,7 +12,7 @@ import orjson
 from runtime.cache.selection import Selection
 from runtime.testing.api_server.answers import bad_request, token_expired, too_large
 from runtime.testing.api_server.kinds import Kind
-from runtime.testing.api_server.storage import Storage
+from runtime.testing.api_server.storage import ObjectStorage
 from runtime.types import Object, key_of
 
 _PARTIAL = "as=PartialObjectMetadata"
@@ -20,7 +20,7 @@ _FIELDS = frozenset({"metadata.name", "metadata.namespace"})
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReadQuery:
     """Which objects are asked for, and in which shape."""
 
     kind: Kind
@@ -53,7 +53,7 @@ def selection_of(kind: Kind, namespace: str | None, query: dict[str, str]) -> Se
     return Selection(kind.resource, namespace, labels, fields)
 
 
-def listed(storage: Storage, question: Question, query: dict[str, str]) -> Object:
+def listed(storage: ObjectStorage, question: ReadQuery, query: dict[str, str]) -> Object:
     """One page of a list, or all of it."""
     limit = int(query.get("limit") or 0)
     if query.get("continue"):
@@ -69,7 +69,7 @@ def listed(storage: Storage, question: Question, query: dict[str, str]) -> Objec
     return _page(question, found, (revision, start), limit)
 
 
-def _page(question: Question, found: list[Object], where: tuple[int, str], limit: int) -> Object:
+def _page(question: ReadQuery, found: list[Object], where: tuple[int, str], limit: int) -> Object:
     revision, start = where
     matching = [
         obj for obj in found if str(key_of(obj)) > start and question.selection.matches(obj)
@@ -94,7 +94,7 @@ def _page(question: Question, found: list[Object], where: tuple[int, str], limit
     }
 
 
-def _items(question: Question, page: Iterable[Object]) -> Iterable[Object]:
+def _items(question: ReadQuery, page: Iterable[Object]) -> Iterable[Object]:
     for obj in page:
         if question.partial or question.kind.items_say_their_kind:
             yield question.shape(obj)
@@ -102,7 +102,7 @@ def _items(question: Question, page: Iterable[Object]) -> Iterable[Object]:
             yield {name: obj[name] for name in obj if name not in ("apiVersion", "kind")}
 
 
-def _revision(storage: Storage, query: dict[str, str]) -> int:
+def _revision(storage: ObjectStorage, query: dict[str, str]) -> int:
     """At which version a list without a page token is read."""
     wanted = version_of(query)
     if wanted > storage.revision:

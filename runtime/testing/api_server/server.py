@@ -15,11 +15,11 @@ from urllib.parse import unquote
 import orjson
 
 from runtime.builtin_kinds import POD
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.clock import Clock
 from runtime.testing.api_server.answers import (
     Cause,
-    Refused,
+    RefusedAnswer,
     Reply,
     bad_request,
     expired,
@@ -32,15 +32,15 @@ from runtime.testing.api_server.answers import (
 from runtime.testing.api_server.eviction import expect_evictable
 from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind
 from runtime.testing.api_server.reads import (
-    Question,
+    ReadQuery,
     asks_for_metadata,
     listed,
     selection_of,
     version_of,
 )
-from runtime.testing.api_server.storage import Change, Storage
-from runtime.testing.api_server.watching import Times, Watch
-from runtime.testing.api_server.writes import Target, Writes
+from runtime.testing.api_server.storage import ObjectStorage, StoredChange
+from runtime.testing.api_server.watching import Times, WatchStream
+from runtime.testing.api_server.writes import Writes, WriteTarget
 from runtime.types import Object, ObjectKey, Resource, key_of
 
 BOOKMARK_SECONDS = 60.0
@@ -52,7 +52,7 @@ _READY = frozenset({"/readyz", "/livez", "/healthz"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestPath:
     """What a path names."""
 
     kind: Kind
@@ -79,10 +79,10 @@ class FakeApiServer:
         bookmark_seconds: float = BOOKMARK_SECONDS,
     ) -> None:
         self.clock = clock
-        self.storage = Storage(first_revision=100)
+        self.storage = ObjectStorage(first_revision=100)
         self.writes = Writes(self.storage, clock.now, rng)
-        self.requests: deque[Call] = deque(maxlen=REQUESTS_KEPT)
-        self.watches: dict[Watch, None] = {}
+        self.requests: deque[HttpRequest] = deque(maxlen=REQUESTS_KEPT)
+        self.watches: dict[WatchStream, None] = {}
         self.bookmark_seconds = bookmark_seconds
         self.watch_list = True
         self.list_end_seconds = 0.0
@@ -103,7 +103,7 @@ class FakeApiServer:
     def put(self, resource: Resource, body: Object, *, manager: str = "test") -> Object:
         """Create, or else replace whatever is there, as somebody else's plain write."""
         key = key_of(body)
-        target = Target(self._kind(resource), key, manager=manager)
+        target = WriteTarget(self._kind(resource), key, manager=manager)
         if self.storage.get(resource, key) is None:
             return self.writes.create(target, body)
         metadata = {k: v for k, v in body["metadata"].items() if k != "resourceVersion"}
@@ -111,8 +111,8 @@ class FakeApiServer:
 
     def remove(self, resource: Resource, key: ObjectKey) -> None:
         """Delete as somebody else does; nothing happens to what is not there."""
-        with suppress(Refused):
-            self.writes.delete(Target(self._kind(resource), key), {})
+        with suppress(RefusedAnswer):
+            self.writes.delete(WriteTarget(self._kind(resource), key), {})
 
     def get(self, resource: Resource, key: ObjectKey) -> Object | None:
         """The stored object itself; not to be changed."""
@@ -139,7 +139,7 @@ class FakeApiServer:
 
     # The API ----------------------------------------------------------------------------------
 
-    def handle(self, call: Call, *, user: str = "unknown") -> Reply:
+    def handle(self, call: HttpRequest, *, user: str = "unknown") -> Reply:
         """Answer anything but a watch; user is the manager of writes that do not name one."""
         self.requests.append(call)
         if call.path in _READY:
@@ -148,16 +148,16 @@ class FakeApiServer:
             return Reply(200, orjson.dumps({"major": "1", "minor": "36", "gitVersion": "v1.36.0"}))
         try:
             status, body = self._answer(call, self._place(call.path), user)
-        except Refused as refused:
+        except RefusedAnswer as refused:
             return refused.reply()
         return Reply(status, orjson.dumps(body))
 
-    def open(self, call: Call) -> Watch:
+    def open(self, call: HttpRequest) -> WatchStream:
         """Start a watch; raises Refused. The caller runs it and calls `leave` in the end."""
         self.requests.append(call)
         place, query = self._place(call.path), dict(call.query)
         question, revision = self._question(place, call), version_of(query)
-        watch = Watch(
+        watch = WatchStream(
             question,
             lambda: self.storage.revision,
             bookmarks=query.get("allowWatchBookmarks") == "true",
@@ -179,12 +179,14 @@ class FakeApiServer:
         watch.start(self.clock, Times(self.bookmark_seconds, seconds, list_end))
         return watch
 
-    def leave(self, watch: Watch) -> None:
+    def leave(self, watch: WatchStream) -> None:
         """The reader of a watch is gone."""
         watch.stop()
         self.watches.pop(watch, None)
 
-    def _start_with_list(self, watch: Watch, revision: int, query: dict[str, str]) -> float | None:
+    def _start_with_list(
+        self, watch: WatchStream, revision: int, query: dict[str, str]
+    ) -> float | None:
         if not self.watch_list:
             text = (
                 "Forbidden: sendInitialEvents is forbidden for watch "
@@ -205,13 +207,13 @@ class FakeApiServer:
         watch.bookmark(initial=True)
         return None
 
-    def _show_all(self, watch: Watch) -> None:
+    def _show_all(self, watch: WatchStream) -> None:
         for obj in self.storage.all(watch.question.kind.resource):
             if watch.question.selection.matches(obj):
                 watch.show(obj)
 
-    def _answer(self, call: Call, place: Place, user: str) -> tuple[int, Any]:
-        target = Target(
+    def _answer(self, call: HttpRequest, place: RequestPath, user: str) -> tuple[int, Any]:
+        target = WriteTarget(
             place.kind,
             ObjectKey(place.namespace or "", place.name),
             place.subresource,
@@ -237,15 +239,17 @@ class FakeApiServer:
             case "DELETE", True:
                 return 200, self._deleted(call, target)
             case _:
-                raise Refused(405, "MethodNotAllowed", "the server does not allow this method")
+                raise RefusedAnswer(
+                    405, "MethodNotAllowed", "the server does not allow this method"
+                )
 
-    def _one(self, call: Call, target: Target) -> Object:
+    def _one(self, call: HttpRequest, target: WriteTarget) -> Object:
         found = self.storage.get(target.kind.resource, target.key)
         if found is None:
             raise not_found(target.kind.resource, target.name)
         return self._shaped(call, target, found)
 
-    def _deleted(self, call: Call, target: Target) -> Object:
+    def _deleted(self, call: HttpRequest, target: WriteTarget) -> Object:
         before = self.storage.get(target.kind.resource, target.key)
         left = self.writes.delete(target, _decoded(call) if call.body else {})
         if left is not None:
@@ -254,7 +258,7 @@ class FakeApiServer:
         details = {"name": target.name, "kind": target.kind.resource.plural, "uid": uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
-    def _evicted(self, target: Target, body: Object) -> Object:
+    def _evicted(self, target: WriteTarget, body: Object) -> Object:
         """See runtime.testing.api_server.eviction."""
         pod = self.storage.get(POD, target.key)
         if pod is None:
@@ -263,15 +267,15 @@ class FakeApiServer:
         self.writes.delete(replace(target, subresource=""), body.get("deleteOptions") or {})
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
-    def _shaped(self, call: Call, target: Target, obj: Object) -> Object:
-        place = Place(target.kind, target.key.namespace or None)
+    def _shaped(self, call: HttpRequest, target: WriteTarget, obj: Object) -> Object:
+        place = RequestPath(target.kind, target.key.namespace or None)
         return self._question(place, call).shape(obj)
 
-    def _question(self, place: Place, call: Call) -> Question:
+    def _question(self, place: RequestPath, call: HttpRequest) -> ReadQuery:
         selection = selection_of(place.kind, place.namespace, dict(call.query))
-        return Question(place.kind, selection, asks_for_metadata(call.accept))
+        return ReadQuery(place.kind, selection, asks_for_metadata(call.accept))
 
-    def _place(self, path: str) -> Place:
+    def _place(self, path: str) -> RequestPath:
         """What a path names; 404 for what is not served."""
         parts = [unquote(part) for part in path.strip("/").split("/")]
         match parts:
@@ -291,22 +295,22 @@ class FakeApiServer:
             raise not_served()
         if kind.resource.namespaced and len(rest) > 1 and namespace is None:
             raise not_served()
-        return Place(kind, namespace, *rest[1:])
+        return RequestPath(kind, namespace, *rest[1:])
 
     def _kind(self, resource: Resource) -> Kind:
         return self._kinds[(resource.group, resource.version, resource.plural)]
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: StoredChange) -> None:
         for watch in self.watches:
             watch.tell(change)
 
 
-def _wrong_option(field: str, text: str) -> Refused:
+def _wrong_option(field: str, text: str) -> RefusedAnswer:
     listing = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
     return invalid(listing, "", Cause("FieldValueForbidden", text, field))
 
 
-def _decoded(call: Call) -> Any:
+def _decoded(call: HttpRequest) -> Any:
     try:
         return orjson.loads(call.body or b"{}")
     except orjson.JSONDecodeError as error:

@@ -11,7 +11,7 @@ from runtime.types import Object, ObjectKey, Resource, key_of
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """One write: old is None for a new object, new for one that is gone.
 
     A removed object carries the version of its removal, as in a real watch; `new` is None and
@@ -25,7 +25,7 @@ class Change:
     new: Object | None
 
 
-class Storage:
+class ObjectStorage:
     """All objects of all resources. What is stored is never changed in place.
 
     revision is that of the last write; history begins after `compacted`.
@@ -35,10 +35,10 @@ class Storage:
         self.revision = first_revision
         self.compacted = 0
         self._objects: dict[Resource, dict[ObjectKey, Object]] = {}
-        self._history: deque[Change] = deque()
-        self._listeners: list[Callable[[Change], None]] = []
+        self._history: deque[StoredChange] = deque()
+        self._listeners: list[Callable[[StoredChange], None]] = []
 
-    def listen(self, listener: Callable[[Change], None]) -> None:
+    def listen(self, listener: Callable[[StoredChange], None]) -> None:
         """Tell of every change from now on."""
         self._listeners.append(listener)
 
@@ -65,7 +65,7 @@ class Storage:
                 then[change.key] = change.old
         return _sorted(then)
 
-    def since(self, resource: Resource, revision: int) -> Iterator[Change]:
+    def since(self, resource: Resource, revision: int) -> Iterator[StoredChange]:
         """The changes after that version; the caller has compared it with `compacted`."""
         return (
             change
@@ -83,7 +83,7 @@ class Storage:
         held = self._objects.setdefault(resource, {})
         old = held.get(key)
         held[key] = stamped
-        self._tell(Change(self._advance(), resource, key, old, stamped))
+        self._tell(StoredChange(self._advance(), resource, key, old, stamped))
         return stamped
 
     def drop(self, resource: Resource, key: ObjectKey, last: Object) -> Object:
@@ -91,7 +91,7 @@ class Storage:
         version = self.next_version()
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": version}}
         old = self._objects[resource].pop(key)
-        self._tell(Change(self._advance(), resource, key, old, None))
+        self._tell(StoredChange(self._advance(), resource, key, old, None))
         return gone
 
     def skip(self, count: int = 1) -> None:
@@ -121,7 +121,7 @@ class Storage:
         self.revision += 1
         return self.revision
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: StoredChange) -> None:
         self._history.append(change)
         for listener in self._listeners:
             listener(change)

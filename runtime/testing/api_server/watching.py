@@ -12,9 +12,9 @@ from enum import Enum, unique
 import orjson
 
 from runtime.clock import Clock
-from runtime.testing.api_server.answers import Refused, expired
-from runtime.testing.api_server.reads import Question
-from runtime.testing.api_server.storage import Change
+from runtime.testing.api_server.answers import RefusedAnswer, expired
+from runtime.testing.api_server.reads import ReadQuery
+from runtime.testing.api_server.storage import StoredChange
 from runtime.types import Object
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -40,7 +40,7 @@ class Times:
     list_end: float | None = None
 
 
-class Watch:
+class WatchStream:
     """One stream of events. `read` is what goes over the wire.
 
     revision tells that of the storage. Of what comes up to version `after` nothing is told: a
@@ -50,7 +50,7 @@ class Watch:
 
     def __init__(
         self,
-        question: Question,
+        question: ReadQuery,
         revision: Callable[[], int],
         *,
         bookmarks: bool = True,
@@ -66,7 +66,7 @@ class Watch:
         self._last = b""
         self._keeper: asyncio.Task[None] | None = None
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: StoredChange) -> None:
         """Pass a write on if it concerns this watch; leaving the selection is a deletion."""
         if change.resource != self.question.kind.resource or change.revision <= self._after:
             return
@@ -119,7 +119,7 @@ class Watch:
         self._put(lost[: len(lost) // 2])
         self._put(Ending.RESET)
 
-    def fail(self, refused: Refused | None = None) -> None:
+    def fail(self, refused: RefusedAnswer | None = None) -> None:
         """Send an ERROR event, by default that history is forgotten, and end."""
         refused = refused or expired(1, self._revision())
         self._say("ERROR", refused.status)

@@ -12,14 +12,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NoReturn
 
 from runtime.client.client import Client
-from runtime.client.transport import Answer, AnswerTooLarge, Call
+from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
 from runtime.clock import Clock
 from runtime.errors import ConnectionDropped, TransportError, api_error
 from runtime.metrics.metrics import Metrics
-from runtime.testing.api_server.answers import Refused, Reply
-from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
+from runtime.testing.api_server.answers import RefusedAnswer, Reply
+from runtime.testing.api_server.faults import Fault, FaultKind, Faults, NoFaults
 from runtime.testing.api_server.server import FakeApiServer
-from runtime.testing.api_server.watching import Watch
+from runtime.testing.api_server.watching import WatchStream
 
 LATENCY = (0.001, 0.02)
 """Range of seconds each way takes, drawn for each."""
@@ -65,23 +65,23 @@ class FakeWire:
         self._latency = latency
         self._user = user
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         fault = self.faults.next(call)
         await self._reach(call, fault)
         reply = self._refused(fault) or self.server.handle(call, user=self._user)
-        await self._travel(_seconds(fault, Trouble.LATE_REPLY))
+        await self._travel(_seconds(fault, FaultKind.LATE_REPLY))
         reply = await self._spoiled(reply, fault)
         if reply.status >= 300:
             raise api_error(reply.status, reply.headers, reply.body)
         if call.most is not None and len(reply.body) > call.most:
             raise AnswerTooLarge(f"the answer has more than {call.most} bytes")
-        return Answer(reply.status, reply.body)
+        return HttpResponse(reply.status, reply.body)
 
-    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._stream(call)
 
     @asynccontextmanager
-    async def _stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def _stream(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
         fault = self.faults.next(call)
         await self._reach(call, fault)
         refused = self._refused(fault)
@@ -89,7 +89,7 @@ class FakeWire:
             raise api_error(refused.status, refused.headers, refused.body)
         try:
             watch = self.server.open(call)
-        except Refused as error:
+        except RefusedAnswer as error:
             reply = error.reply()
             raise api_error(reply.status, reply.headers, reply.body) from error
         self.streams += 1
@@ -103,11 +103,11 @@ class FakeWire:
     async def close(self) -> None:
         """Nothing is kept open between calls."""
 
-    async def _reach(self, call: Call, fault: Fault | None) -> None:
-        await self._travel(_seconds(fault, Trouble.DELAY))
-        if not self.server.up or (fault and fault.trouble is Trouble.REFUSED):
+    async def _reach(self, call: HttpRequest, fault: Fault | None) -> None:
+        await self._travel(_seconds(fault, FaultKind.DELAY))
+        if not self.server.up or (fault and fault.trouble is FaultKind.REFUSED):
             raise TransportError(f"{call.method} {call.path}: connection refused")
-        if fault and fault.trouble is Trouble.RESET:
+        if fault and fault.trouble is FaultKind.RESET:
             raise ConnectionDropped("reset before the call arrived")
 
     @staticmethod
@@ -118,26 +118,26 @@ class FakeWire:
     async def _spoiled(self, reply: Reply, fault: Fault | None) -> Reply:
         """What arrives of a reply."""
         match fault.trouble if fault else None:
-            case Trouble.LOST_REPLY:
+            case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
-            case Trouble.TORN:
+            case FaultKind.TORN:
                 raise ConnectionDropped("the answer was cut short")
-            case Trouble.SILENCE:
+            case FaultKind.SILENCE:
                 await _for_ever()
-            case Trouble.PROXY:
+            case FaultKind.PROXY:
                 return Reply(502, b"<html><h1>Bad Gateway</h1></html>")
         return reply
 
-    async def _spoil(self, watch: Watch, fault: Fault | None) -> None:
+    async def _spoil(self, watch: WatchStream, fault: Fault | None) -> None:
         """The same for a watch that has just been opened."""
         match fault.trouble if fault else None:
-            case Trouble.LOST_REPLY:
+            case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
-            case Trouble.TORN:
+            case FaultKind.TORN:
                 watch.tear(self._rng.randint(0, watch.unread))
-            case Trouble.SILENCE:
+            case FaultKind.SILENCE:
                 watch.freeze(self._rng.randint(0, watch.unread))
-            case Trouble.PROXY:
+            case FaultKind.PROXY:
                 reply = Reply(502, b"<html><h1>Bad Gateway</h1></html>")
                 raise api_error(reply.status, reply.headers, reply.body)
 
@@ -164,7 +164,7 @@ def client_of(
 class _Lines:
     """The lines of a watch, with the errors that a client is promised."""
 
-    def __init__(self, watch: Watch, wire: FakeWire) -> None:
+    def __init__(self, watch: WatchStream, wire: FakeWire) -> None:
         self._watch = watch
         self._wire = wire
 
@@ -185,7 +185,7 @@ class _Lines:
         return chunk
 
 
-def _seconds(fault: Fault | None, trouble: Trouble) -> float:
+def _seconds(fault: Fault | None, trouble: FaultKind) -> float:
     return fault.seconds if fault and fault.trouble is trouble else 0.0
 
 

@@ -17,7 +17,7 @@ from runtime.client.codec import APPLY_PATCH, JSON_PATCH
 from runtime.testing.api_server.answers import (
     MODIFIED,
     Cause,
-    Refused,
+    RefusedAnswer,
     about,
     already_exists,
     bad_request,
@@ -30,7 +30,7 @@ from runtime.testing.api_server.apply import Application, applied
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.managed import Who, after_update
 from runtime.testing.api_server.patching import Impossible, json_patched, merge_patched
-from runtime.testing.api_server.storage import Storage
+from runtime.testing.api_server.storage import ObjectStorage
 from runtime.types import Object, ObjectKey
 
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -38,7 +38,7 @@ _SUFFIX = string.ascii_lowercase + string.digits
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WriteTarget:
     """What a write is aimed at: manager is who the change is attributed to."""
 
     kind: Kind
@@ -59,17 +59,19 @@ class Target:
 class Writes:
     """The write side of a server. now is the wall time, rng makes uids and name suffixes."""
 
-    def __init__(self, storage: Storage, now: Callable[[], datetime], rng: random.Random) -> None:
+    def __init__(
+        self, storage: ObjectStorage, now: Callable[[], datetime], rng: random.Random
+    ) -> None:
         self._storage = storage
         self._now = now
         self._rng = rng
         self.strict_namespaces = False
 
-    def create(self, target: Target, body: Object) -> Object:
+    def create(self, target: WriteTarget, body: Object) -> Object:
         """A new object; 409 AlreadyExists for a taken name."""
         metadata = dict(body.get("metadata") or {})
         if metadata.get("resourceVersion"):
-            raise Refused(
+            raise RefusedAnswer(
                 500, "InternalError", "resourceVersion should not be set on objects to be created"
             )
         prefix = metadata.get("generateName")
@@ -92,7 +94,7 @@ class Writes:
         )
         return made if target.dry_run else self._storage.put(resource, key, made)
 
-    def update(self, target: Target, body: Object) -> Object:
+    def update(self, target: WriteTarget, body: Object) -> Object:
         """Replace an object, or its status; 409 for a stale version."""
         old = self._present(target)
         metadata = body.get("metadata") or {}
@@ -104,7 +106,7 @@ class Writes:
             raise _wrong_uid(target, uid, old)
         return self._commit(target, old, self._rewritten(target, old, body))
 
-    def patch(self, target: Target, body: Any, content_type: str) -> tuple[Object, bool]:
+    def patch(self, target: WriteTarget, body: Any, content_type: str) -> tuple[Object, bool]:
         """Any of the patches; True when an apply has created the object."""
         if content_type.startswith(APPLY_PATCH):
             return self._apply(target, body)
@@ -119,7 +121,7 @@ class Writes:
             new = merge_patched(copy, body)
         return self.update(target, new), False
 
-    def delete(self, target: Target, options: Object) -> Object | None:
+    def delete(self, target: WriteTarget, options: Object) -> Object | None:
         """Remove, or mark as terminating while there are finalizers (then returns the object)."""
         resource = target.kind.resource
         old = self._present(target)
@@ -144,7 +146,7 @@ class Writes:
             new["status"] = {"phase": "Terminating"}
         return old if target.dry_run or new == old else self._storage.put(resource, target.key, new)
 
-    def _apply(self, target: Target, body: Any) -> tuple[Object, bool]:
+    def _apply(self, target: WriteTarget, body: Any) -> tuple[Object, bool]:
         if not isinstance(body, dict):
             raise bad_request("error decoding YAML: not an object")
         query = target.query or {}
@@ -176,7 +178,7 @@ class Writes:
             return made, True
         return self._storage.put(target.kind.resource, target.key, made), True
 
-    def _expect_applicable(self, target: Target, old: Object | None, metadata: Object) -> None:
+    def _expect_applicable(self, target: WriteTarget, old: Object | None, metadata: Object) -> None:
         resource, uid = target.kind.resource, metadata.get("uid")
         if old is None and target.subresource:
             raise not_found(resource, target.name)
@@ -193,7 +195,7 @@ class Writes:
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(str(resource), target.name, MODIFIED)
 
-    def _born(self, target: Target, obj: Object) -> Object:
+    def _born(self, target: WriteTarget, obj: Object) -> Object:
         """A new object with what the server puts in."""
         kind = target.kind
         metadata = {
@@ -215,7 +217,7 @@ class Writes:
             made |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
         return made
 
-    def _rewritten(self, target: Target, old: Object, body: Object) -> Object:
+    def _rewritten(self, target: WriteTarget, old: Object, body: Object) -> Object:
         """What a plain write asks for, with its managedFields."""
         if target.subresource:
             new = {**old, target.subresource: body.get(target.subresource)}
@@ -232,7 +234,7 @@ class Writes:
         new["metadata"]["managedFields"] = entries
         return new
 
-    def _commit(self, target: Target, old: Object, new: Object) -> Object:
+    def _commit(self, target: WriteTarget, old: Object, new: Object) -> Object:
         """Store a changed object; what did not change is not written."""
         before = old["metadata"]
         metadata = {name: value for name, value in new["metadata"].items() if name not in _KEPT}
@@ -255,7 +257,7 @@ class Writes:
             return self._storage.drop(resource, target.key, new)
         return self._storage.put(resource, target.key, new)
 
-    def _expect_no_new_finalizers(self, target: Target, old: Object, new: Object) -> None:
+    def _expect_no_new_finalizers(self, target: WriteTarget, old: Object, new: Object) -> None:
         had, has = (set(obj["metadata"].get("finalizers") or ()) for obj in (old, new))
         if old["metadata"].get("deletionTimestamp") and has - had:
             text = (
@@ -265,7 +267,7 @@ class Writes:
             cause = Cause("FieldValueForbidden", text, "metadata.finalizers")
             raise invalid(target.kind.resource, target.name, cause)
 
-    def _expect_namespace(self, target: Target, name: str) -> None:
+    def _expect_namespace(self, target: WriteTarget, name: str) -> None:
         """Nothing is created in a namespace that goes, nor, if strict, in one that is not."""
         if not target.kind.resource.namespaced:
             return
@@ -278,7 +280,7 @@ class Writes:
             why = (
                 f"unable to create new content in namespace {place} because it is being terminated"
             )
-            raise Refused(
+            raise RefusedAnswer(
                 403,
                 "Forbidden",
                 f'{resource} "{name}" is forbidden: {why}',
@@ -292,13 +294,13 @@ class Writes:
                 ),
             )
 
-    def _present(self, target: Target) -> Object:
+    def _present(self, target: WriteTarget) -> Object:
         found = self._storage.get(target.kind.resource, target.key)
         if found is None:
             raise not_found(target.kind.resource, target.name)
         return found
 
-    def _who(self, target: Target, operation: str) -> Who:
+    def _who(self, target: WriteTarget, operation: str) -> Who:
         manager = (target.query or {}).get("fieldManager") or target.manager
         return Who(manager, operation, target.kind.resource.api_version, target.subresource)
 
@@ -310,7 +312,7 @@ def _spec(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in ("metadata", "status")}
 
 
-def _expect(target: Target, old: Object, preconditions: Mapping[str, str]) -> None:
+def _expect(target: WriteTarget, old: Object, preconditions: Mapping[str, str]) -> None:
     metadata = old["metadata"]
     uid, version = preconditions.get("uid"), preconditions.get("resourceVersion")
     if uid and uid != metadata["uid"]:
@@ -324,7 +326,7 @@ def _expect(target: Target, old: Object, preconditions: Mapping[str, str]) -> No
         raise conflict(target.kind.resource.kind, target.name, text)
 
 
-def _wrong_uid(target: Target, uid: str, old: Object) -> Refused:
+def _wrong_uid(target: WriteTarget, uid: str, old: Object) -> RefusedAnswer:
     text = (
         f"the UID in the precondition ({uid}) does not match the UID in record "
         f"({old['metadata']['uid']}). The object might have been deleted and then recreated"
@@ -332,6 +334,6 @@ def _wrong_uid(target: Target, uid: str, old: Object) -> Refused:
     return conflict(target.kind.resource.kind, target.name, text)
 
 
-def _bad_patch(target: Target, why: str) -> Refused:
+def _bad_patch(target: WriteTarget, why: str) -> RefusedAnswer:
     text = f"the server rejected our request due to an error in our request: {why}"
-    return Refused(422, "Invalid", text, about=about(target.kind.resource, target.name))
+    return RefusedAnswer(422, "Invalid", text, about=about(target.kind.resource, target.name))

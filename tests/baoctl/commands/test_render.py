@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from baoctl.commands.render import UNKNOWN, Phase
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.house.checkout import ROOT
 
@@ -75,7 +75,7 @@ def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
     # A manifest does not tell what is behind the address of the API server.
     there = gen.running(cluster).reaching("10.96.0.1")
     meant = gen.resolved(cluster, there)
-    planned = [intent.body for intent in fold(meant, there.facts()).intents]
+    planned = [intent.body for intent in merge_plans(meant, there.facts()).intents]
     done = printed(
         *("--operator-namespace", gen.INSTALLATION.namespace),
         *("--image-repository", gen.INSTALLATION.image_repository),

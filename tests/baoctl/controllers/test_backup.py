@@ -7,7 +7,7 @@ import pytest
 
 from baoctl.controllers.backup import watch_runs, watch_schedules
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from managers.backup.caches import BackupSight
+from managers.backup.caches import BackupCaches
 from runtime.controller.controller import Controller
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
@@ -39,7 +39,7 @@ async def woken(
         names = {one["metadata"]["name"] for one in there}
         kept = [one for one in others.get(kind, []) if one["metadata"]["name"] not in names]
         cache.says(*kept, *there)
-    sight = BackupSight(*caches.values())
+    sight = BackupCaches(*caches.values())
     asked: set[Request] = set()
     heard = asyncio.Event()
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.leader_client import ServerAddresses
 from baoctl.jobs.upgrade.context import Work
 from contracts.jobs.env import ServerEnv, UpgradeEnv
 from managers.bao.client import Bao, BaoError, JoinOrder
-from managers.bao.models import AutopilotState, Health, Login, Member, ServerState
+from managers.bao.models import AutopilotState, LoginToken, Member, ServerHealth, ServerState
 from runtime.testing.clock import ManualClock
 
 
@@ -44,13 +44,13 @@ class Raft:
     on_step_down: Callable[[], None] = lambda: None
     lag: dict[str, int] = field(default_factory=dict)
 
-    async def health(self, address: str) -> Health:
+    async def health(self, address: str) -> ServerHealth:
         if address in self.silent:
             raise BaoError("no answer")
-        return Health(initialized=True, sealed=False, standby=address != self.leader)
+        return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
 
-    async def login(self, address: str, mount: str, role: str, token: str) -> Login:
-        return Login(client_token="t")
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
+        return LoginToken(client_token="t")
 
     async def step_down(self, address: str, token: str) -> None:
         self.asked.append(f"step-down {address}")
@@ -106,4 +106,4 @@ class Raft:
         async def resolve(host: str) -> str:
             return host.partition(".")[0]
 
-        return Work(env, cast(Bao, self), clock, Reach(resolve), clock.monotonic() + 60.0)
+        return Work(env, cast(Bao, self), clock, ServerAddresses(resolve), clock.monotonic() + 60.0)

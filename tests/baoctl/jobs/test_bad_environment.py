@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.leader_client import ServerAddresses
 from baoctl.jobs.main import MODES, do, outcome
 from baoctl.jobs.upgrade.main import do as do_upgrade
 from contracts.exit_codes import EXIT_CODES
@@ -118,7 +118,7 @@ async def test_an_api_server_that_is_none_ends_the_job(
 
 async def test_an_action_that_is_none_is_named() -> None:
     environ = {**RECORDS[-1].to_environment(), "UPGRADE_ACTION": "banana"}
-    word, code = await do_upgrade(environ, ManualClock(), Reach())
+    word, code = await do_upgrade(environ, ManualClock(), ServerAddresses())
     assert word.startswith("Config: UPGRADE_ACTION='banana': must be one of ")
     assert code == EXIT_CODES["Config"]
     # The handler of the job ends with it, not that of the tests.

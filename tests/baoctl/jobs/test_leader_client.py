@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Reach, authority_of, servers
+from baoctl.jobs.leader_client import ServerAddresses, authority_of, servers
 from contracts.jobs.env import ServerEnv
 from managers.certs.x509 import make_authority
 from tests import gen
@@ -20,7 +20,7 @@ async def test_comments_of_a_bundle_are_no_obstacle_to_a_connection(tmp_path: Pa
     bundle = tmp_path / "ca.crt"
     pem = make_authority("x", gen.NOW).certificate
     bundle.write_bytes("# Főtanúsítvány\n".encode() + pem)
-    async with servers(env(str(bundle)), Reach()):
+    async with servers(env(str(bundle)), ServerAddresses()):
         assert authority_of(env(str(bundle))).endswith(pem.decode().strip())
 
 

@@ -13,7 +13,7 @@ import pytest
 from baoctl.cli import JOBS
 from baoctl.jobs.failures import MESSAGE_MAX, JobFailure
 from baoctl.jobs.main import MODES, Job, Mode, do, outcome
-from contracts.api.job_result import BackupReport, Report
+from contracts.api.job_result import BackupReport, JobReport
 from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.jobs.env import BackupEnv, RunEnv, ServerEnv, StoreEnv
 from runtime.client.client import ApplyResult, Client
@@ -32,23 +32,23 @@ ENV = BackupEnv(
 NO_CLIENT = cast(Client, None)
 
 
-def mode(work: Callable[[Any, Job], Awaitable[Report]]) -> Mode:
+def mode(work: Callable[[Any, Job], Awaitable[JobReport]]) -> Mode:
     return Mode(BackupEnv, work, BackupReport)
 
 
 def raising(error: BaseException) -> Mode:
-    async def work(env: BackupEnv, job: Job) -> Report:
+    async def work(env: BackupEnv, job: Job) -> JobReport:
         raise error
 
     return mode(work)
 
 
-async def ended(mode: Mode, environ: dict[str, str] = ENV) -> Report:
+async def ended(mode: Mode, environ: dict[str, str] = ENV) -> JobReport:
     return await outcome(mode, environ, NO_CLIENT, ManualClock())
 
 
 async def test_what_a_mode_returns_is_the_report() -> None:
-    async def work(env: BackupEnv, job: Job) -> Report:
+    async def work(env: BackupEnv, job: Job) -> JobReport:
         return BackupReport(outcome="Succeeded", deleted=2)
 
     assert await ended(mode(work)) == BackupReport(outcome="Succeeded", deleted=2)
@@ -64,7 +64,7 @@ async def test_a_failure_has_its_class(failure: FailureClass) -> None:
 async def test_a_job_that_is_told_to_stop_says_so() -> None:
     started = asyncio.Event()
 
-    async def work(env: BackupEnv, job: Job) -> Report:
+    async def work(env: BackupEnv, job: Job) -> JobReport:
         started.set()
         await asyncio.get_running_loop().create_future()
         raise AssertionError
@@ -129,7 +129,7 @@ async def test_nothing_is_left_open(
     client = Closing(trouble)
     monkeypatch.setattr("baoctl.jobs.main._client", lambda *_: client)
 
-    async def work(env: BackupEnv, job: Job) -> Report:
+    async def work(env: BackupEnv, job: Job) -> JobReport:
         return BackupReport(outcome="Succeeded")
 
     await do(mode(work), ENV, ManualClock())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from baoctl.jobs.report import PAUSES, ObjectGone, write_status
-from baoctl.jobs.termination_log import leave_word
+from baoctl.jobs.termination_log import write_termination_message
 from contracts.api.group import BACKUPS, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
 from contracts.jobs.env import RunEnv
@@ -93,6 +93,6 @@ async def test_a_right_that_is_missing_is_not_tried_again() -> None:
 
 
 def test_the_line_for_people_is_bounded_and_never_fails(tmp_path: Path) -> None:
-    leave_word("x" * 10_000, tmp_path / "log")
+    write_termination_message("x" * 10_000, tmp_path / "log")
     assert len((tmp_path / "log").read_text()) == 4000
-    leave_word("lost", tmp_path / "no" / "folder")
+    write_termination_message("lost", tmp_path / "no" / "folder")

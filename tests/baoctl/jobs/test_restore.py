@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Leader, Session
+from baoctl.jobs.leader_client import Leader, LeaderSession
 from baoctl.jobs.restore import check_target
 from contracts.jobs.env import RestoreEnv
 from contracts.jobs.snapshot_manifest import Manifest
 from managers.bao.client import Bao
-from managers.bao.models import Health
+from managers.bao.models import ServerHealth
 from runtime.client.write_guard import unguarded
 from tests.gen.executors import KEY, restore_env, target
 
@@ -27,9 +27,11 @@ MANIFEST = Manifest(
 async def compare(told: Manifest | None = MANIFEST, runs: str = VERSION, **orders: Any) -> None:
     """Compare a snapshot with servers whose own id is that of PROD."""
     env: RestoreEnv = replace(restore_env(target()), **orders)
-    health = Health(initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD)
+    health = ServerHealth(
+        initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD
+    )
     async with Bao("", "", 1, guard=unguarded, plain=True) as bao:
-        check_target(env, Session(bao, Leader("x-0", "10.0.0.1", health), ""), told)
+        check_target(env, LeaderSession(bao, Leader("x-0", "10.0.0.1", health), ""), told)
 
 
 async def test_what_an_object_says_of_its_snapshot_names_no_cluster() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.submission_permit import Permit, take_claim
+from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
 from contracts.api.group import RESTORES
 from contracts.api.job_result import SubmissionClaim
 from contracts.jobs.env import RunEnv
@@ -44,10 +44,10 @@ class Impatient(ManualClock):
 
 def permit(
     status: Object, api: FakeApi | None = None, minutes: float = 1
-) -> tuple[FakeApi, Permit]:
+) -> tuple[FakeApi, SubmissionPermit]:
     api, clock = api or FakeApi(), Impatient()
     api.holding((RESTORES, restore_object(status)))
-    return api, Permit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
+    return api, SubmissionPermit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
 
 
 def stored(api: FakeApi) -> Object | None:

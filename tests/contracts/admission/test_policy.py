@@ -11,15 +11,15 @@ from contracts.admission.policy import (
     FINGERPRINT,
     PARAMETERS,
     PREFIX,
+    AdmissionPolicy,
     Match,
-    Policy,
     Validation,
     as_objects,
     fingerprint,
 )
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
-SMALL = Policy(
+SMALL = AdmissionPolicy(
     name="small",
     why="For the tests.",
     matches=(Match("", ("configmaps",), ("CREATE",), names=("c",)),),
@@ -31,7 +31,7 @@ all_policies = pytest.mark.parametrize("policy", POLICIES, ids=[policy.name for 
 
 
 @all_policies
-def test_it_is_closed_on_failure_and_denies(policy: Policy) -> None:
+def test_it_is_closed_on_failure_and_denies(policy: AdmissionPolicy) -> None:
     body, binding = as_objects(policy, "somewhere")
     assert body["spec"]["failurePolicy"] == "Fail"
     assert binding["spec"]["validationActions"] == ["Deny"]
@@ -41,7 +41,7 @@ def test_it_is_closed_on_failure_and_denies(policy: Policy) -> None:
 
 
 @all_policies
-def test_it_knows_no_name_of_an_installation(policy: Policy) -> None:
+def test_it_knows_no_name_of_an_installation(policy: AdmissionPolicy) -> None:
     said = json.dumps(policy.spec())
     for name in (CONTROLLER, DELEGATE, PROVISIONER, NAMESPACE):
         assert f"'{name}'" not in said
@@ -49,7 +49,7 @@ def test_it_knows_no_name_of_an_installation(policy: Policy) -> None:
 
 
 @all_policies
-def test_each_validation_has_an_id_and_says_what_is_wrong(policy: Policy) -> None:
+def test_each_validation_has_an_id_and_says_what_is_wrong(policy: AdmissionPolicy) -> None:
     assert policy.validations
     for validation in policy.validations:
         assert validation.rule_id
@@ -90,5 +90,5 @@ def test_the_fingerprint_is_of_the_rule_and_not_of_the_place() -> None:
         dataclasses.replace(SMALL, object_selector={"matchLabels": {"a": "b"}}),
     ],
 )
-def test_another_rule_has_another_fingerprint(changed: Policy) -> None:
+def test_another_rule_has_another_fingerprint(changed: AdmissionPolicy) -> None:
     assert fingerprint(changed.spec()) != fingerprint(SMALL.spec())

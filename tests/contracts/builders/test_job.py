@@ -11,7 +11,7 @@ import yaml
 from contracts.builders.job import backup_job, proof_job, restore_job, scratch_mib
 from contracts.jobs import env as job_env
 from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
-from contracts.jobs.template import Executor, JobLogin
+from contracts.jobs.template import JobLogin, JobTemplate
 from contracts.naming import labels
 from runtime.types import Object
 from tests.gen.executors import KEY, backup_env, executor, proof_env, restore_env, target
@@ -203,7 +203,7 @@ def test_a_token_is_for_one_audience_and_only_where_it_is_used() -> None:
     assert secrets(CASES["backup-s3-role"])["a-token"] == ["token"]
 
 
-def identity(executor_: Executor) -> dict[str, Any]:
+def identity(executor_: JobTemplate) -> dict[str, Any]:
     found: dict[str, Any] = pod_of(backup_job(executor_, S3, backup_env(S3)))["securityContext"]
     return found
 

@@ -9,7 +9,7 @@ from contracts.conditions.condition import (
     REASONS,
     TYPES,
     Condition,
-    Finding,
+    ConditionUpdate,
     clean_message,
     condition,
     merge,
@@ -63,7 +63,7 @@ class TestCondition:
         with pytest.raises(ValueError, match="Sealed"):
             condition("Available", "True", "Sealed", "", 1)
         with pytest.raises(ValueError, match="Sealed"):
-            Finding("Available", "True", "Sealed")
+            ConditionUpdate("Available", "True", "Sealed")
 
     def test_an_empty_message_becomes_the_meaning(self) -> None:
         made = condition("Available", "True", "AllReplicasReady", "", 3)

@@ -14,7 +14,12 @@ from contracts.datacenter.dependencies import (
     waits_for,
 )
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Row, Source, Wish
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+)
 from tests.contracts.datacenter.services import helper, part, service, vault
 
 INFO = DatacenterInfo("fra1", "uid", "dc-fra1")
@@ -29,8 +34,8 @@ def cluster(name: str, *depends_on: str) -> BootstrapService:
     return read(name, *depends_on, kind="OpenBaoCluster")
 
 
-def row(body: BootstrapService) -> Row:
-    return Row(f"id-{body.name}", INFO, Wish(body, Source("declared")))
+def row(body: BootstrapService) -> ServiceRecord:
+    return ServiceRecord(f"id-{body.name}", INFO, DesiredService(body, ServiceSource("declared")))
 
 
 @pytest.mark.parametrize(

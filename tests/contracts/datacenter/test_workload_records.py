@@ -4,12 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import Source, Wish
+from contracts.datacenter.workload_records import DesiredService, ServiceSource
 from tests.contracts.datacenter.services import service
 
 
-def wish(redeploy: str = "", **fields: Any) -> Wish:
-    return Wish(BootstrapService.model_validate(service(**fields)), Source("declared"), redeploy)
+def wish(redeploy: str = "", **fields: Any) -> DesiredService:
+    return DesiredService(
+        BootstrapService.model_validate(service(**fields)), ServiceSource("declared"), redeploy
+    )
 
 
 def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
@@ -22,7 +24,7 @@ def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
         wish("again-1"),
     ]
     assert len({one.digest for one in wishes}) == len(wishes)
-    assert wish().digest == wish().digest == replace(wish(), source=Source("set/net")).digest
+    assert wish().digest == wish().digest == replace(wish(), source=ServiceSource("set/net")).digest
 
 
 def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
@@ -38,10 +40,10 @@ def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
 
 def test_sources_have_one_order_whatever_order_they_come_in() -> None:
     ranked = [
-        Source("declared"),
-        Source("set/z", 7),
-        Source("hook/a"),
-        Source("set/a"),
-        Source("set/b", -1),
+        ServiceSource("declared"),
+        ServiceSource("set/z", 7),
+        ServiceSource("hook/a"),
+        ServiceSource("set/a"),
+        ServiceSource("set/b", -1),
     ]
     assert sorted(reversed(ranked), key=lambda one: one.rank) == ranked

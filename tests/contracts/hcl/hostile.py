@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.hcl.render import ConfigInput
 from contracts.hcl.seals import SealStanza
 from contracts.hcl.stanzas import Stanza
@@ -81,7 +81,7 @@ def filled(value: Any, text: str) -> Any:
         return {filled(key, text): filled(item, text) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(filled(item, text) for item in value)
-    if isinstance(value, Request):
+    if isinstance(value, SelfInitRequest):
         return value.model_copy(update={name: filled(item, text) for name, item in value})
     if is_dataclass(value) and not isinstance(value, type):
         parts = {part.name: filled(getattr(value, part.name), text) for part in fields(value)}
@@ -132,7 +132,7 @@ def marked() -> ConfigInput:
         },
     )
     made = ConfigInput.of(spec, None)
-    request = Request(name="r", operation="update", path="p", data={})
+    request = SelfInitRequest(name="r", operation="update", path="p", data={})
     fields_of_request = {
         "name": "@block@",
         "operation": "@operation@",

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.cluster import violations
 from contracts.api.rules.self_init_requests import RECOVERY_BLOCK
@@ -72,7 +72,7 @@ def test_the_users_own_autopilot_request_stands_alone() -> None:
     config = read_case("first-boot")
     mine = {"operation": "update", "data": {"min_quorum": 5}}
     for own in ({"name": AUTOPILOT_BLOCK, "path": "x"}, {"name": "a", "path": AUTOPILOT_PATH}):
-        request = Request.model_validate({**mine, **own})
+        request = SelfInitRequest.model_validate({**mine, **own})
         order = blocks_of(replace(config, requests=(request,)))
         assert order.count(AUTOPILOT_BLOCK) == (own["name"] == AUTOPILOT_BLOCK)
 

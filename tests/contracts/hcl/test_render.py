@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.cluster import violations
 from contracts.hcl.environment import environment
@@ -145,7 +145,7 @@ def _requests(document: str) -> dict[str, Any]:
 
 
 def _config_with(data: dict[str, Any]) -> ConfigInput:
-    request = Request(name="r", operation="update", path="kv/x", data=data)
+    request = SelfInitRequest(name="r", operation="update", path="kv/x", data=data)
     return ConfigInput("c", "ns", requests=(request,))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from baoctl.jobs.upgrade.main import ACTS
 from contracts.jobs.upgrade_actions import ACTIONS, DEMOTE, JOIN, STEP_DOWN, Order
-from managers.upgrade.rolling.table import STEP_DOWN_DEADLINE
+from managers.upgrade.rolling.facts import STEP_DOWN_DEADLINE
 
 SETS = {"blue": ("c-0",), "green": ("c-g-0",)}
 WRONG: dict[str, tuple[Order, str]] = {

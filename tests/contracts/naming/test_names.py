@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from contracts.naming import names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 
 LONGEST = "a" + "b" * 39
 
@@ -106,7 +106,7 @@ def test_a_service_account_name_leaves_room_for_its_suffixes() -> None:
 
 
 def test_dns_names_of_pods_and_services() -> None:
-    assert VoterSet("c").pod_dns("ns", 1) == "c-1.c.ns.svc"
+    assert ServerPool("c").pod_dns("ns", 1) == "c-1.c.ns.svc"
     assert names.service_dns_names("c-public", "ns") == (
         "c-public",
         "c-public.ns",
@@ -124,7 +124,7 @@ def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
         *names.service_dns_names(names.public_service("c"), "ns"),
     }
     assert wanted <= set(listed)
-    for voters in (VoterSet("c"), VoterSet("c", "0123456789abcdef")):
+    for voters in (ServerPool("c"), ServerPool("c", "0123456789abcdef")):
         pod = voters.pod_dns("ns", 7)
         for name in (pod, f"{pod}.cluster.local"):
             _, _, parent = name.partition(".")

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.naming import revision_patterns
 from contracts.naming.revision_patterns import stateful_set_of
-from contracts.pools.voter_pool import REVISION_DIGITS, VoterSet
+from contracts.pools.voter_pool import REVISION_DIGITS, ServerPool
 
 REVISION = "0123456789abcdef"
 CLUSTERS = ("c", "a-b", "c" * 34, "c" * 35, "c" * 36, "c" * 40)
@@ -16,7 +16,7 @@ CLUSTERS = ("c", "a-b", "c" * 34, "c" * 35, "c" * 36, "c" * 40)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("revision", ["", REVISION])
 def test_every_name_that_is_made_is_known(cluster: str, revision: str) -> None:
-    pods = [VoterSet(cluster, revision).pod(ordinal) for ordinal in (0, 2, 14)]
+    pods = [ServerPool(cluster, revision).pod(ordinal) for ordinal in (0, 2, 14)]
     assert [revision_patterns.server_ordinal(cluster, pod) for pod in pods] == [0, 2, 14]
 
 
@@ -49,10 +49,10 @@ def test_the_sets_say_the_same(pod: str) -> None:
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_cel_counts_as_python_does(cluster: str) -> None:
     longest, whole = (
-        len(VoterSet(name, REVISION).stateful_set) - extra
+        len(ServerPool(name, REVISION).stateful_set) - extra
         for name, extra in (("c" * 40, 0), ("c", 1))
     )
     told = f"(size(n) > {longest - whole} ? {longest} : size(n) + {whole})"
     made = longest if len(cluster) > longest - whole else len(cluster) + whole
     assert revision_patterns.length("n") == told
-    assert made == len(VoterSet(cluster, REVISION).stateful_set)
+    assert made == len(ServerPool(cluster, REVISION).stateful_set)

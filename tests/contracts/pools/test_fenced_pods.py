@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.pools.fenced_pods import heeded, heeding, of_servers
+from contracts.pools.fenced_pods import heeded, of_servers, with_effective_fences
 from tests import gen
 
 BLUE, GREEN = "0123456789abcdef", "fedcba9876543210"
@@ -31,11 +31,11 @@ def test_a_name_of_the_other_set_fences_nobody(
     cluster = OLD.having(blueGreen=told).read() if told else OLD.read()
     assert of_servers(cluster) == (name,)
     assert heeded(cluster) == ((name,) if now else ())
-    assert heeding(cluster).spec.fenced_pods == heeded(cluster)
-    assert heeding(cluster).spec.replicas == cluster.spec.replicas
+    assert with_effective_fences(cluster).spec.fenced_pods == heeded(cluster)
+    assert with_effective_fences(cluster).spec.replicas == cluster.spec.replicas
 
 
 @pytest.mark.parametrize("fenced", [[], ["x-2"]], ids=["none", "one"])
 def test_a_cluster_without_other_names_is_the_same_object(fenced: list[str]) -> None:
     cluster = OLD.wanting(fencedPods=fenced).read()
-    assert heeding(cluster) is cluster
+    assert with_effective_fences(cluster) is cluster

@@ -8,12 +8,12 @@ import pytest
 
 from contracts.naming import labels, names
 from contracts.naming.revision_patterns import stateful_set_of
-from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
 from tests import gen
 
 REVISION = "0123456789abcdef"
 OTHER = "fedcba9876543210"
-PLAIN, NEWER = VoterSet("c"), VoterSet("c", REVISION)
+PLAIN, NEWER = ServerPool("c"), ServerPool("c", REVISION)
 LONGEST = "a" + "b" * 39
 LENGTHS = (1, 2, 22, 23, 24, 34, 35, 36, 39, 40)
 
@@ -32,7 +32,7 @@ class TestNames:
 
     @pytest.mark.parametrize("length", LENGTHS)
     def test_a_pod_fits_the_label_in_which_kubernetes_names_its_revision(self, length: int) -> None:
-        made = VoterSet(LONGEST[:length], REVISION)
+        made = ServerPool(LONGEST[:length], REVISION)
         assert len(f"{made.stateful_set}-{'x' * 10}") <= 63
         assert len(made.pod(99)) <= 63
 
@@ -41,24 +41,24 @@ class TestNames:
     )
     def test_no_set_is_made_of_what_is_no_revision(self, revision: str) -> None:
         with pytest.raises(ValueError, match="not a revision"):
-            VoterSet("c", revision)
+            ServerPool("c", revision)
 
     @pytest.mark.parametrize("cluster", ["", "A", "a-read", f"a-{REVISION}", "a" * 41])
     @pytest.mark.parametrize("revision", ["", REVISION])
     def test_no_set_is_made_of_a_bad_name(self, cluster: str, revision: str) -> None:
         with pytest.raises(ValueError, match="not a name for a cluster"):
-            _ = VoterSet(cluster, revision).stateful_set
+            _ = ServerPool(cluster, revision).stateful_set
 
 
 class TestOrdinals:
-    @pytest.mark.parametrize("voters", [PLAIN, NEWER, VoterSet(LONGEST, REVISION)])
+    @pytest.mark.parametrize("voters", [PLAIN, NEWER, ServerPool(LONGEST, REVISION)])
     @pytest.mark.parametrize("ordinal", [0, 1, 12])
-    def test_what_a_set_names_it_knows_again(self, voters: VoterSet, ordinal: int) -> None:
+    def test_what_a_set_names_it_knows_again(self, voters: ServerPool, ordinal: int) -> None:
         assert voters.ordinal_of(voters.pod(ordinal)) == ordinal
         assert voters.claim_ordinal_of(voters.data_claim(ordinal)) == ordinal
 
     def test_no_set_takes_a_pod_of_another_for_its_own(self) -> None:
-        sets = (PLAIN, NEWER, VoterSet("c", OTHER))
+        sets = (PLAIN, NEWER, ServerPool("c", OTHER))
         for one in sets:
             strangers = [other.pod(0) for other in sets if other != one]
             strangers += [names.read_pod("c", 0), "d-0", one.stateful_set]
@@ -68,7 +68,7 @@ class TestOrdinals:
     @pytest.mark.parametrize("length", LENGTHS)
     def test_the_statefulset_of_a_pod_is_told_by_its_name(self, length: int) -> None:
         cluster = LONGEST[:length]
-        for voters in (VoterSet(cluster), VoterSet(cluster, REVISION)):
+        for voters in (ServerPool(cluster), ServerPool(cluster, REVISION)):
             assert stateful_set_of(cluster, voters.pod(1)) == voters.stateful_set
 
     @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ class TestOrdinals:
 class TestTwoClusters:
     def test_no_name_of_a_set_can_be_the_name_of_a_cluster(self) -> None:
         for length in range(1, 41):
-            made = VoterSet(LONGEST[:length], REVISION)
+            made = ServerPool(LONGEST[:length], REVISION)
             assert not names.is_cluster_name(made.stateful_set), length
 
     @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ class TestLabels:
         assert NEWER.pod_labels == {**PLAIN.pod_labels, labels.REVISION: REVISION}
 
     @pytest.mark.parametrize("voters", [PLAIN, NEWER])
-    def test_a_set_selects_its_pods_and_all_services_do(self, voters: VoterSet) -> None:
+    def test_a_set_selects_its_pods_and_all_services_do(self, voters: ServerPool) -> None:
         assert voters.selector.items() <= voters.pod_labels.items()
         assert labels.servers("c").items() <= voters.pod_labels.items()
 
@@ -129,23 +129,23 @@ class TestOfACluster:
     def test_it_is_the_first_set_as_long_as_no_status_says_otherwise(self) -> None:
         for cluster in (gen.cluster(), gen.cluster().having(**status(phase="Idle"))):
             read = cluster.read()
-            assert serving_set(read) == VoterSet("x")
-            assert voter_sets(read) == (VoterSet("x"),)
+            assert serving_set(read) == ServerPool("x")
+            assert voter_sets(read) == (ServerPool("x"),)
 
     def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
         told = status(blueRevision=REVISION, greenRevision=OTHER)
         assert voter_sets(gen.cluster().having(**told).read()) == (
-            VoterSet("x", REVISION),
-            VoterSet("x", OTHER),
+            ServerPool("x", REVISION),
+            ServerPool("x", OTHER),
         )
         first = gen.cluster().having(**status(greenRevision=OTHER)).read()
-        assert voter_sets(first) == (VoterSet("x"), VoterSet("x", OTHER))
+        assert voter_sets(first) == (ServerPool("x"), ServerPool("x", OTHER))
 
     def test_green_that_became_blue_is_there_once(self) -> None:
         told = status(blueRevision=REVISION, greenRevision=REVISION)
-        assert voter_sets(gen.cluster().having(**told).read()) == (VoterSet("x", REVISION),)
+        assert voter_sets(gen.cluster().having(**told).read()) == (ServerPool("x", REVISION),)
 
     @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
     def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
         told = status(blueRevision=lie, greenRevision=lie)
-        assert voter_sets(gen.cluster().having(**told).read()) == (VoterSet("x"),)
+        assert voter_sets(gen.cluster().having(**told).read()) == (ServerPool("x"),)

@@ -3,7 +3,7 @@
 import pytest
 
 from managers.autopilot.actions import Asking, keep
-from managers.autopilot.decide import Kept, wanted
+from managers.autopilot.decide import AutopilotDecision, wanted
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import StoredToken, TokenSource
 from tests import gen
@@ -21,15 +21,15 @@ def asking(servers: Servers, login: TokenSource | None = ROOT, *pods: gen.Pod) -
 async def test_the_same_settings_are_read_and_not_written() -> None:
     servers = Servers()
     servers.autopilot = dict(WANTED)
-    assert await keep(asking(servers), WANTED) == Kept(applied=True)
+    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
     assert servers.asked == ["autopilot 10.0.0.1 root-token"]
 
 
 async def test_other_settings_are_written_once() -> None:
     servers = Servers()
     servers.autopilot = {**WANTED, "min_quorum": 0}
-    assert await keep(asking(servers), WANTED) == Kept(applied=True)
-    assert await keep(asking(servers), WANTED) == Kept(applied=True)
+    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
+    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
     assert servers.asked == [
         "autopilot 10.0.0.1 root-token",
         "set autopilot 10.0.0.1 root-token",

@@ -12,10 +12,10 @@ from prometheus_client import generate_latest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from contracts.jobs import backup_request
-from contracts.jobs.template import NOTHING_ASKED, Asked, Executor
+from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
 from contracts.naming.names import Job
-from managers.backup.caches import BackupSight
-from managers.backup.dependencies import Hands
+from managers.backup.caches import BackupCaches
+from managers.backup.dependencies import BackupDependencies
 from managers.backup.metrics import BackupMetrics
 from managers.backup.reconcile import BackupReconciler
 from managers.backup.schedule import ScheduleReconciler
@@ -91,11 +91,11 @@ def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Obj
 class SaidExecutors:
     """Answers what a test says."""
 
-    answer: Executor | Wait | Blocked = field(default_factory=executor)
+    answer: JobTemplate | Wait | Blocked = field(default_factory=executor)
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
-    ) -> Executor | Wait | Blocked:
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
         return self.answer
 
 
@@ -118,9 +118,11 @@ class Bench:
     def restart(self) -> None:
         """Begin anew: a crash ends everything that was not written."""
         self.caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
-        self.sight = BackupSight(*self.caches.values())
+        self.sight = BackupCaches(*self.caches.values())
         locks = OperationLocks(self.api, self.caches[CLUSTERS], self.clock)
-        self.hands = Hands(self.api, locks, Jobs(self.api), self.outside.events, self.clock)
+        self.hands = BackupDependencies(
+            self.api, locks, Jobs(self.api), self.outside.events, self.clock
+        )
         self.metrics = Metrics()
         counters = BackupMetrics(self.metrics, self.caches[CLUSTERS], lambda: True)
         self.reconcile = BackupReconciler(self.sight, self.hands, self.executors)

@@ -10,9 +10,9 @@ import pytest
 from contracts.api.backup import BackupObjectStatus, BackupPhase, OpenBaoBackup
 from contracts.api.cluster.status_backup import Operation
 from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
-from managers.backup.inputs import Facts
-from managers.backup.state_machine import PLACES, ROWS, Act, Row, decide, place_of
-from managers.backup.status import MOVES, advance
+from managers.backup.inputs import BackupFacts
+from managers.backup.state_machine import PLACES, ROWS, Act, BackupTransition, decide, state_of
+from managers.backup.status import MOVES, next_status
 from managers.jobs.status import JobSeen
 from runtime.testing.clock import EPOCH as NOW
 from tests import gen
@@ -58,7 +58,7 @@ WAITING: tuple[frozenset[Operation], ...] = (
 )
 
 
-def worlds() -> Iterator[Facts]:
+def worlds() -> Iterator[BackupFacts]:
     for status, job, report, of, waiting, changed in product(
         PLACED, JOBS, REPORTS, CLUSTERS, WAITING, (1, 2)
     ):
@@ -66,7 +66,7 @@ def worlds() -> Iterator[Facts]:
             made = by_hand(generation=changed)
             made["spec"]["origin"] = origin
             made["status"] = {**status, **({"report": report} if report else {})}
-            yield Facts(
+            yield BackupFacts(
                 OpenBaoBackup.from_object(made),
                 NOW,
                 of.read() if of else None,
@@ -77,29 +77,33 @@ def worlds() -> Iterator[Facts]:
 
 
 @pytest.fixture(scope="module")
-def decided() -> list[tuple[Facts, Row, str]]:
+def decided() -> list[tuple[BackupFacts, BackupTransition, str]]:
     found = [(facts, decide(facts)) for facts in worlds()]
     return [(facts, decision.row, decision.reason) for facts, decision in found]
 
 
 def test_every_world_has_a_row_and_every_row_a_world(
-    decided: list[tuple[Facts, Row, str]],
+    decided: list[tuple[BackupFacts, BackupTransition, str]],
 ) -> None:
     assert {id(row) for _, row, _ in decided} == {id(row) for row in ROWS}
 
 
-def test_every_reason_is_given_and_known(decided: list[tuple[Facts, Row, str]]) -> None:
+def test_every_reason_is_given_and_known(
+    decided: list[tuple[BackupFacts, BackupTransition, str]],
+) -> None:
     assert {reason for _, _, reason in decided} | BY_ACTS == RUN_REASONS.keys()
 
 
-def test_a_job_that_is_there_is_never_made_again(decided: list[tuple[Facts, Row, str]]) -> None:
+def test_a_job_that_is_there_is_never_made_again(
+    decided: list[tuple[BackupFacts, BackupTransition, str]],
+) -> None:
     for facts, row, _ in decided:
-        if facts.status.job_uid or (facts.job is not None and place_of(facts.status) != "Waiting"):
+        if facts.status.job_uid or (facts.job is not None and state_of(facts.status) != "Waiting"):
             assert row.act not in ("make-job", "take-lock", "release")
 
 
 def test_only_the_report_of_its_own_job_makes_a_success(
-    decided: list[tuple[Facts, Row, str]],
+    decided: list[tuple[BackupFacts, BackupTransition, str]],
 ) -> None:
     for facts, row, _ in decided:
         if row.to == "Completed":
@@ -107,7 +111,9 @@ def test_only_the_report_of_its_own_job_makes_a_success(
             assert facts.report.outcome == "Succeeded"
 
 
-def test_what_ends_is_settled_first(decided: list[tuple[Facts, Row, str]]) -> None:
+def test_what_ends_is_settled_first(
+    decided: list[tuple[BackupFacts, BackupTransition, str]],
+) -> None:
     ends = {row.act for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
     assert ends == {"settle", "cancel"}
 
@@ -115,7 +121,7 @@ def test_what_ends_is_settled_first(decided: list[tuple[Facts, Row, str]]) -> No
 def test_an_end_is_not_decided_about() -> None:
     made = by_hand()
     made["status"] = {"phase": "Completed"}
-    facts = Facts(OpenBaoBackup.from_object(made), NOW, None)
+    facts = BackupFacts(OpenBaoBackup.from_object(made), NOW, None)
     with pytest.raises(ValueError, match="has ended"):
         decide(facts)
 
@@ -129,7 +135,7 @@ def test_every_place_and_move_is_one_of_the_table() -> None:
 @pytest.mark.parametrize("phase", get_args(BackupPhase))
 def test_a_place_is_told_by_phase_and_receipts(phase: BackupPhase) -> None:
     ended = phase in ("Completed", "Failed", "Unknown")
-    assert (place_of(BackupObjectStatus(phase=phase)) == "Ended") is ended
+    assert (state_of(BackupObjectStatus(phase=phase)) == "Ended") is ended
 
 
 def test_a_reason_that_no_table_has_is_a_mistake() -> None:
@@ -137,4 +143,4 @@ def test_a_reason_that_no_table_has_is_a_mistake() -> None:
     decision = decide(facts)
     wrong = type(decision)(decision.row, "Whim", "")
     with pytest.raises(ValueError, match="no reason of a backup"):
-        advance(facts, wrong, None)
+        next_status(facts, wrong, None)

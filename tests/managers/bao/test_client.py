@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.models import Login, Member
+from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import make_authority
 from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
@@ -24,7 +24,7 @@ def health(bao: Bao) -> Awaitable[object]:
     return bao.health(ADDRESS)
 
 
-def login(bao: Bao) -> Awaitable[Login]:
+def login(bao: Bao) -> Awaitable[LoginToken]:
     return bao.login(ADDRESS, "jwt-operator", "the-role", "the.projected.token")
 
 

@@ -13,7 +13,7 @@ from managers.bao.login import (
     ServiceAccountLogin,
     as_known,
 )
-from managers.bao.models import Login
+from managers.bao.models import LoginToken
 from managers.context.secret_builder import secret_object
 from managers.context.service_account_token import DOUBTFUL_AFTER, RENEW_AFTER
 from runtime.builtin_kinds import SECRET
@@ -37,7 +37,7 @@ class Strict(Servers):
         super().__init__()
         self.trusts = True
 
-    async def login(self, address: str, mount: str, role: str, token: str) -> Login:
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
         # Others get their turn, as while a real server is asked.
         await yield_to_loop()
         if not self.trusts:

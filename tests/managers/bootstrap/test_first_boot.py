@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from contracts.records.observed import TokenIssuer
 from managers.bootstrap.plan import plan
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from runtime.outcome import Blocked
 from tests import gen
 
@@ -16,7 +16,7 @@ KEY, TOKEN = gen.secret("x-unseal-key"), gen.secret("x-root-token")
 def test_b06_no_server_starts_before_its_root_token_is_stored() -> None:
     without = gen.world().with_secrets(KEY)
     resolved = gen.resolved(PLAIN, without)
-    wanted = fold(resolved, without.facts())
+    wanted = merge_plans(resolved, without.facts())
     assert not any(intent.resource.kind == "StatefulSet" for intent in wanted.workload)
     assert [effect.target for effect in wanted.effects if "token" in effect.name] == [
         "x-root-token"

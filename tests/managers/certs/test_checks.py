@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.records.secrets import CertificateFacts
-from managers.certs.checks import CHAIN, Input, first_objection
+from managers.certs.checks import CHAIN, CheckInput, first_objection
 from tests import gen
 from tests.gen.secrets import AUTHORITY
 
@@ -22,8 +22,8 @@ def given_that(
     problem: str = "",
     authority_until: datetime = FAR,
     trusted: tuple[str, ...] = (),
-) -> Input:
-    return Input(
+) -> CheckInput:
+    return CheckInput(
         secret=gen.secret("s", certificate=certificate, problem=problem),
         authority=AUTHORITY,
         authority_until=authority_until,
@@ -40,7 +40,7 @@ def until(**left: float) -> CertificateFacts:
 
 
 # sentence: (what is looked at, the check that objects, a word of what it says)
-ROWS: dict[str, tuple[Input, str | None, str]] = {
+ROWS: dict[str, tuple[CheckInput, str | None, str]] = {
     "a good certificate": (given_that(GOOD), None, ""),
     "more names than asked for": (
         given_that(replace(GOOD, dns_names=frozenset("abc"))),
@@ -93,7 +93,7 @@ ROWS: dict[str, tuple[Input, str | None, str]] = {
 
 
 @pytest.mark.parametrize(("it", "check", "word"), ROWS.values(), ids=ROWS.keys())
-def test_objection(it: Input, check: str | None, word: str) -> None:
+def test_objection(it: CheckInput, check: str | None, word: str) -> None:
     found = first_objection(it)
     assert (found[0] if found else None) == check
     assert word in (found[1] if found else "")

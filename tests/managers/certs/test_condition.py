@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.observed import Observed
 from managers.certs.condition import tls_ready
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -13,7 +13,7 @@ LEAF = replace(gen.certificate(fingerprint=SERVER_FINGERPRINT), serial="2a")
 WORLD = gen.world().with_secrets(gen.secret("s", certificate=LEAF))
 
 
-def judged(facts: Observed, outcome: Outcome | None = None) -> Finding:
+def judged(facts: Observed, outcome: Outcome | None = None) -> ConditionUpdate:
     return tls_ready("OperatorManaged", "s", facts, outcome or Done())
 
 

@@ -10,7 +10,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.conditions.catalogue import TYPES
 from contracts.conditions.condition import Condition
 from managers.cluster.resolve.resolve import resolve
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 
@@ -25,15 +25,15 @@ OUTCOMES = st.one_of(
 
 def a_pass(
     cluster: gen.Cluster, world: gen.World | None = None, outcome: Outcome | None = None
-) -> Pass:
+) -> ReconcileResult:
     """A pass that ended with that outcome; a refusal of the resolve step goes before it."""
     read, observed = cluster.read(), (world or gen.running(cluster)).facts()
     if read.spec.paused:
-        return Pass(read, observed, Done())
+        return ReconcileResult(read, observed, Done())
     resolved = resolve(read, cluster.owner(), observed, gen.INSTALLATION)
     if isinstance(resolved, Blocked):
-        return Pass(read, observed, resolved)
-    return Pass(read, observed, outcome or Done(), resolved)
+        return ReconcileResult(read, observed, resolved)
+    return ReconcileResult(read, observed, outcome or Done(), resolved)
 
 
 def status_of(

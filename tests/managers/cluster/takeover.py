@@ -16,7 +16,7 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.jobs import upgrade_actions
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from managers.bao import login
 from managers.bao.models import AutopilotState, Member, ServerState
 from runtime.builtin_kinds import JOB, POD, PVC, SERVICE, STATEFUL_SET
@@ -166,9 +166,9 @@ class Takeover:
         return found
 
     @property
-    def green(self) -> VoterSet:
+    def green(self) -> ServerPool:
         """The second set, as the status names it."""
-        return VoterSet("x", self.status["blueGreen"]["greenRevision"])
+        return ServerPool("x", self.status["blueGreen"]["greenRevision"])
 
     def selected(self) -> Mapping[str, str]:
         """What the public Service selects."""
@@ -291,8 +291,8 @@ class Takeover:
         known = self.status.get("blueGreen") or {}
         if not known.get("greenRevision"):
             return
-        green = VoterSet("x", known["greenRevision"])
-        blue = VoterSet("x", known.get("blueRevision") or "")
+        green = ServerPool("x", known["greenRevision"])
+        blue = ServerPool("x", known.get("blueRevision") or "")
         ours = {one for one in self.raft if green.ordinal_of(one) is not None}
         theirs = {one for one in self.raft if blue.ordinal_of(one) is not None}
         if action in (upgrade_actions.PROMOTE, upgrade_actions.REPAIR):

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.records.environment import AdmissionFacts
 from managers.cluster.status.conditions import findings
-from managers.cluster.status.inputs import Facts
+from managers.cluster.status.inputs import ConditionFacts
 from runtime.outcome import Done
 from tests import gen
 
@@ -25,7 +25,7 @@ def advice(
     **spec: Any,
 ) -> str:
     """Status and reason of ProductionReady, whatever this version serves of the spec."""
-    facts = Facts(
+    facts = ConditionFacts(
         name="x",
         spec=gen.cluster(**spec).read().spec,
         observed=replace(world.facts(), admission=admission),

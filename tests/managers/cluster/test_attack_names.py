@@ -16,7 +16,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.schema.crd import Schema, open_api_schema, walk
 from contracts.api.violation import InvalidClusterError
 from contracts.naming import names
-from managers.cluster.plan.steps import WORKLOAD, fold
+from managers.cluster.plan.steps import WORKLOAD, merge_plans
 from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve.resolve import resolve
 from runtime.apply.intent import Intent
@@ -102,7 +102,7 @@ def made_of(manifest: Any) -> list[Intent]:
     meant = resolve(cluster, owner_of(manifest), observed, gen.INSTALLATION)
     if isinstance(meant, Blocked):
         return []
-    return [*fold(meant, observed).intents, *WORKLOAD.plan(meant, observed).intents]
+    return [*merge_plans(meant, observed).intents, *WORKLOAD.plan(meant, observed).intents]
 
 
 def mounts(body: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.resolve.resolve import resolve
-from managers.upgrade.decide import as_accepted, direct
+from managers.upgrade.decide import decide_upgrade, with_accepted_release
 from runtime.outcome import Blocked
 from tests import gen
 
@@ -58,10 +58,10 @@ def refused(cluster: gen.Cluster) -> str:
     except InvalidClusterError:
         return "unreadable"
     observed = gen.running(OLD).facts()
-    course = direct(read, observed, gen.INSTALLATION.pod_deadline)
+    course = decide_upgrade(read, observed, gen.INSTALLATION.pod_deadline)
     if isinstance(course.outcome, Blocked):
         return course.outcome.reason
-    answer = resolve(as_accepted(read), cluster.owner(), observed, gen.INSTALLATION)
+    answer = resolve(with_accepted_release(read), cluster.owner(), observed, gen.INSTALLATION)
     return answer.reason if isinstance(answer, Blocked) else ""
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.calls import CallCount
 from tests.gen.worlds import running
@@ -29,7 +29,7 @@ def test_what_is_built_from_the_same_facts_is_built_once() -> None:
     cluster = gen.cluster().initialized()
     facts = running(cluster)
     meant = gen.resolved(cluster, facts)
-    one, other = fold(meant, facts.facts()), fold(meant, facts.facts())
+    one, other = merge_plans(meant, facts.facts()), merge_plans(meant, facts.facts())
     assert all(mine is yours for mine, yours in zip(one.intents, other.intents, strict=True))
 
 
@@ -37,9 +37,11 @@ def test_what_hangs_on_a_fact_is_built_anew_when_the_fact_changes() -> None:
     cluster = gen.cluster().initialized()
     facts = running(cluster)
     meant = gen.resolved(cluster, facts)
-    before = {intent.resource.kind: intent for intent in fold(meant, facts.facts()).intents}
+    before = {intent.resource.kind: intent for intent in merge_plans(meant, facts.facts()).intents}
     elsewhere = replace(facts.with_pods(gen.pod(7)), api_servers=("10.1.1.1",))
-    after = {intent.resource.kind: intent for intent in fold(meant, elsewhere.facts()).intents}
+    after = {
+        intent.resource.kind: intent for intent in merge_plans(meant, elsewhere.facts()).intents
+    }
     changed = {kind for kind, intent in after.items() if intent is not before[kind]}
     assert changed == {"NetworkPolicy", "Role"}
     assert all(after[kind] != before[kind] for kind in changed)

@@ -12,12 +12,12 @@ from contracts.naming import labels
 from contracts.records.observed import ImageVerdict, Observed
 from contracts.records.resolved import Resolved
 from managers.cluster.observe.from_objects import stateful_set_facts
-from managers.cluster.observe.observer import Observer, Witnesses
-from managers.cluster.plan.steps import fold
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
+from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.context.reads.api_server import ApiServer
-from managers.images.policy import Question
+from managers.images.policy import VerificationRequest
 from managers.images.verifier import ImageVerifier
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Blocked, Done, combine
@@ -49,7 +49,7 @@ def meant(observed: Observed, cluster: gen.Cluster = ASKING) -> Resolved:
 
 def test_b34_the_pods_get_the_reference_that_was_proven() -> None:
     observed = facts(PROVEN)
-    wanted = fold(meant(observed), observed)
+    wanted = merge_plans(meant(observed), observed)
     (made,) = [one for one in wanted.workload if one.resource == STATEFUL_SET]
     (container,) = made.body["spec"]["template"]["spec"]["containers"]
     assert container["image"] == PINNED
@@ -59,7 +59,7 @@ def test_b34_the_pods_get_the_reference_that_was_proven() -> None:
 def test_what_was_proven_is_no_part_of_the_template_beyond_its_image() -> None:
     """Another question with the same answer must not replace a single pod."""
     other = replace(PROVEN, record=f"{'x' * 64} {PINNED}")
-    first, second = (fold(meant(facts(one)), facts(one)) for one in (PROVEN, other))
+    first, second = (merge_plans(meant(facts(one)), facts(one)) for one in (PROVEN, other))
     templates = [
         one.body["spec"]["template"]
         for wanted in (first, second)
@@ -72,10 +72,10 @@ def test_what_was_proven_is_no_part_of_the_template_beyond_its_image() -> None:
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
 def test_without_a_proof_no_pod_is_touched_and_all_else_goes_on(verdict: ImageVerdict) -> None:
     observed = facts(verdict)
-    wanted = fold(meant(observed), observed)
+    wanted = merge_plans(meant(observed), observed)
     assert wanted.workload == ()
     assert not wanted.complete
-    plain = fold(meant(facts(), gen.cluster().initialized()), facts())
+    plain = merge_plans(meant(facts(), gen.cluster().initialized()), facts())
     assert {one.key for one in wanted.foundation} == {one.key for one in plain.foundation}
     outcome = combine(*wanted.outcomes)
     assert not isinstance(outcome, Done)
@@ -117,11 +117,11 @@ class Asked(ImageVerifier):
     """Answers nothing, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.questions: list[Question] = []
+        self.questions: list[VerificationRequest] = []
         self.records: list[str] = []
 
     async def verdicts(
-        self, questions: Iterable[Question | None], records: Iterable[str]
+        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
     ) -> Mapping[str, ImageVerdict]:
         self.questions += [question for question in questions if question is not None]
         self.records += records
@@ -131,13 +131,13 @@ class Asked(ImageVerifier):
 async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
     outside = Outside(FakeApi())
     installation = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
-    observer = Observer(
+    observer = ClusterObserver(
         {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
         outside.secrets,
         ApiServer(outside.context.client, outside.clock, "10.96.0.1"),
         outside.clock,
         installation,
-        Witnesses(
+        ObserverDependencies(
             outside.logins,
             outside.context.attempts,
             images=asked,
@@ -164,7 +164,7 @@ async def test_only_images_that_a_policy_is_about_are_asked_for() -> None:
 
 
 def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
-    status = compute(Pass(cluster.read(), facts(*verdicts), Done()))
+    status = compute(ReconcileResult(cluster.read(), facts(*verdicts), Done()))
     (found,) = [one for one in status.conditions if one.type == "ImageVerified"]
     return f"{found.status} {found.reason}: {found.message}"
 

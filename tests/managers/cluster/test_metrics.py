@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from contracts.api.group import CLUSTERS
-from managers.certs.secret_content import Content
+from managers.certs.secret_content import CertificateContent
 from managers.cluster.metrics import SERIES_PER_CLUSTER, TOLD_CONDITIONS, ClusterMetrics, counted
 from managers.cluster.observe.from_objects import SecretReading
 from managers.context.reads.secrets import SecretStore
@@ -32,7 +32,7 @@ MINE = '{name="x",namespace="ns"'
 def reading(live: Object) -> SecretReading:
     """A Secret whose certificate has the fingerprint that its resourceVersion spells."""
     found = gen.certificate(fingerprint=live["metadata"]["resourceVersion"])
-    return SecretReading(live, Content(certificate=found))
+    return SecretReading(live, CertificateContent(certificate=found))
 
 
 class Bench:

@@ -7,24 +7,24 @@ import pytest
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.jobs.template import NOTHING_ASKED, Asked, Executor
+from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
 from contracts.naming import labels, names
 from contracts.naming.names import Job
 from managers.bao import login
-from managers.cluster.apply.actions import Effects
+from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import PRUNED, Applier
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.observe.observer import Observer, Witnesses
-from managers.cluster.reconcile import TOLD_AFTER, WorkloadReconciler
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
+from managers.cluster.reconcile import TOLD_AFTER, ClusterReconciler
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.context.reads.api_server import ApiServer
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
-from managers.upgrade.actions import UpgradeActs
-from managers.upgrade.observe import UpgradeSight
+from managers.upgrade.actions import UpgradeActions
+from managers.upgrade.observe import UpgradeObserver
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, SERVICE, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.metrics.metrics import Metrics
@@ -43,12 +43,12 @@ STATUS = "apply/status OpenBaoCluster x"
 class AnExecutor:
     """Says what a Job of a cluster has, or why there can be none."""
 
-    def __init__(self, answer: Executor | Wait | Blocked) -> None:
+    def __init__(self, answer: JobTemplate | Wait | Blocked) -> None:
         self.answer = answer
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
-    ) -> Executor | Wait | Blocked:
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
         """Answer as it was told to."""
         return self.answer
 
@@ -68,31 +68,31 @@ class Bench:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=Metrics(),
-            settled=Settled(self.outside.clock, random.Random(1)),
+            settled=ApplyCache(self.outside.clock, random.Random(1)),
         )
-        observer = Observer(
+        observer = ClusterObserver(
             self.caches,
             self.outside.secrets,
             ApiServer(self.api, self.outside.clock, "10.96.0.1"),
             self.outside.clock,
             gen.INSTALLATION,
-            Witnesses(
+            ObserverDependencies(
                 self.outside.logins,
                 self.outside.context.attempts,
-                upgrades=UpgradeSight(self.api, bytes),
+                upgrades=UpgradeObserver(self.api, bytes),
             ),
         )
         locks = OperationLocks(self.api, self.clusters, self.outside.clock)
         self.executors = AnExecutor(executor())
-        acts = UpgradeActs(locks, Jobs(self.api), self.executors)
+        acts = UpgradeActions(locks, Jobs(self.api), self.executors)
         context = self.outside.context
-        self.reconcile = WorkloadReconciler(
+        self.reconcile = ClusterReconciler(
             self.clusters,
             observer,
             Applier(owned),
             Deletion(context, self.caches),
             StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
-            Effects(context, self.outside.logins, acts),
+            ClusterEffects(context, self.outside.logins, acts),
         )
 
     async def turn(self) -> Outcome:

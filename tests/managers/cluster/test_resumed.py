@@ -19,10 +19,10 @@ from contracts.api.cluster.backup import Backup
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import FinishedRestoreTest, RestoreTestStatus
 from contracts.api.meta import rfc3339
-from contracts.pause import counted_from, is_told, resumed_at, told_of
+from contracts.pause import counted_from, is_told, pause_acknowledged, resumed_at
 from managers.backup.inputs import upgrades
 from managers.backup.schedule_plan import overdue
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.restore.actions import environment
 from managers.restore.guards import (
     bootstrap_late,
@@ -30,14 +30,14 @@ from managers.restore.guards import (
     recovery_blocked,
     servers_sealed,
 )
-from managers.restore.inputs import PREPARATION, Facts, Judgement, Source
-from managers.restore.observe import Seen
+from managers.restore.inputs import PREPARATION, RecoveryVerdict, RestoreFacts, SnapshotSource
+from managers.restore.observe import RestoreObservation
 from managers.restore_test.condition import backup_proven
 from managers.restore_test.plan import Conclude, decide
 from managers.workload.plan import ROLLING_OUT
-from managers.workload.rollout.reload import Target, split
+from managers.workload.rollout.reload import ReloadTarget, split
 from managers.workload.scale.hibernate import WAKE_PATIENCE_SECONDS, waking_since
-from managers.workload.storage.resize import cramped
+from managers.workload.storage.resize import needs_restart_for_resize
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.managers.backup.bench import STORE, scheduled
@@ -95,16 +95,16 @@ def servers_do_not_wake(resumed: datetime | None) -> bool:
 def server_does_not_read_its_files(resumed: datetime | None) -> bool:
     told = POD.reloading(NEW, asked=int((NOW - WEEK).timestamp())).facts()
     observed = replace(gen.world().facts(), pods=(told,), resumed_at=resumed)
-    return bool(split(observed, (told,), Target(NEW, "c1"), "image").hopeless)
+    return bool(split(observed, (told,), ReloadTarget(NEW, "c1"), "image").hopeless)
 
 
 def file_system_does_not_grow(resumed: datetime | None) -> bool:
     there = world(waiting(0, NOW - WEEK))
     pods = made(there, NOW - 2 * WEEK)
-    return bool(cramped(replace(there.facts(), pods=pods, resumed_at=resumed)))
+    return bool(needs_restart_for_resize(replace(there.facts(), pods=pods, resumed_at=resumed)))
 
 
-def _restoring(resumed: datetime | None, stage: str, **execution: Any) -> Facts:
+def _restoring(resumed: datetime | None, stage: str, **execution: Any) -> RestoreFacts:
     """A restore at a stage, a week after everything that was written down."""
     return restoring.facts(
         {**restoring.at(stage), "execution": restoring.receipts(stage, **execution)},
@@ -130,12 +130,15 @@ def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
 
 def members_do_not_agree(resumed: datetime | None) -> bool:
     seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
-    return recovery_blocked(replace(seen, recovery=Judgement("Astray", "one is lost"))) is not None
+    return (
+        recovery_blocked(replace(seen, recovery=RecoveryVerdict("Astray", "one is lost")))
+        is not None
+    )
 
 
 def servers_stay_sealed(resumed: datetime | None) -> bool:
     seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
-    return servers_sealed(replace(seen, recovery=Judgement("Sealed", "x-0 is"))) is not None
+    return servers_sealed(replace(seen, recovery=RecoveryVerdict("Sealed", "x-0 is"))) is not None
 
 
 DEADLINES: tuple[Late, ...] = (
@@ -167,8 +170,8 @@ def test_a_deadline_begins_anew_when_a_pause_ends(late: Late) -> None:
 def test_a_job_that_is_made_after_a_pause_gets_all_of_its_time() -> None:
     """The job of a restore knows by when it has to be done."""
     facts = _restoring(NOW, "Committed")
-    assert isinstance(facts.source, Source)
-    seen = Seen(restoring.restore_object(), facts, None, EXECUTOR)
+    assert isinstance(facts.source, SnapshotSource)
+    seen = RestoreObservation(restoring.restore_object(), facts, None, EXECUTOR)
     asked = environment(seen, facts.source)
     assert asked.deadline == rfc3339(restoring.NOW + WEEK + PREPARATION)
 
@@ -188,13 +191,15 @@ ROLLS = Wait(ROLLING_OUT, "x-2 is replaced")
 
 def _after(cluster: gen.Cluster, outcome: Done | Wait) -> gen.Cluster:
     read = cluster.read()
-    status = compute(Pass(read, gen.running(cluster).facts(), outcome))
+    status = compute(ReconcileResult(read, gen.running(cluster).facts(), outcome))
     return cluster.having(**status.to_object())
 
 
 def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
     assert _after(ROLLED, ROLLS).read().status.workload == ROLLED.read().status.workload
-    paused = compute(Pass(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done()))
+    paused = compute(
+        ReconcileResult(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done())
+    )
     assert paused.workload is None
     resumed = ROLLED.having(**{**paused.to_object(), "workload": {}})
     workload = _after(resumed, ROLLS).read().status.workload
@@ -204,7 +209,9 @@ def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
 
 def test_backups_wait_for_an_upgrade_that_was_paused() -> None:
     assert not upgrades(ROLLED.read(), NOW)
-    paused = compute(Pass(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done()))
+    paused = compute(
+        ReconcileResult(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done())
+    )
     assert paused.operation is None
 
 
@@ -215,7 +222,7 @@ def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:
         "stepStartedAt": since, "startedAt": since, "completedPods": [2],
     }  # fmt: skip
     cluster = ROLLED.having(upgrade=upgrade).wanting(paused=True)
-    paused = compute(Pass(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
+    paused = compute(ReconcileResult(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
     assert paused is not None
     assert paused.step_started_at is None
     assert (paused.phase, paused.completed_pods) == ("Rolling", (2,))
@@ -248,7 +255,7 @@ def test_no_cluster_was_never_paused() -> None:
 
 def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
     observed = gen.running(cluster).at(at).facts()
-    status = compute(Pass(cluster.read(), observed, Done()))
+    status = compute(ReconcileResult(cluster.read(), observed, Done()))
     return cluster.having(**status.to_object()).read()
 
 
@@ -268,6 +275,6 @@ def test_the_end_is_written_once_by_the_status_that_tells_it() -> None:
 
 def test_a_pause_is_told_of_the_spec_as_it_is() -> None:
     paused = gen.cluster(paused=True).having(conditions=PAUSED, observedGeneration=1)
-    assert told_of(paused.read())
-    assert not told_of(paused.marked(generation=2).read())
-    assert not told_of(gen.cluster(paused=True).having(observedGeneration=1).read())
+    assert pause_acknowledged(paused.read())
+    assert not pause_acknowledged(paused.marked(generation=2).read())
+    assert not pause_acknowledged(gen.cluster(paused=True).having(observedGeneration=1).read())

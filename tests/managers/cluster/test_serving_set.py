@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import Green, VoterSet
+from contracts.pools.voter_pool import GreenPoolSpec, ServerPool
 from contracts.records.desired import Desired
 from contracts.records.resolved import Resolved
 from managers.cluster.adminops.restored_servers import wanted_servers
 from managers.cluster.jobs.template import servers_of
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from managers.identity.plan import plan as identity
-from managers.membership.decide import Expected, judge
+from managers.membership.decide import ExpectedMembers, judge
 from managers.networking.services import public_service
 from managers.workload.scale.leftover_pvcs import claim_at
 from runtime.builtin_kinds import ROLE
@@ -25,7 +25,7 @@ from tests.gen.worlds import running
 from tests.managers.membership.test_decide import answers, members
 
 REVISION, OTHER = "0123456789abcdef", "fedcba9876543210"
-NEWER = VoterSet("x", REVISION)
+NEWER = ServerPool("x", REVISION)
 PLAIN = gen.cluster().initialized()
 WISHES: dict[str, dict[str, Any]] = {
     "three servers": {},
@@ -48,7 +48,7 @@ def folded(cluster: gen.Cluster, revision: str) -> tuple[Resolved, Desired]:
     if live is not None:
         world = replace(world, stateful_set=live.of(revision))
     meant = gen.resolved(cluster, world)
-    return meant, fold(meant, world.facts())
+    return meant, merge_plans(meant, world.facts())
 
 
 def text(desired: Desired) -> str:
@@ -91,7 +91,7 @@ def test_a_server_that_is_new_asks_the_pods_of_its_own_set() -> None:
 
 def test_its_volumes_are_found_by_their_names() -> None:
     facts = gen.world().with_claims(0).facts()
-    assert claim_at(facts, VoterSet("x"), 0) is not None
+    assert claim_at(facts, ServerPool("x"), 0) is not None
     assert claim_at(facts, NEWER, 0) is None
 
 
@@ -102,7 +102,7 @@ class TestWhoMayLead:
 
     def test_jobs_ask_both_sets_while_there_are_two(self) -> None:
         cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
-        second = VoterSet("x", OTHER)
+        second = ServerPool("x", OTHER)
         first = tuple(f"x-{ordinal}" for ordinal in range(3))
         assert servers_of(cluster) == first + tuple(second.pod(ordinal) for ordinal in range(3))
 
@@ -123,17 +123,21 @@ def test_after_a_restore_the_servers_of_the_set_are_restarted() -> None:
 def test_a_voter_of_the_set_that_is_no_member_is_told_with_its_own_volume() -> None:
     lost = NEWER.pod(2)
     here = {NEWER.pod(n): "id" for n in range(3)}
-    status, _ = judge(answers(members(2), here), Expected("x", 3, 0, REVISION), None, gen.NOW)
+    status, _ = judge(
+        answers(members(2), here), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
+    )
     assert status.last_error is not None
     assert lost in status.last_error.message
     # No pod of the first set is one of these.
     strangers = {f"x-{n}": "id" for n in range(3)}
-    quiet, _ = judge(answers(members(2), strangers), Expected("x", 3, 0, REVISION), None, gen.NOW)
+    quiet, _ = judge(
+        answers(members(2), strangers), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
+    )
     assert quiet.last_error is None
 
 
 class TestRights:
-    def names(self, green: Green | None = None, *pods: gen.Pod) -> list[str]:
+    def names(self, green: GreenPoolSpec | None = None, *pods: gen.Pod) -> list[str]:
         facts = gen.world().facts()
         seen = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
         made = identity(replace(gen.resolved(PLAIN), green=green), seen)
@@ -142,13 +146,13 @@ class TestRights:
         return found
 
     def test_servers_of_a_second_set_may_label_their_pods_before_they_are_made(self) -> None:
-        green = Green(OTHER, "2.5.0", "image", 2)
-        second = VoterSet("x", OTHER)
+        green = GreenPoolSpec(OTHER, "2.5.0", "image", 2)
+        second = ServerPool("x", OTHER)
         assert self.names(green) == [*self.names(), second.pod(0), second.pod(1)]
 
     def test_and_as_long_as_one_of_them_runs(self) -> None:
         left = gen.pod(4).of(OTHER)
-        assert self.names(None, left) == [*self.names(), VoterSet("x", OTHER).pod(4)]
+        assert self.names(None, left) == [*self.names(), ServerPool("x", OTHER).pod(4)]
 
 
 class TestTraffic:
@@ -163,10 +167,10 @@ class TestTraffic:
     def test_the_first_set_is_told_by_a_label_of_its_pods(self) -> None:
         found = self.selector("", first=True)
         assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
-        assert not found.items() <= VoterSet("x", OTHER).pod_labels.items()
+        assert not found.items() <= ServerPool("x", OTHER).pod_labels.items()
 
     def test_clients_are_sent_to_one_set_alone(self) -> None:
         found = self.selector(OTHER)
         assert found == {**labels.servers("x"), labels.REVISION: OTHER}
-        assert found.items() <= VoterSet("x", OTHER).pod_labels.items()
-        assert not found.items() <= VoterSet("x").pod_labels.items()
+        assert found.items() <= ServerPool("x", OTHER).pod_labels.items()
+        assert not found.items() <= ServerPool("x").pod_labels.items()

@@ -8,7 +8,7 @@ from contracts.api.group import CLUSTERS
 from contracts.jobs import upgrade_actions
 from contracts.naming import labels
 from contracts.naming.names import read_stateful_set
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
 from tests.managers.cluster.test_reconcile import KEY
@@ -38,7 +38,7 @@ async def begun(
 
 def of(revision: str, count: int = 3) -> set[str]:
     """Names of the pods of a set."""
-    return {VoterSet("x", revision).pod(number) for number in range(count)}
+    return {ServerPool("x", revision).pod(number) for number in range(count)}
 
 
 class TestFromIdleToIdle:
@@ -50,7 +50,7 @@ class TestFromIdleToIdle:
         blue = live_uid(world, STATEFUL_SET, "x")
         await world.settle()
         revision = world.status["blueGreen"]["blueRevision"]
-        green = VoterSet("x", revision)
+        green = ServerPool("x", revision)
         assert world.phases == [*PHASES, "Idle"]
         assert world.actions == WAY_THERE
         assert world.flips == ["", revision, ""]
@@ -67,7 +67,7 @@ class TestFromIdleToIdle:
     ) -> None:
         world = await begun(monkeypatch, restarts=restarts)
         await world.settle()
-        status, green = world.status, VoterSet("x", world.status["blueGreen"]["blueRevision"])
+        status, green = world.status, ServerPool("x", world.status["blueGreen"]["blueRevision"])
         assert status["release"] == {"version": NEW}
         assert (status["currentVersion"], status["ready"]) == (NEW, "3/3")
         assert status["activeLeader"] == green.pod(0)

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import revision_of
 from contracts.records.upgrade import Release
 from runtime.builtin_kinds import PVC
@@ -14,7 +14,7 @@ from tests import gen
 from tests.managers.cluster.takeover import NEW, Takeover
 from tests.managers.cluster.test_reconcile import KEY
 
-GREEN = VoterSet("x", revision_of(Release(NEW), 3))
+GREEN = ServerPool("x", revision_of(Release(NEW), 3))
 
 
 async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(

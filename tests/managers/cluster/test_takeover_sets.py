@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
 from contracts.records.bluegreen import revision_of
 from contracts.records.desired import Desired
-from contracts.records.observed import ImageVerdict, Observed, ReadPoolFacts
+from contracts.records.observed import ImageVerdict, Observed, PoolFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
-from managers.cluster.plan.green_pool import beside, files, servers
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.green_pool import files, servers, with_green_pool
+from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
 from managers.networking.services import public_service
-from managers.upgrade.decide import as_accepted, direct
+from managers.upgrade.decide import decide_upgrade, with_accepted_release
 from managers.workload.objects.annotations import MARK_FIRST
 from managers.workload.plan import Inputs
 from managers.workload.rollout.reload import RELOAD_POD, Files
@@ -31,7 +31,7 @@ from tests import gen
 from tests.managers.cluster.test_images import POLICY
 
 GREEN = revision_of(Release("2.4.1"), 3)
-SET = VoterSet("x", GREEN)
+SET = ServerPool("x", GREEN)
 BEFORE = "fedcba9876543210"
 PLAIN = gen.cluster(
     version="2.4.1", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
@@ -63,7 +63,7 @@ def world(*, green: bool = True, first: bool = False) -> Observed:
         return replace(seen, pods=pods)
     theirs = tuple(gen.pod(number).of(GREEN).ready(version="2.4.1").facts() for number in range(3))
     live = gen.stateful_set().of(GREEN).facts()
-    return replace(seen, pods=pods, green=ReadPoolFacts(live, theirs))
+    return replace(seen, pods=pods, green=PoolFacts(live, theirs))
 
 
 def turned(seen: Observed) -> Observed:
@@ -73,22 +73,24 @@ def turned(seen: Observed) -> Observed:
         stateful_set=seen.green.stateful_set,
         pods=seen.green.pods,
         claims=seen.green.claims,
-        green=ReadPoolFacts(seen.stateful_set, seen.pods, seen.claims),
+        green=PoolFacts(seen.stateful_set, seen.pods, seen.claims),
     )
 
 
 def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
     """What a pass means, second set included."""
     read = cluster.read()
-    course = direct(read, seen, timedelta(minutes=10))
-    found = resolve(as_accepted(read), cluster.owner(), seen, HERE)
+    course = decide_upgrade(read, seen, timedelta(minutes=10))
+    found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
     assert isinstance(found, Resolved), found
-    return beside(found, read, seen, HERE, course.second)
+    return with_green_pool(found, read, seen, HERE, course.second)
 
 
 def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
     read = cluster.read()
-    return fold(meant(cluster, seen), seen, direct(read, seen, timedelta(minutes=10)))
+    return merge_plans(
+        meant(cluster, seen), seen, decide_upgrade(read, seen, timedelta(minutes=10))
+    )
 
 
 def named(desired: Desired, kind: Any) -> set[str]:
@@ -103,10 +105,10 @@ def selector(found: Resolved) -> dict[str, str]:
 class TestRoles:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN, "RollingBack"])
     def test_blue_counts_as_the_cluster_as_long_as_there_is_a_way_back(self, phase: str) -> None:
-        assert voter_sets(at(phase).read()) == (VoterSet("x"), SET)
+        assert voter_sets(at(phase).read()) == (ServerPool("x"), SET)
 
     def test_green_does_from_then_on(self) -> None:
-        assert voter_sets(at("Cleanup").read()) == (SET, VoterSet("x"))
+        assert voter_sets(at("Cleanup").read()) == (SET, ServerPool("x"))
         assert serving_set(at("Cleanup", blueRevision=BEFORE).read()) == SET
 
     def test_a_revision_is_never_two_sets(self) -> None:
@@ -114,7 +116,7 @@ class TestRoles:
 
     @pytest.mark.parametrize("nonsense", ["", "../etc", "0123", "0123456789ABCDEF"])
     def test_what_is_no_revision_names_no_set(self, nonsense: str) -> None:
-        assert voter_sets(at("Syncing", greenRevision=nonsense).read()) == (VoterSet("x"),)
+        assert voter_sets(at("Syncing", greenRevision=nonsense).read()) == (ServerPool("x"),)
 
 
 class TestGreen:
@@ -144,21 +146,21 @@ class TestGreen:
 
     def test_what_is_gone_spares_nothing(self) -> None:
         assert planned(at("RollbackCleanup"), world(green=False)).spared == ()
-        alone = replace(turned(world()), green=ReadPoolFacts())
+        alone = replace(turned(world()), green=PoolFacts())
         assert planned(at("Cleanup"), alone).spared == ()
 
     def test_a_pod_that_is_left_still_needs_its_file(self) -> None:
         seen = world()
-        left = replace(seen, green=ReadPoolFacts(None, seen.green.pods[:1]))
+        left = replace(seen, green=PoolFacts(None, seen.green.pods[:1]))
         assert [key.name for _, key in planned(at("RollbackCleanup"), left).spared] == [
             SET.config_map
         ]
 
     def test_nothing_of_it_is_known_without_a_course(self) -> None:
         cluster, seen = at("Syncing"), world()
-        found = resolve(as_accepted(cluster.read()), cluster.owner(), seen, HERE)
+        found = resolve(with_accepted_release(cluster.read()), cluster.owner(), seen, HERE)
         assert isinstance(found, Resolved)
-        assert beside(found, cluster.read(), seen, HERE, None) is found
+        assert with_green_pool(found, cluster.read(), seen, HERE, None) is found
 
 
 class TestImage:
@@ -262,7 +264,7 @@ class TestTraffic:
         ended = PLAIN.having(
             release={"version": "2.4.1"}, blueGreen={"phase": "Idle", "blueRevision": GREEN}
         )
-        seen = replace(turned(world()), green=ReadPoolFacts())
+        seen = replace(turned(world()), green=PoolFacts())
         assert selector(meant(ended, seen)) == labels.servers("x")
 
 

@@ -13,18 +13,18 @@ import pytest
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import revision_of
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from contracts.records.observed import ImageVerdict, Observed
 from contracts.records.upgrade import Release
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.observe.observer import Observer, Witnesses
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.context.reads.api_server import ApiServer
-from managers.images.policy import Question
+from managers.images.policy import VerificationRequest
 from managers.images.verifier import ImageVerifier
-from managers.upgrade.decide import direct
+from managers.upgrade.decide import decide_upgrade
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.outcome import Done
@@ -38,7 +38,7 @@ GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}
 STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
 PLAIN = gen.cluster(version="2.4.1", upgrade=STRATEGY).initialized()
 KEY = ObjectKey(gen.NAMESPACE, "x")
-TOLD = Note("Warning", "RollbackRefused", "there is no way back")
+TOLD = EventRecord("Warning", "RollbackRefused", "there is no way back")
 
 
 def at(phase: str, **status: Any) -> gen.Cluster:
@@ -60,9 +60,9 @@ def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStat
     read = cluster.read()
     observed = seen or gen.running(gen.cluster().initialized()).facts()
     if read.spec.paused:
-        return compute(Pass(read, observed, Done()))
-    course = direct(read, observed, timedelta(minutes=10))
-    return compute(Pass(read, observed, course.outcome, course=course))
+        return compute(ReconcileResult(read, observed, Done()))
+    course = decide_upgrade(read, observed, timedelta(minutes=10))
+    return compute(ReconcileResult(read, observed, course.outcome, course=course))
 
 
 class TestWritten:
@@ -115,8 +115,8 @@ class TestWritten:
 
     def test_the_selector_is_that_of_the_set_that_serves(self) -> None:
         for cluster, wanted in (
-            (at("DemotingBlue"), VoterSet("x")),
-            (at("Cleanup"), VoterSet("x", GREEN)),
+            (at("DemotingBlue"), ServerPool("x")),
+            (at("Cleanup"), ServerPool("x", GREEN)),
         ):
             assert status_of(cluster).selector == labels.selector_text(wanted.selector)
 
@@ -131,7 +131,7 @@ class Bench:
         self.cache.says(*self.api.of(CLUSTERS))
         self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
 
-    async def write(self, status: ClusterStatus, *told: Note) -> float | None:
+    async def write(self, status: ClusterStatus, *told: EventRecord) -> float | None:
         live = self.cache.get(KEY)
         assert live is not None
         return await self.writer.write(copy.deepcopy(live), status, told)
@@ -188,7 +188,7 @@ class Asking(ImageVerifier):
         self.asked: list[str] = []
 
     async def verdicts(
-        self, questions: Iterable[Question | None], records: Iterable[str]
+        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
     ) -> Mapping[str, ImageVerdict]:
         self.asked += [one.reference for one in questions if one is not None]
         return {}
@@ -198,8 +198,8 @@ class TestImages:
     async def asked(self, cluster: gen.Cluster) -> list[str]:
         api, verifier = FakeApi(), Asking()
         outside = Outside(api)
-        witnesses = Witnesses(outside.logins, outside.context.attempts, images=verifier)
-        observer = Observer(
+        witnesses = ObserverDependencies(outside.logins, outside.context.attempts, images=verifier)
+        observer = ClusterObserver(
             {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
             outside.secrets,
             ApiServer(api, outside.clock, "10.96.0.1"),

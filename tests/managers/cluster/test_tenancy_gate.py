@@ -2,7 +2,7 @@
 
 from contracts.api.group import CLUSTERS
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.tenancy_gate import PATIENCE, Gated, Telling
+from managers.cluster.tenancy_gate import PATIENCE, GateReporter, TenantGate
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, Request
 from tests import gen
@@ -22,7 +22,9 @@ class Bench:
         statuses = StatusWriter(
             self.outside.api, self.clusters, self.outside.events, self.outside.clock
         )
-        self.telling = Telling(self.inner, self.clusters, self.gate, statuses, self.outside.clock)
+        self.telling = GateReporter(
+            self.inner, self.clusters, self.gate, statuses, self.outside.clock
+        )
         self.show(gen.cluster())
 
     def show(self, cluster: gen.Cluster) -> None:
@@ -39,7 +41,7 @@ class Bench:
 
 async def test_a_pass_begins_where_the_gate_is_open_and_nowhere_else() -> None:
     bench = Bench()
-    gated = Gated(bench.inner, bench.clusters, bench.gate)
+    gated = TenantGate(bench.inner, bench.clusters, bench.gate)
     assert await gated(KEY) == Done()
     bench.held = CLOSED
     assert await gated(KEY) == CLOSED
@@ -50,7 +52,7 @@ async def test_a_cluster_that_is_gone_passes_any_gate() -> None:
     bench = Bench()
     bench.held = CLOSED
     bench.clusters.says()
-    assert await Gated(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
+    assert await TenantGate(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
     assert await bench.telling(KEY) == Done()
     assert bench.passes == 2
 

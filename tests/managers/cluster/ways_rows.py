@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from contracts.records.exposure import IngressFacts, WaysFacts
+from contracts.records.exposure import ExposureFacts, IngressFacts
 from runtime.outcome import Done, Outcome
 from tests import gen
 from tests.managers.networking.ways_in import NONE, READY, gateway, ingress, monitor
@@ -11,7 +11,7 @@ OLD = gen.cluster().initialized()
 NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"a": "b"}}).initialized()
 FINE = gen.running(OLD)
 THERE = FINE.with_ways(READY)
-ABSENT = FINE.with_ways(WaysFacts(NONE))
+ABSENT = FINE.with_ways(ExposureFacts(NONE))
 
 # sentence: (cluster, world, outcome of the pass, condition, "status reason")
 WAYS_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {

@@ -1,16 +1,16 @@
 """managers.context.attempt_log: the last attempt counts, and the memory has an end."""
 
-from contracts.records.observed import Attempt
-from managers.context.attempt_log import Attempts
+from contracts.records.observed import EffectAttempt
+from managers.context.attempt_log import AttemptLog
 from tests.gen.secrets import NOW
 
 
-def attempt(effect: str, uid: str, refused: str = "") -> Attempt:
-    return Attempt(effect, uid, NOW, refused)
+def attempt(effect: str, uid: str, refused: str = "") -> EffectAttempt:
+    return EffectAttempt(effect, uid, NOW, refused)
 
 
 def test_the_last_attempt_of_an_effect_counts() -> None:
-    kept = Attempts()
+    kept = AttemptLog()
     kept.note(attempt("a", "1", "no"))
     kept.note(attempt("a", "1"))
     assert kept.last("a", "1") == attempt("a", "1")
@@ -18,14 +18,14 @@ def test_the_last_attempt_of_an_effect_counts() -> None:
 
 
 def test_others_see_nothing_of_it() -> None:
-    kept = Attempts()
+    kept = AttemptLog()
     kept.note(attempt("a", "1"))
     kept.note(attempt("b", "2"))
     assert kept.of(frozenset({"2", "3"})) == (attempt("b", "2"),)
 
 
 def test_the_oldest_are_forgotten() -> None:
-    kept = Attempts(kept=2)
+    kept = AttemptLog(kept=2)
     for uid in ("1", "2", "1", "3"):
         kept.note(attempt("a", uid))
     assert [one.uid for one in kept.of(frozenset({"1", "2", "3"}))] == ["1", "3"]

@@ -14,7 +14,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from managers.bao.client import Bao
-from managers.context.pause_guard import PausedMeanwhileError, Pausing, both, check, is_paused
+from managers.context.pause_guard import PausedMeanwhileError, PauseGuard, both, check, is_paused
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, ObjectKey, Request
@@ -89,7 +89,7 @@ async def test_what_a_pass_writes(
     before: gen.Cluster, between: gen.Cluster, writes: list[str]
 ) -> None:
     world = World(before, between)
-    outcome = await Pausing(world, world.cache)(KEY)
+    outcome = await PauseGuard(world, world.cache)(KEY)
     assert world.writes == writes
     # One that was stopped begins anew at once, as a pass under the pause.
     assert outcome == (Done(0.0) if len(writes) == 1 else Wait("NotReady", "there is more to do"))
@@ -98,7 +98,7 @@ async def test_what_a_pass_writes(
 
 async def test_a_pass_about_no_cluster_is_not_held() -> None:
     world = World(RUNS, HELD)
-    await Pausing(world, world.cache, lambda _: ())(KEY)
+    await PauseGuard(world, world.cache, lambda _: ())(KEY)
     assert world.writes == ["first", "second"]
 
 
@@ -133,5 +133,5 @@ async def test_a_server_is_asked_to_do_nothing_either() -> None:
                     found.append(type(error).__name__)
         return Done()
 
-    await Pausing(ask, cache)(KEY)
+    await PauseGuard(ask, cache)(KEY)
     assert found == [PausedMeanwhileError.__name__, "BaoError"]

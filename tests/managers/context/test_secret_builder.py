@@ -5,7 +5,7 @@ import base64
 from contracts.naming import labels
 from managers.context.context import MARKS
 from managers.context.secret_builder import secret_object
-from runtime.apply.ownership import Claim, claim_of
+from runtime.apply.ownership import Ownership, ownership_of
 from tests import gen
 
 OWNER = gen.cluster().owner()
@@ -13,11 +13,11 @@ OWNER = gen.cluster().owner()
 
 def test_it_is_ours_with_and_without_its_owner_reference() -> None:
     made = secret_object(OWNER, "s", {"key": b"\x00\xff"})
-    assert claim_of(made, OWNER, MARKS) is Claim.MINE
+    assert ownership_of(made, OWNER, MARKS) is Ownership.MINE
     del made["metadata"]["ownerReferences"]
-    assert claim_of(made, OWNER, MARKS) is Claim.MINE
+    assert ownership_of(made, OWNER, MARKS) is Ownership.MINE
     stranger = gen.cluster().marked(uid="uid-2").owner()
-    assert claim_of(made, stranger, MARKS) is Claim.FOREIGN
+    assert ownership_of(made, stranger, MARKS) is Ownership.FOREIGN
 
 
 def test_bytes_survive() -> None:

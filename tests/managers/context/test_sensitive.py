@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from managers.context.sensitive import Concealed
+from managers.context.sensitive import SensitiveString
 
-SECRET = Concealed("hunter2")
+SECRET = SensitiveString("hunter2")
 
 
 @pytest.mark.parametrize(

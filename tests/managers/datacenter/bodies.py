@@ -9,7 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source, Wish
+from contracts.datacenter.workload_records import (
+    DECLARED,
+    DatacenterInfo,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+)
 
 IMAGE = "registry.example.com/shipper:3.1.2"
 
@@ -54,16 +60,19 @@ def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
 
 def wish(
     body: BootstrapService, source: str = DECLARED, priority: int = 0, redeploy: str = ""
-) -> Wish:
+) -> DesiredService:
     """What a row is to be, as that source asks."""
-    return Wish(body, Source(source, priority), redeploy)
+    return DesiredService(body, ServiceSource(source, priority), redeploy)
 
 
-def row(made: Wish, datacenter: DatacenterInfo | None = None, **changes: Any) -> Row:
+def row(
+    made: DesiredService, datacenter: DatacenterInfo | None = None, **changes: Any
+) -> ServiceRecord:
     """A row of fra1, or of another datacenter, as a store has it; its id follows from its name."""
     place = datacenter or _FRA1
     return replace(
-        Row(id=f"row-{place.name}-{made.name}", datacenter=place, wish=made, version="1"), **changes
+        ServiceRecord(id=f"row-{place.name}-{made.name}", datacenter=place, wish=made, version="1"),
+        **changes,
     )
 
 

@@ -15,15 +15,19 @@ from typing import Any
 from contracts.api.group import API_VERSION, CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from managers.context.context import FIELD_MANAGER, MARKS
-from managers.datacenter.lifecycle.service import Service
+from managers.datacenter.lifecycle.service import DatacenterService
 from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
-from managers.datacenter.reconcile import DatacenterReconciler, Telling, WorkloadReconciler
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.reconcile import (
+    BootstrapWorkloadReconciler,
+    DatacenterReconciler,
+    EventReporter,
+)
+from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler
 from managers.datacenter.store.kubernetes import KubernetesStore
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
-from runtime.client.transport import Answer, Call
+from runtime.apply.apply_cache import ApplyCache
+from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.clock import Clock
 from runtime.errors import ApiError, LeaseLost, Transient
 from runtime.events import EventRecorder, Reporter
@@ -32,7 +36,7 @@ from runtime.outcome import Outcome
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.testing.api_server.writes import Target
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Request, Resource, is_terminating, key_of
 from tests.gen.api import FakeApi, StillInformer
@@ -117,7 +121,7 @@ class Counting(FakeWire):
         self.sent: list[str] = []
         self.namespaces: set[str] = set()
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         *before, plural, last = parts = call.path.split("/")
         if last == "status":
             plural, last = before[-1] + "/status", plural
@@ -185,7 +189,7 @@ class Objects:
     def write_status(self, resource: Resource, live: Object, status: Object) -> None:
         """Let anybody write a status."""
         kind = COUNTED.get(resource) or custom(resource)
-        target = Target(kind, key_of(live), "status", "controller")
+        target = WriteTarget(kind, key_of(live), "status", "controller")
         self.api.writes.update(target, {**live, "status": status})
 
     def controllers(self) -> None:
@@ -244,25 +248,29 @@ class Operator:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=self.metrics,
-            settled=Settled(self.clock, rng),
+            settled=ApplyCache(self.clock, rng),
         )
-        self.registry = Registry()
+        self.registry = SourceRegistry()
         self.store = KubernetesStore(client, own[WORKLOADS], self.clock)
         provider = KubernetesProvider(client, children, apply)
         self._noted = FakeApi()
         self.recorder = self._new_recorder()
-        self.service = Service(
+        self.service = DatacenterService(
             self.store,
             {provider.name: provider},
             self.registry,
             self.clock,
             rng,
-            lambda about, kind, reason, text: Telling(self.recorder)(about, kind, reason, text),
+            lambda about, kind, reason, text: EventReporter(self.recorder)(
+                about, kind, reason, text
+            ),
         )
         self.reconcile = DatacenterReconciler(
             own[DATACENTERS], self.store, self.service, client, self.clock
         )
-        self.drive = WorkloadReconciler(own[DATACENTERS], own[WORKLOADS], self.store, self.service)
+        self.drive = BootstrapWorkloadReconciler(
+            own[DATACENTERS], own[WORKLOADS], self.store, self.service
+        )
         own[SERVICE_SETS].add_handler(SetHandler(self.registry, own[SERVICE_SETS].get))
         self.look()
 

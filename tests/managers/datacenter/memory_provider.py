@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contracts.datacenter.workload_records import Observation, Row, Vault
+from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.datacenter.interfaces import ProviderError
 
 
@@ -41,7 +41,7 @@ class MemoryProvider:
         """What spec.provider of a datacenter calls it."""
         return self._name
 
-    async def observe(self, row: Row) -> Observation:
+    async def observe(self, row: ServiceRecord) -> Observation:
         """Look at what is remembered."""
         self._called("observe", row)
         thing = self.things.get(row.id)
@@ -64,12 +64,12 @@ class MemoryProvider:
             vault=vault,
         )
 
-    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Remember a row as it asks."""
         self._called("provision", row)
         self.things[row.id] = Thing(row.id, row.wish.digest, vaults)
 
-    async def deprovision(self, row: Row) -> bool:
+    async def deprovision(self, row: ServiceRecord) -> bool:
         """Forget a row; False while it lingers."""
         self._called("deprovision", row)
         thing = self.things.get(row.id)
@@ -107,12 +107,12 @@ class MemoryProvider:
         """The names of the services for which `verb` was called, in order."""
         return [call.partition(" ")[2] for call in self.calls if call.startswith(f"{verb} ")]
 
-    def _called(self, verb: str, row: Row) -> None:
+    def _called(self, verb: str, row: ServiceRecord) -> None:
         call = f"{verb} {row.name}"
         self.calls.append(call)
         if errors := self._errors.get(call):
             raise errors.pop(0)
 
-    def _vault(self, row: Row) -> Vault:
+    def _vault(self, row: ServiceRecord) -> Vault:
         address = f"https://{row.name}.{row.datacenter.namespace}.svc:8200"
         return Vault(row.name, address, ca_secret=row.name, roles=("jwt/reader",))

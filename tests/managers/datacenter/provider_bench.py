@@ -14,22 +14,22 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.datacenter.workload_records import Observation, Row, Vault
+from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from contracts.naming import labels
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.metrics.metrics import Metrics
-from runtime.testing.api_server.answers import Refused
-from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.testing.api_server.answers import RefusedAnswer
+from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.testing.api_server.writes import Target
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 from tests.gen.api import StillInformer
@@ -61,24 +61,24 @@ LATER = 30.0
 class Refusing(Fault):
     """A fault that is an answer of the server's own."""
 
-    answer: Refused | None = None
+    answer: RefusedAnswer | None = None
 
-    def refusal(self) -> Refused | None:
+    def refusal(self) -> RefusedAnswer | None:
         return self.answer
 
 
 def refusing(code: int, reason: str, message: str = "told to") -> Fault:
     """Let the server answer a call with this."""
-    return Refusing(Trouble.INTERNAL, answer=Refused(code, reason, message))
+    return Refusing(FaultKind.INTERNAL, answer=RefusedAnswer(code, reason, message))
 
 
 class Nth:
     """Spoils the n-th of the calls that count, from 1; 0 for none."""
 
-    def __init__(self, counts: Callable[[Call], bool], number: int, fault: Fault) -> None:
+    def __init__(self, counts: Callable[[HttpRequest], bool], number: int, fault: Fault) -> None:
         self._counts, self._left, self._fault = counts, number, fault
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         if not self._counts(call):
             return None
         self._left -= 1
@@ -95,7 +95,7 @@ class Always:
     def __init__(self, where: str, fault: Fault) -> None:
         self._where, self._fault = where, fault
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         return self._fault if self._where in f"{call.method} {call.target}" else None
 
 
@@ -118,7 +118,7 @@ class Bench:
 
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
-        settled = Settled(self.clock, random.Random(1))
+        settled = ApplyCache(self.clock, random.Random(1))
         apply = OwnedApply(
             self.client,
             self.caches,
@@ -178,7 +178,7 @@ class Bench:
         live = self.live(resource, name)
         assert live is not None
         seen = {"observedGeneration": live["metadata"]["generation"]}
-        target = Target(COUNTED[resource], key_of(live), "status", "controller")
+        target = WriteTarget(COUNTED[resource], key_of(live), "status", "controller")
         self.server.writes.update(target, {**live, "status": {**seen, **status}})
 
     def controllers(self) -> None:
@@ -191,7 +191,7 @@ class Bench:
                 else:
                     self.says(resource, key_of(live).name)
 
-    async def provision(self, row: Row, *vaults: Vault) -> None:
+    async def provision(self, row: ServiceRecord, *vaults: Vault) -> None:
         """One call with caches that are up to date, before it and behind it."""
         self.sync()
         try:
@@ -199,15 +199,15 @@ class Bench:
         finally:
             self.sync()
 
-    async def observe(self, row: Row) -> Observation:
+    async def observe(self, row: ServiceRecord) -> Observation:
         self.sync()
         return await self.provider.observe(row)
 
-    async def bring(self, row: Row, *vaults: Vault) -> None:
+    async def bring(self, row: ServiceRecord, *vaults: Vault) -> None:
         """Call until everything is made from the wish."""
         await self.until(row, lambda: False, *vaults)
 
-    async def until(self, row: Row, over: Callable[[], bool], *vaults: Vault) -> None:
+    async def until(self, row: ServiceRecord, over: Callable[[], bool], *vaults: Vault) -> None:
         """The same, or until a call in which something else came to be so."""
         for _ in range(PASSES):
             try:
@@ -221,7 +221,7 @@ class Bench:
                 return
         raise AssertionError("it never comes to rest")
 
-    async def retire(self, row: Row) -> None:
+    async def retire(self, row: ServiceRecord) -> None:
         """Call until it is gone."""
         for _ in range(PASSES):
             self.sync()
@@ -240,15 +240,15 @@ def _pass_over(error: ProviderError) -> None:
         raise error
 
 
-def writes(call: Call) -> bool:
+def writes(call: HttpRequest) -> bool:
     return call.writes
 
 
-def every(call: Call) -> bool:
+def every(call: HttpRequest) -> bool:
     return True
 
 
-def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> Row:
+def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> ServiceRecord:
     """A row whose service has files and a port."""
     main = {
         "name": "main",
@@ -262,19 +262,19 @@ def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> Row:
     )
 
 
-def with_volume(**changes: Any) -> Row:
+def with_volume(**changes: Any) -> ServiceRecord:
     return shipper(kind="StatefulSet", part={"volumes": (SPOOL,)}, **changes)
 
 
-def told(**changes: Any) -> Row:
+def told(**changes: Any) -> ServiceRecord:
     return shipper(depends_on=("openbao:ready",), **changes)
 
 
-def cluster() -> Row:
+def cluster() -> ServiceRecord:
     return bodies.row(bodies.wish(bodies.openbao("vault")))
 
 
-async def refused(bench: Bench, row: Row) -> tuple[str, bool]:
+async def refused(bench: Bench, row: ServiceRecord) -> tuple[str, bool]:
     """Reason of the error of one call, and whether it is terminal."""
     with pytest.raises(ProviderError) as raised:
         await bench.provision(row)

@@ -11,11 +11,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Row
-from managers.datacenter.interfaces import Provider, ProviderError, Store
-from managers.datacenter.lifecycle.service import NO_EXTRAS, Extras, Report, Service
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceRecord
+from managers.datacenter.interfaces import Provider, ProviderError, WorkloadStore
+from managers.datacenter.lifecycle.service import (
+    NO_EXTRAS,
+    DatacenterReport,
+    DatacenterService,
+    ServiceOptions,
+)
 from managers.datacenter.sources.hooks import Body, HookContext
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.registry import SourceRegistry
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import datacenter, openbao, service
 from tests.managers.datacenter.memory_provider import MemoryProvider
@@ -29,7 +34,7 @@ VAULT = openbao("vault")
 READER = service("reader", depends_on=("openbao:ready",))
 BUSY = ProviderError("Unavailable", "the server is busy")
 BROKEN = ProviderError("Rejected", "no image", terminal=True)
-DELETING = Extras(deleting=True)
+DELETING = ServiceOptions(deleting=True)
 
 
 class Given:
@@ -54,10 +59,10 @@ class Bench:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.memory = MemoryStore()
-        self.store: Store = self.memory
+        self.store: WorkloadStore = self.memory
         self.provider = MemoryProvider()
         self.providers: dict[str, Provider] = {"memory": self.provider}
-        self.registry = Registry()
+        self.registry = SourceRegistry()
         self.told: list[tuple[str, str, str]] = []
         self.notes: list[str] = []
         self.restart()
@@ -65,23 +70,25 @@ class Bench:
     def restart(self) -> None:
         """A new process: nothing is remembered but what the store and the provider have."""
         rng = random.Random(7)
-        self.service = Service(
+        self.service = DatacenterService(
             self.store, self.providers, self.registry, self.clock, rng, self._tell
         )
 
-    def _tell(self, about: DatacenterInfo | Row, kind: str, reason: str, text: str) -> None:
+    def _tell(
+        self, about: DatacenterInfo | ServiceRecord, kind: str, reason: str, text: str
+    ) -> None:
         self.told.append((about.name, kind, reason))
         self.notes.append(text)
 
     async def run(
         self,
         declared: Sequence[Any] | None = (SHIPPER,),
-        extras: Extras = NO_EXTRAS,
+        extras: ServiceOptions = NO_EXTRAS,
         where: DatacenterInfo = FRA,
-    ) -> Report:
+    ) -> DatacenterReport:
         return await self.service.reconcile(where, declared, extras)
 
-    async def row(self, name: str = "shipper") -> Row:
+    async def row(self, name: str = "shipper") -> ServiceRecord:
         found = await self.memory.get_by_name(FRA, name)
         assert found is not None
         return found

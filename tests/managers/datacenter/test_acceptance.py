@@ -31,7 +31,7 @@ import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
-from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, uid_of
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import (
@@ -155,9 +155,9 @@ async def test_other_volumes_of_a_stateful_set_leave_pods_and_data(
 # --- the end of a datacenter ----------------------------------------------------------------------
 
 FAULTS = {
-    "500": Fault(Trouble.INTERNAL),
+    "500": Fault(FaultKind.INTERNAL),
     "409": refusing(409, "Conflict"),
-    "429": Fault(Trouble.TOO_MANY, LATER),
+    "429": Fault(FaultKind.TOO_MANY, LATER),
 }
 
 

@@ -17,9 +17,9 @@ from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from managers.datacenter.backoff import delay
 from managers.datacenter.sources import entry_points
 from runtime.builtin_kinds import EVENT, STATEFUL_SET
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.events import REPEAT_SECONDS
-from runtime.testing.api_server.faults import Fault, NoFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults
 from tests.baoctl.test_datacenter_process import World, play
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
@@ -42,11 +42,11 @@ class Refused:
         self._world = world
         self.tried: list[datetime] = []
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         if "/deployments/" not in call.path or not call.writes:
             return None
         self.tried.append(self._world.simulation.clock.now())
-        return Fault(Trouble.INTERNAL)
+        return Fault(FaultKind.INTERNAL)
 
 
 def test_retries_come_when_they_are_announced_and_no_sooner() -> None:

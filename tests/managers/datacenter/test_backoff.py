@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contracts.datacenter.workload_records import Failure, Progress
+from contracts.datacenter.workload_records import Failure, ServiceProgress
 from managers.datacenter.backoff import (
     RETIRE,
     after_failure,
@@ -54,8 +54,8 @@ def test_delays_double_up_to_ten_minutes(attempts: int, after: int) -> None:
 
 
 def test_the_first_failure_says_all_there_is_to_know() -> None:
-    known = after_failure(Progress(ready="0/1"), "d1", BUSY, NOW, MIDDLE)
-    assert known == Progress(
+    known = after_failure(ServiceProgress(ready="0/1"), "d1", BUSY, NOW, MIDDLE)
+    assert known == ServiceProgress(
         state="Failed",
         message="the server is busy",
         digest="d1",
@@ -67,7 +67,7 @@ def test_the_first_failure_says_all_there_is_to_know() -> None:
 
 
 def test_failures_at_one_goal_add_up_and_keep_when_they_began() -> None:
-    known, moment = Progress(), NOW
+    known, moment = ServiceProgress(), NOW
     waited = []
     for _ in range(4):
         known = after_failure(known, "d1", BUSY, moment, MIDDLE)
@@ -80,7 +80,7 @@ def test_failures_at_one_goal_add_up_and_keep_when_they_began() -> None:
 
 
 def test_another_reason_has_its_own_time_and_goes_on_counting() -> None:
-    first = after_failure(Progress(), "d1", BUSY, NOW, MIDDLE)
+    first = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     other = ProviderError("QuotaExceeded", "pods: 10 of 10")
     known = after_failure(first, "d1", other, NOW + seconds(5), MIDDLE)
     assert known.attempts == 2
@@ -88,21 +88,21 @@ def test_another_reason_has_its_own_time_and_goes_on_counting() -> None:
 
 
 def test_another_goal_starts_over() -> None:
-    known = Progress(digest="d1", attempts=7, failure=Failure("Unavailable", "x", NOW))
+    known = ServiceProgress(digest="d1", attempts=7, failure=Failure("Unavailable", "x", NOW))
     again = after_failure(known, "d2", BUSY, NOW, MIDDLE)
     assert (again.attempts, again.next_retry, again.digest) == (1, NOW + seconds(5), "d2")
 
 
 @pytest.mark.parametrize(("ran", "attempts"), [(599, 8), (600, 1)])
 def test_ten_minutes_of_running_start_over(ran: int, attempts: int) -> None:
-    known = Progress("Running", digest="d1", attempts=7, running_since=NOW - seconds(ran))
+    known = ServiceProgress("Running", digest="d1", attempts=7, running_since=NOW - seconds(ran))
     again = after_failure(known, "d1", BUSY, NOW, MIDDLE)
     assert again.attempts == attempts
     assert again.running_since is None
 
 
 def test_a_terminal_failure_waits_for_a_change() -> None:
-    known = after_failure(Progress(), "d1", BROKEN, NOW, MIDDLE)
+    known = after_failure(ServiceProgress(), "d1", BROKEN, NOW, MIDDLE)
     assert known.next_retry is None
     assert not due(known, "d1", NOW + timedelta(days=365))
     assert due(known, "d2", NOW)
@@ -110,57 +110,57 @@ def test_a_terminal_failure_waits_for_a_change() -> None:
 
 @pytest.mark.parametrize("attempts", [0, 3, 20])
 def test_missing_rights_are_tried_every_ten_minutes(attempts: int) -> None:
-    before = Progress(digest="d1", attempts=attempts)
+    before = ServiceProgress(digest="d1", attempts=attempts)
     known = after_failure(before, "d1", NO_RIGHT, NOW, MIDDLE)
     assert known.next_retry == NOW + seconds(600)
 
 
 @pytest.mark.parametrize(("late", "is_due"), [(-1, False), (0, True), (1, True)])
 def test_an_attempt_is_due_when_its_time_has_come(late: int, is_due: bool) -> None:
-    known = after_failure(Progress(), "d1", BUSY, NOW, MIDDLE)
+    known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     assert due(known, "d1", NOW + seconds(5 + late)) is is_due
 
 
 def test_what_never_failed_is_due() -> None:
-    assert due(Progress(), "d1", NOW)
-    assert failed(Progress(digest="d1"), "d1") is None
+    assert due(ServiceProgress(), "d1", NOW)
+    assert failed(ServiceProgress(digest="d1"), "d1") is None
 
 
 def test_a_failure_speaks_of_one_goal_alone() -> None:
-    known = after_failure(Progress(), "d1", BUSY, NOW, MIDDLE)
+    known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     assert failed(known, "d1") == Failure("Unavailable", "the server is busy", NOW)
     assert failed(known, "d2") is None
 
 
 def test_a_retire_that_fails_stays_a_retire() -> None:
-    before = Progress("Running", digest="d1", attempts=5)
+    before = ServiceProgress("Running", digest="d1", attempts=5)
     known = after_failure(before, RETIRE, BUSY, NOW, MIDDLE)
     assert (known.state, known.digest, known.attempts) == ("Retiring", RETIRE, 1)
 
 
 def test_moments_are_whole_seconds_and_never_too_soon() -> None:
     now = NOW + timedelta(milliseconds=300)
-    known = after_failure(Progress(), "d1", BUSY, now, MIDDLE)
+    known = after_failure(ServiceProgress(), "d1", BUSY, now, MIDDLE)
     assert known.next_retry == NOW + seconds(6)
     assert known.failure is not None
     assert known.failure.at == NOW
 
 
 def test_words_of_a_provider_stay_on_one_line() -> None:
-    known = after_failure(Progress(), "d1", ProviderError("X" * 200, "a\nb"), NOW, MIDDLE)
+    known = after_failure(ServiceProgress(), "d1", ProviderError("X" * 200, "a\nb"), NOW, MIDDLE)
     assert known.message == "a\\nb"
     assert known.failure == Failure("X" * 128, "a\\nb", NOW)
 
 
 def test_success_forgets_the_failure_and_keeps_the_count() -> None:
-    known = after_failure(Progress(digest="d1", attempts=2), "d1", BUSY, NOW, MIDDLE)
+    known = after_failure(ServiceProgress(digest="d1", attempts=2), "d1", BUSY, NOW, MIDDLE)
     well = after_success(known, "d1")
     assert (well.failure, well.next_retry, well.attempts) == (None, None, 3)
     assert well == replace(known, failure=None, next_retry=None)
 
 
 def test_a_new_goal_has_no_count() -> None:
-    known = after_success(Progress(digest="d1", attempts=3), "d2")
+    known = after_success(ServiceProgress(digest="d1", attempts=3), "d2")
     assert (known.digest, known.attempts) == ("d2", 0)
 
 

@@ -15,10 +15,16 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import DatacenterInfo, Progress, Row, Vault, Wish
-from managers.datacenter.interfaces import Store
-from managers.datacenter.lifecycle.service import Extras, Service
-from managers.datacenter.sources.registry import Registry
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceProgress,
+    ServiceRecord,
+    Vault,
+)
+from managers.datacenter.interfaces import WorkloadStore
+from managers.datacenter.lifecycle.service import DatacenterService, ServiceOptions
+from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import yield_to_loop
 from runtime.errors import TransportError
 from runtime.testing.simulation import Simulation, simulate
@@ -32,7 +38,7 @@ PASSES = 12
 """Passes after which a step of a life must be at its end."""
 LONG = 700.0
 """Seconds that are longer than every wait."""
-ORDER = Extras(redeploy={"dns": "again-1"})
+ORDER = ServiceOptions(redeploy={"dns": "again-1"})
 SHOP_3 = service("shop", depends_on=("dns",), replicas=3)
 
 
@@ -41,7 +47,7 @@ class Step:
     """What the datacenter asks from now on, and for how many passes; None: until all is quiet."""
 
     declared: tuple[BootstrapService, ...]
-    extras: Extras = Extras()  # noqa: RUF009 - frozen
+    extras: ServiceOptions = ServiceOptions()  # noqa: RUF009 - frozen
     passes: int | None = None
 
 
@@ -51,7 +57,7 @@ LIFE: Mapping[str, Step] = {
     "redeploy": Step((SHOP_3, DNS), ORDER),
     "retire": Step((DNS,), ORDER, passes=1),
     "re-add": Step((SHOP_3, DNS), ORDER),
-    "delete": Step((SHOP_3, DNS), Extras(deleting=True)),
+    "delete": Step((SHOP_3, DNS), ServiceOptions(deleting=True)),
 }
 
 
@@ -79,25 +85,25 @@ class Fate:
 class MortalStore:
     """A store whose writes are those of a process that may die."""
 
-    def __init__(self, store: Store, fate: Fate) -> None:
+    def __init__(self, store: WorkloadStore, fate: Fate) -> None:
         self.list_by_datacenter = store.list_by_datacenter
         self.get = store.get
         self.get_by_name = store.get_by_name
         self._store, self._fate = store, fate
 
-    async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
         return await self._fate.write(lambda: self._store.insert(datacenter, wish))
 
-    async def update(self, row: Row, wish: Wish) -> Row:
+    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
         return await self._fate.write(lambda: self._store.update(row, wish))
 
-    async def retire(self, row: Row) -> None:
+    async def retire(self, row: ServiceRecord) -> None:
         await self._fate.write(lambda: self._store.retire(row))
 
-    async def record(self, row: Row, progress: Progress) -> Row:
+    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
         return await self._fate.write(lambda: self._store.record(row, progress))
 
-    async def remove(self, row: Row) -> bool:
+    async def remove(self, row: ServiceRecord) -> bool:
         return await self._fate.write(lambda: self._store.remove(row))
 
 
@@ -109,14 +115,14 @@ class MortalProvider(MemoryProvider):
         self._fate = fate
         self.names: dict[str, str] = {}
 
-    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         call = super().provision
         self.names[row.id] = row.name
         await self._fate.write(lambda: call(row, vaults))
         running = [self.names[row_id] for row_id in self.things]
         assert sorted(running) == sorted(set(running))
 
-    async def deprovision(self, row: Row) -> bool:
+    async def deprovision(self, row: ServiceRecord) -> bool:
         call = super().deprovision
         return await self._fate.write(lambda: call(row))
 
@@ -137,7 +143,7 @@ class World(Bench):
         self.restart()
 
     def restart(self) -> None:
-        inner: Store = self.memory if self.cluster is None else self.cluster.new_store()
+        inner: WorkloadStore = self.memory if self.cluster is None else self.cluster.new_store()
         self.inner, self.store = inner, MortalStore(inner, self.fate)
         super().restart()
 
@@ -244,11 +250,18 @@ def test_two_processes_at_once_run_nothing_twice(seed: int) -> None:
         store: Any = Slow(world.memory)
         providers: dict[str, Any] = {"memory": Slow(world.mortal)}
         both = [
-            Service(store, providers, Registry(), simulation.clock, simulation.rng, lambda *_: None)
+            DatacenterService(
+                store,
+                providers,
+                SourceRegistry(),
+                simulation.clock,
+                simulation.rng,
+                lambda *_: None,
+            )
             for _ in range(2)
         ]
 
-        async def passes(one: Service, step: Step) -> None:
+        async def passes(one: DatacenterService, step: Step) -> None:
             for _ in range(step.passes or PASSES):
                 await one.reconcile(FRA, step.declared, step.extras)
                 await simulation.clock.sleep(simulation.rng.uniform(0.0, 10.0))

@@ -17,7 +17,7 @@ from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from managers.datacenter.lifecycle.state_machine import STATES
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
-from runtime.testing.api_server.faults import Fault, NoFaults, ScriptedFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults, ScriptedFaults
 from runtime.types import Object, Resource, uid_of
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import (
@@ -34,7 +34,7 @@ from tests.managers.datacenter.service_bench import Given
 CHILDREN = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET)
 NAME = "fra1-shipper"
 ROW = "fra1.shipper"
-BUSY = Fault(Trouble.INTERNAL)
+BUSY = Fault(FaultKind.INTERNAL)
 LONG = 721.0
 """Seconds that are longer than every wait."""
 SHIPPER = body("shipper")
@@ -147,7 +147,7 @@ async def test_03_a_pass_that_is_cut_short_is_taken_up_again(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.tick()
-    operator.wire.faults = ScriptedFaults(Fault(Trouble.SILENCE), where=silent)
+    operator.wire.faults = ScriptedFaults(Fault(FaultKind.SILENCE), where=silent)
     cut = asyncio.create_task(operator.row("shipper"))
     await server.clock.settle()
     assert not cut.done()
@@ -300,8 +300,8 @@ async def test_08_running_is_what_the_workload_says(
 # --- 9: what is there already is in the way for ever ----------------------------------------------
 
 
-@pytest.mark.parametrize("trouble", [Trouble.INTERNAL, Trouble.LOST_REPLY], ids=["500", "lost"])
-async def test_09_what_was_made_by_half_is_finished(trouble: Trouble) -> None:
+@pytest.mark.parametrize("trouble", [FaultKind.INTERNAL, FaultKind.LOST_REPLY], ids=["500", "lost"])
+async def test_09_what_was_made_by_half_is_finished(trouble: FaultKind) -> None:
     for number in range(1, 20):
         server = Server()
         operator = Operator(server)

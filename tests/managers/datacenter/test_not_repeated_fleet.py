@@ -14,7 +14,7 @@ import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
-from managers.datacenter.reconcile import Unwritten
+from managers.datacenter.reconcile import NotRecordedError
 from managers.datacenter.sources import entry_points
 from managers.datacenter.sources.hooks import DEADLINE, Body, HookContext
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
@@ -85,7 +85,7 @@ async def test_12_of_two_processes_that_see_the_same_one_makes_a_service(server:
     ends = await asyncio.gather(
         *(one.reconcile(Request("", "fra1")) for one in both), return_exceptions=True
     )
-    assert [type(one) for one in ends if isinstance(one, BaseException)] in ([], [Unwritten])
+    assert [type(one) for one in ends if isinstance(one, BaseException)] in ([], [NotRecordedError])
     for one in both:
         one.look()
     await asyncio.gather(*(one.drive(Request("", ROW)) for one in both))
@@ -101,7 +101,7 @@ async def test_12_who_decides_by_an_old_row_is_refused(server: Server) -> None:
     old.look()
     server.edit(bootstrapServices=[body("shipper", replicas=3)])
     await new.settle()
-    with pytest.raises(Unwritten, match="StoreConflictError"):
+    with pytest.raises(NotRecordedError, match="StoreConflictError"):
         await old.reconcile(Request("", "fra1"))
     assert server.live(WORKLOADS, ROW)["spec"]["service"]["replicas"] == 3
     assert replicas(server) == 3
@@ -222,7 +222,7 @@ async def test_15_a_provider_that_was_wrong_is_corrected_for_good(
 async def test_15_a_row_that_cannot_be_written_is_told(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
-    with pytest.raises(Unwritten, match="etcd has no space"):
+    with pytest.raises(NotRecordedError, match="etcd has no space"):
         await operator.tick()
     assert "etcd has no space" in server.condition()[2]
 

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
-from managers.datacenter.reconcile import Unwritten
+from managers.datacenter.reconcile import NotRecordedError
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 from runtime.errors import LeaseLost
 from runtime.outcome import Blocked, Done, Wait
@@ -330,7 +330,7 @@ async def test_a_row_that_cannot_be_made_is_told_of_and_tried_again(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     operator.wire.faults = Always("POST", refusing(403, "Forbidden", "no right"))
-    with pytest.raises(Unwritten, match=r"shipper: .*no right"):
+    with pytest.raises(NotRecordedError, match=r"shipper: .*no right"):
         await operator.tick()
     answer, reason, message = server.condition()
     assert (answer, reason) == ("False", "ServicesNotRunning")
@@ -350,7 +350,7 @@ async def test_a_row_that_cannot_be_changed_does_not_pass_for_running(
     server.edit(bootstrapServices=[body("shipper", replicas=2)])
     refused = refusing(403, "Forbidden", "no right")
     operator.wire.faults = Always("bootstrapworkloads/fra1.shipper", refused)
-    with pytest.raises(Unwritten, match="no right"):
+    with pytest.raises(NotRecordedError, match="no right"):
         await operator.tick()
     assert server.ready() == ("False", "ServicesNotRunning")
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"

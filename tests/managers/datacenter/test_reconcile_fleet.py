@@ -8,7 +8,7 @@ import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
-from managers.datacenter.reconcile import Unwritten, Wanted, _read
+from managers.datacenter.reconcile import AcceptedDatacenter, NotRecordedError, _read
 from managers.datacenter.store.workload_object import body_of
 from runtime.memo import SIZE
 from tests.managers.datacenter.bodies import service, wish
@@ -34,7 +34,7 @@ async def test_what_did_not_change_is_not_read_again() -> None:
         found: list[object] = []
         for live in operator.caches[DATACENTERS].list():
             wanted = _read(live)
-            assert isinstance(wanted, Wanted)
+            assert isinstance(wanted, AcceptedDatacenter)
             found += [wanted, *await operator.store.list_by_datacenter(wanted.info)]
         return found
 
@@ -77,6 +77,6 @@ async def test_a_new_datacenter_whose_rows_cannot_be_made_is_told_of_at_once() -
     operator = Operator(server)
     server.put(DATACENTERS, datacenter(SHIPPER))
     operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
-    with pytest.raises(Unwritten, match="etcd has no space"):
+    with pytest.raises(NotRecordedError, match="etcd has no space"):
         await operator.tick()
     assert "etcd has no space" in server.condition()[2]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from contracts.datacenter.workload_records import Observation, Progress, Row, Vault
+from contracts.datacenter.workload_records import Observation, ServiceProgress, ServiceRecord, Vault
 from managers.datacenter.interfaces import ProviderError
-from managers.datacenter.lifecycle.service import Extras
+from managers.datacenter.lifecycle.service import ServiceOptions
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.memory_provider import MemoryProvider
@@ -32,7 +32,7 @@ class Dying(MemoryProvider):
         super().__init__()
         self.died = False
 
-    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         if not self.died:
             self.died = True
             raise Crash
@@ -44,7 +44,7 @@ async def test_stuck_in_provisioning_after_a_crash(bench: Bench) -> None:
     with pytest.raises(Crash):
         await bench.run()
     row = await bench.row()
-    stuck = Progress(state="Provisioning", digest=row.wish.digest)
+    stuck = ServiceProgress(state="Provisioning", digest=row.wish.digest)
     await bench.memory.record(row, stuck)
     assert await bench.states() == {"shipper": "Provisioning"}
     bench.restart()
@@ -126,7 +126,7 @@ async def test_an_edit_of_replicas_or_labels_alone_rolls_out(
 async def test_an_order_to_redeploy_rolls_out_once(bench: Bench) -> None:
     await bench.run()
     for _ in range(3):
-        await bench.run(extras=Extras(redeploy={"shipper": "again-1"}))
+        await bench.run(extras=ServiceOptions(redeploy={"shipper": "again-1"}))
     await bench.run()
     assert bench.provider.asked("provision") == ["shipper", "shipper"]
     assert (await bench.row()).wish.redeploy == "again-1"
@@ -239,11 +239,11 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
     class Partial(MemoryProvider):
         """Fails with half of the objects made."""
 
-        async def observe(self, row: Row) -> Observation:
+        async def observe(self, row: ServiceRecord) -> Observation:
             seen = await super().observe(row)
             return replace(seen, digest="") if len(self.asked("provision")) < 2 else seen
 
-        async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+        async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
             await super().provision(row, vaults)
             if len(self.asked("provision")) < 2:
                 raise BUSY
@@ -259,7 +259,7 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
 class Raced(MemoryStore):
     """A store in which somebody else is always faster to let a row go."""
 
-    async def remove(self, row: Row) -> bool:
+    async def remove(self, row: ServiceRecord) -> bool:
         await super().remove(row)
         return await super().remove(row)
 

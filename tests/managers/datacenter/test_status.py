@@ -14,11 +14,17 @@ from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import Progress, Row, Source
+from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord, ServiceSource
 from managers.datacenter.lifecycle.plan import RowPlan
-from managers.datacenter.lifecycle.service import Report, Trouble
-from managers.datacenter.sources.merge import Conflict, Merged, SourceReport
-from managers.datacenter.status import Account, DatacenterStatusWriter, Finding, account_of, compute
+from managers.datacenter.lifecycle.service import DatacenterReport, ServiceFailure
+from managers.datacenter.sources.merge import Merged, NameConflict, SourceReport
+from managers.datacenter.status import (
+    DatacenterCondition,
+    DatacenterStatusWriter,
+    DatacenterSummary,
+    account_of,
+    compute,
+)
 from runtime.errors import Conflict as ServerConflict
 from runtime.testing.clock import EPOCH
 from runtime.types import Object
@@ -27,17 +33,19 @@ from tests.managers.datacenter import bodies
 
 NOW = EPOCH
 LATER = NOW + timedelta(minutes=5)
-RUNS = Finding("True", "AllRunning")
+RUNS = DatacenterCondition("True", "AllRunning")
 SHIPPER, DNS = bodies.service("shipper"), bodies.service("dns")
 LIVE: Object = {
     "metadata": {"name": "fra1", "uid": "uid-fra1", "generation": 3, "resourceVersion": "7"}
 }
 
 
-def row(body: BootstrapService, state: str = "Running", message: str = "", **more: Any) -> Row:
+def row(
+    body: BootstrapService, state: str = "Running", message: str = "", **more: Any
+) -> ServiceRecord:
     """A row of which the present wish was tried last."""
     wish = bodies.wish(body)
-    progress = Progress(state=state, message=message, digest=wish.digest)  # type: ignore[arg-type]  # a word of a test's table
+    progress = ServiceProgress(state=state, message=message, digest=wish.digest)  # type: ignore[arg-type]  # a word of a test's table
     return replace(bodies.row(wish, progress=progress), **more)
 
 
@@ -46,17 +54,17 @@ def merged(*services: BootstrapService, **more: Any) -> Merged:
     return replace(Merged(wishes, (), ()), **more)
 
 
-def report(*rows: Row, wanted: Merged | None = None, **more: Any) -> Report:
+def report(*rows: ServiceRecord, wanted: Merged | None = None, **more: Any) -> DatacenterReport:
     """A pass that wanted just these rows, unless told otherwise."""
     found = wanted or merged(*(one.wish.service for one in rows))
-    return replace(Report(found, RowPlan(), rows), **more)
+    return replace(DatacenterReport(found, RowPlan(), rows), **more)
 
 
 OLD = replace(row(DNS), wish=bodies.wish(bodies.service("dns", replicas=2)))
 FAILED = row(SHIPPER, "Failed", "Rejected: no image")
 
 # sentence: (report, state, answer, reason, message)
-FINDINGS: dict[str, tuple[Report, Any, str, str, str]] = {
+FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
     "nothing is wanted": (report(), "Active", "True", "AllRunning", ""),
     "all run": (report(row(SHIPPER), row(DNS)), "Active", "True", "AllRunning", ""),
     "one is made": (
@@ -102,7 +110,9 @@ FINDINGS: dict[str, tuple[Report, Any, str, str, str]] = {
         "shipper: not made yet",
     ),
     "one could not be written": (
-        report(row(DNS), wanted=merged(DNS, SHIPPER), troubles=(Trouble("shipper", "no right"),)),
+        report(
+            row(DNS), wanted=merged(DNS, SHIPPER), troubles=(ServiceFailure("shipper", "no right"),)
+        ),
         "Active",
         "False",
         "ServicesNotRunning",
@@ -144,7 +154,7 @@ FINDINGS: dict[str, tuple[Report, Any, str, str, str]] = {
     ("found", "state", "answer", "reason", "message"), FINDINGS.values(), ids=FINDINGS
 )
 def test_whether_a_datacenter_is_ready(
-    found: Report, state: Any, answer: str, reason: str, message: str
+    found: DatacenterReport, state: Any, answer: str, reason: str, message: str
 ) -> None:
     ready = account_of(found, state).ready
     assert (ready.answer, ready.reason, ready.message) == (answer, reason, message)
@@ -159,7 +169,7 @@ def test_no_more_than_five_services_are_named() -> None:
 
 def test_a_finding_takes_no_reason_that_nobody_explains() -> None:
     with pytest.raises(ValueError, match="'Splendid' is no reason of a datacenter"):
-        Finding("True", "Splendid")
+        DatacenterCondition("True", "Splendid")
 
 
 def test_every_reason_says_what_it_means_and_what_to_do() -> None:
@@ -173,24 +183,24 @@ def test_every_reason_says_what_it_means_and_what_to_do() -> None:
 
 
 def source(name: str, digest: str = "d1", error: str = "", services: int = 1) -> SourceReport:
-    return SourceReport(Source(name, 5), services, digest, error)
+    return SourceReport(ServiceSource(name, 5), services, digest, error)
 
 
 def test_what_is_counted() -> None:
     rows = (row(SHIPPER), row(bodies.service("a"), "Failed"), OLD, row(bodies.service("kept")))
     wanted = merged(SHIPPER, bodies.service("a"), OLD.wish.service, bodies.service("new"))
-    status = compute(LIVE, Account(RUNS, rows, wanted), NOW)
+    status = compute(LIVE, DatacenterSummary(RUNS, rows, wanted), NOW)
     assert (status.services, status.running, status.failed, status.summary) == (4, 1, 1, "1/4")
     assert status.observed_generation == 3
 
 
 def test_what_runs_as_nobody_wants_it_any_more_does_not_count() -> None:
     newer = merged(bodies.service("shipper", replicas=2))
-    assert compute(LIVE, Account(RUNS, (row(SHIPPER),), newer), NOW).summary == "0/1"
+    assert compute(LIVE, DatacenterSummary(RUNS, (row(SHIPPER),), newer), NOW).summary == "0/1"
 
 
 def test_three_conditions_are_stated() -> None:
-    status = compute(LIVE, Account(RUNS, (), merged()), NOW)
+    status = compute(LIVE, DatacenterSummary(RUNS, (), merged()), NOW)
     assert [(one.type, one.status, one.reason, one.message) for one in status.conditions] == [
         (READY, "True", "AllRunning", "Every service runs as it is wanted."),
         (SOURCES_READY, "True", "AllAnswer", "Every source of services answers."),
@@ -201,11 +211,11 @@ def test_three_conditions_are_stated() -> None:
 
 
 def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
-    conflict = Conflict("shipper", "declared", "set/net")
+    conflict = NameConflict("shipper", "declared", "set/net")
     found = merged(
         sources=(source("declared"), source("hook/a", "", "late")), conflicts=(conflict,)
     )
-    _, sources, conflicts = compute(LIVE, Account(RUNS, (), found), NOW).conditions
+    _, sources, conflicts = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW).conditions
     assert (sources.status, sources.reason, sources.message) == (
         "False",
         "SourceDegraded",
@@ -225,43 +235,49 @@ def kept(status: DatacenterStatus) -> Object:
 
 def test_what_stays_keeps_its_time() -> None:
     found = merged(sources=(source("declared"), source("hook/a", "")))
-    first = compute(LIVE, Account(RUNS, (), found), NOW)
+    first = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW)
     assert [one.last_good_time for one in first.sources] == [NOW, None]
-    assert compute(kept(first), Account(RUNS, (), found), LATER) == first
-    busy = Finding("False", "ServicesNotRunning", "x")
+    assert compute(kept(first), DatacenterSummary(RUNS, (), found), LATER) == first
+    busy = DatacenterCondition("False", "ServicesNotRunning", "x")
     changed = merged(sources=(source("declared", "d2"), source("hook/a", "d1")))
-    second = compute(kept(first), Account(busy, (), changed), LATER)
+    second = compute(kept(first), DatacenterSummary(busy, (), changed), LATER)
     assert [one.last_good_time for one in second.sources] == [LATER, LATER]
     assert [one.last_transition_time for one in second.conditions] == [LATER, NOW, NOW]
     # Another reason of the same answer is no transition.
-    failed = Finding("False", "ServicesFailed", "x")
-    third = compute(kept(second), Account(failed, (), changed), LATER + timedelta(minutes=1))
+    failed = DatacenterCondition("False", "ServicesFailed", "x")
+    third = compute(
+        kept(second), DatacenterSummary(failed, (), changed), LATER + timedelta(minutes=1)
+    )
     assert third.conditions[0].last_transition_time == LATER
     assert third.conditions[0].reason == "ServicesFailed"
 
 
 def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
-    first = compute(LIVE, Account(RUNS, (), merged(sources=(source("hook/a"),))), NOW)
+    first = compute(LIVE, DatacenterSummary(RUNS, (), merged(sources=(source("hook/a"),))), NOW)
     failing = merged(sources=(source("hook/a", error="no route"),))
-    (found,) = compute(kept(first), Account(RUNS, (), failing), LATER).sources
+    (found,) = compute(kept(first), DatacenterSummary(RUNS, (), failing), LATER).sources
     assert (found.error, found.last_good, found.last_good_time) == ("no route", "d1", NOW)
 
 
 def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
     told = merged(sources=(source("hook/a", error="no route"),))
-    first = compute(LIVE, Account(RUNS, (), told), NOW)
-    leaving = Finding("False", "Deleting", "x")
-    second = compute(kept(first), Account(leaving, (row(SHIPPER),)), LATER)
+    first = compute(LIVE, DatacenterSummary(RUNS, (), told), NOW)
+    leaving = DatacenterCondition("False", "Deleting", "x")
+    second = compute(kept(first), DatacenterSummary(leaving, (row(SHIPPER),)), LATER)
     assert second.sources == first.sources
     assert second.conditions[1:] == first.conditions[1:]
     assert second.summary == "1/1"
     # A new one has nothing to repeat.
-    assert [one.type for one in compute(LIVE, Account(leaving), NOW).conditions] == [READY]
+    assert [one.type for one in compute(LIVE, DatacenterSummary(leaving), NOW).conditions] == [
+        READY
+    ]
 
 
 def test_moments_are_whole_seconds() -> None:
     status = compute(
-        LIVE, Account(RUNS, (), merged(sources=(source("a"),))), NOW.replace(microsecond=7)
+        LIVE,
+        DatacenterSummary(RUNS, (), merged(sources=(source("a"),))),
+        NOW.replace(microsecond=7),
     )
     assert status.conditions[0].last_transition_time == NOW
     assert status.to_object()["sources"][0]["lastGoodTime"] == rfc3339(NOW)
@@ -269,14 +285,18 @@ def test_moments_are_whole_seconds() -> None:
 
 def test_no_more_sources_are_listed_than_a_status_may_have() -> None:
     many = tuple(source(f"hook/{n:03}") for n in range(SOURCES_MAX + 3))
-    status = compute(LIVE, Account(RUNS, (), merged(sources=many)), NOW)
+    status = compute(LIVE, DatacenterSummary(RUNS, (), merged(sources=many)), NOW)
     assert [one.name for one in status.sources] == [one.source.name for one in many[:SOURCES_MAX]]
 
 
 def test_texts_of_others_are_cut_and_cleaned() -> None:
     bad = source("hook/a", error="a\x00b" + "x" * 5000)
     status = compute(
-        LIVE, Account(Finding("False", "InvalidSpec", "c\nd"), (), merged(sources=(bad,))), NOW
+        LIVE,
+        DatacenterSummary(
+            DatacenterCondition("False", "InvalidSpec", "c\nd"), (), merged(sources=(bad,))
+        ),
+        NOW,
     )
     DatacenterStatus.model_validate(status.to_object())
     assert "\x00" not in status.sources[0].error
@@ -286,7 +306,7 @@ def test_texts_of_others_are_cut_and_cleaned() -> None:
 @pytest.mark.parametrize("status", ["nonsense", {"conditions": 7}, {"sources": [{"name": 1}]}])
 def test_a_status_that_cannot_be_read_is_written_anew(status: Any) -> None:
     live = {**LIVE, "status": status}
-    account = Account(RUNS, (), merged(sources=(source("a"),)))
+    account = DatacenterSummary(RUNS, (), merged(sources=(source("a"),)))
     assert compute(live, account, NOW) == compute(LIVE, account, NOW)
 
 
@@ -314,7 +334,7 @@ def bench() -> Bench:
 
 
 async def test_a_status_is_written_once(bench: Bench) -> None:
-    status = compute(bench.live, Account(RUNS, (), merged()), NOW)
+    status = compute(bench.live, DatacenterSummary(RUNS, (), merged()), NOW)
     assert await bench.writer.write(bench.live, status)
     (call,) = bench.api.calls
     assert str(call) == "apply/status Datacenter fra1"
@@ -328,11 +348,11 @@ async def test_a_status_is_written_once(bench: Bench) -> None:
 
 async def test_a_datacenter_that_is_gone_needs_no_status(bench: Bench) -> None:
     bench.api.refuse("apply/status Datacenter fra1", api_error(404))
-    status = compute(bench.live, Account(RUNS), NOW)
+    status = compute(bench.live, DatacenterSummary(RUNS), NOW)
     assert not await bench.writer.write(bench.live, status)
 
 
 async def test_what_else_the_server_says_is_raised(bench: Bench) -> None:
     bench.api.refuse("apply/status Datacenter fra1", api_error(409))
     with pytest.raises(ServerConflict):
-        await bench.writer.write(bench.live, compute(bench.live, Account(RUNS), NOW))
+        await bench.writer.write(bench.live, compute(bench.live, DatacenterSummary(RUNS), NOW))

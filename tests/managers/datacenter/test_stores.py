@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOADS
-from contracts.datacenter.workload_records import Progress, Row
+from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.kubernetes import KubernetesStore
-from runtime.client.transport import Call
+from runtime.client.transport import HttpRequest
 from runtime.errors import LeaseLost
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
@@ -58,11 +58,11 @@ class Cluster:
         return found
 
     @property
-    def writes(self) -> list[Call]:
+    def writes(self) -> list[HttpRequest]:
         """The requests that change something."""
         return [call for call in self.server.requests if call.method in WRITES]
 
-    async def row(self) -> Row:
+    async def row(self) -> ServiceRecord:
         (row,) = await self.store.list_by_datacenter(FRA)
         return row
 
@@ -227,7 +227,7 @@ async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
         await cluster.store.insert(FRA, SHIPPER)
 
 
-async def broken(cluster: Cluster) -> Row:
+async def broken(cluster: Cluster) -> ServiceRecord:
     """A row whose object somebody made unreadable."""
     row = await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
@@ -253,7 +253,7 @@ async def test_an_unreadable_row_can_be_let_go(cluster: Cluster) -> None:
     going = await cluster.row()
     assert (going.id, going.name, going.retiring) == (row.id, "shipper", True)
     assert going.datacenter == FRA
-    await cluster.store.remove(await cluster.store.record(going, Progress("Retiring")))
+    await cluster.store.remove(await cluster.store.record(going, ServiceProgress("Retiring")))
     assert cluster.server.get(WORKLOADS, KEY) is None
 
 

@@ -15,7 +15,7 @@ import pytest
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from managers.datacenter.sources.hooks import Hook
 from runtime.builtin_kinds import DEPLOYMENT
-from runtime.testing.api_server.faults import Fault, NoFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults
 from runtime.types import Object, key_of
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import Operator, Server, body, datacenter
@@ -120,7 +120,7 @@ class OnKubernetes:
         )
 
     def spoil(self) -> None:
-        self._operator.wire.faults = Always("/deployments", Fault(Trouble.INTERNAL))
+        self._operator.wire.faults = Always("/deployments", Fault(FaultKind.INTERNAL))
 
     async def later(self) -> None:
         await self._server.clock.advance(RETRY)

@@ -14,8 +14,8 @@ import pytest
 
 from contracts.image_reference import parse
 from e2e.attacks.payloads import HOSTS
-from managers.images.credentials import Login
-from managers.images.registry import Registry, RegistryError, may_be_asked
+from managers.images.credentials import RegistryLogin
+from managers.images.registry import RegistryError, RegistrySession, may_be_asked
 
 REPOSITORY = "team/openbao"
 METADATA = (
@@ -61,7 +61,9 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 async def asked(host: str) -> str:
     """What is said of an image at that host."""
     try:
-        async with Registry(host, REPOSITORY, Login("me", "secret"), insecure=False) as registry:
+        async with RegistrySession(
+            host, REPOSITORY, RegistryLogin("me", "secret"), insecure=False
+        ) as registry:
             await registry.manifest("x")
     except (RegistryError, ValueError) as error:
         return str(error) or "refused"

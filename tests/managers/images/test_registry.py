@@ -3,8 +3,8 @@
 import pytest
 from aiohttp import web
 
-from managers.images.credentials import Login
-from managers.images.registry import BLOB_MAX, Registry, RegistryError, may_be_asked
+from managers.images.credentials import RegistryLogin
+from managers.images.registry import BLOB_MAX, RegistryError, RegistrySession, may_be_asked
 from tests.managers.images.registry_server import (
     BASIC,
     TOKEN,
@@ -13,12 +13,12 @@ from tests.managers.images.registry_server import (
     registry_server,
 )
 
-READER = Login("reader", "open sesame")
+READER = RegistryLogin("reader", "open sesame")
 REPOSITORY = "team/openbao"
 
 
-def asking(server: RegistryServer, login: Login | None = None) -> Registry:
-    return Registry(server.address, REPOSITORY, login, insecure=True)
+def asking(server: RegistryServer, login: RegistryLogin | None = None) -> RegistrySession:
+    return RegistrySession(server.address, REPOSITORY, login, insecure=True)
 
 
 async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
@@ -65,8 +65,10 @@ async def test_a_token_is_asked_for_this_repository_and_to_read() -> None:
 
 
 @pytest.mark.parametrize("wants", ["basic", "bearer"])
-@pytest.mark.parametrize("login", [None, Login("reader", "wrong")])
-async def test_without_the_right_login_a_person_is_needed(wants: str, login: Login | None) -> None:
+@pytest.mark.parametrize("login", [None, RegistryLogin("reader", "wrong")])
+async def test_without_the_right_login_a_person_is_needed(
+    wants: str, login: RegistryLogin | None
+) -> None:
     async with registry_server(wants=wants) as server, asking(server, login) as registry:
         with pytest.raises(RegistryError) as caught:
             await registry.manifest("2.4.0")
@@ -108,7 +110,7 @@ async def test_a_registry_in_trouble_is_asked_again_later(status: int) -> None:
 async def test_no_server_is_no_answer() -> None:
     async with registry_server() as server:
         address = server.address
-    async with Registry(address, REPOSITORY, None, insecure=True) as registry:
+    async with RegistrySession(address, REPOSITORY, None, insecure=True) as registry:
         with pytest.raises(RegistryError, match="ClientConnectorError") as caught:
             await registry.manifest("x")
     assert not caught.value.lasting
@@ -178,14 +180,16 @@ def test_which_addresses_may_be_a_registry(address: str, fine: bool) -> None:
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "127.0.0.1:1", "localhost:1", "[::1]:1"])
 async def test_addresses_of_the_node_are_never_asked(host: str) -> None:
-    async with Registry(host, REPOSITORY, READER, insecure=False) as registry:
+    async with RegistrySession(host, REPOSITORY, READER, insecure=False) as registry:
         with pytest.raises(RegistryError):
             await registry.manifest("x")
 
 
 @pytest.mark.parametrize("place", ["http://registry.example.com", "ftp://x", "https://u:p@x"])
 async def test_an_address_without_tls_gets_no_login_and_no_request(place: str) -> None:
-    async with Registry("registry.example.com", REPOSITORY, READER, insecure=False) as registry:
+    async with RegistrySession(
+        "registry.example.com", REPOSITORY, READER, insecure=False
+    ) as registry:
         with pytest.raises(RegistryError, match="without https") as caught:
             await registry._authorize(f'Bearer realm="{place}/token"')
     assert caught.value.lasting

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from managers.images.cosign import NotProvenError, Signed
-from managers.images.registry import _PARAMETER, MANIFEST_MAX, Registry, RegistryError
+from managers.images.registry import _PARAMETER, MANIFEST_MAX, RegistryError, RegistrySession
 from managers.images.tlog import LogKey, TrustRoot, check_logged
 from runtime.limits.http_client import INTERIM_MAX
 from tests.managers.images.recorded import base64_of
@@ -23,8 +23,8 @@ from tests.runtime.pouring import CHUNK, ENDLESS, WRONG, answer, bomb, nested, p
 REPOSITORY = "team/openbao"
 
 
-def asking(address: str) -> Registry:
-    return Registry(address, REPOSITORY, None, insecure=True)
+def asking(address: str) -> RegistrySession:
+    return RegistrySession(address, REPOSITORY, None, insecure=True)
 
 
 async def test_a_manifest_without_end_is_cut_off() -> None:

@@ -15,8 +15,8 @@ from contracts import image_reference
 from contracts.api.cluster.image_verification import ImageVerification
 from contracts.records.observed import ImageVerdict
 from managers.images.credentials import LOGINS_MAX
-from managers.images.policy import Question, answer_key
-from managers.images.registry import Registry
+from managers.images.policy import VerificationRequest, answer_key
+from managers.images.registry import RegistrySession
 from managers.images.signatures import prove
 from managers.images.tlog import NOTHING
 from managers.images.verifier import (
@@ -45,9 +45,9 @@ class Bench:
     api: FakeApi
     verifier: ImageVerifier
 
-    def question(self, tag: str = "2.4.0", **policy: object) -> Question:
+    def question(self, tag: str = "2.4.0", **policy: object) -> VerificationRequest:
         wanted = {"enabled": True, "publicKey": self.signer.public_key, "ignoreTlog": True}
-        return Question(
+        return VerificationRequest(
             "shop",
             f"{self.server.address}/team/openbao:{tag}",
             ImageVerification.model_validate({**wanted, **policy}),
@@ -102,10 +102,10 @@ async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: s
     }
     blobs = {name: text.encode() for name, text in made.blobs.items()}
     policy = ImageVerification(enabled=True, public_key=made.public_key, ignore_tlog=True)
-    question = Question("shop", made.reference, policy, ())
+    question = VerificationRequest("shop", made.reference, policy, ())
     async with (
         registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
-        Registry(server.address, made.repository, None, insecure=True) as registry,
+        RegistrySession(server.address, made.repository, None, insecure=True) as registry,
     ):
         found = await prove(registry, image_reference.parse(made.reference), question, NOTHING)
     assert found == made.digest

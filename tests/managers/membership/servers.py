@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.models import AutopilotState, Health, Login, Member, ServerState
+from managers.bao.models import AutopilotState, LoginToken, Member, ServerHealth, ServerState
 
 WELL = AutopilotState(
     healthy=True,
@@ -53,17 +53,17 @@ class Servers(Bao):
     ) -> None:
         self.asked.append("bye")
 
-    async def health(self, address: str) -> Health:
+    async def health(self, address: str) -> ServerHealth:
         self.asked.append(f"health {address}")
         if address in self.silent:
             raise BaoError("no answer")
         standby = address in self.standby
-        return Health(initialized=True, sealed=self.sealed, standby=standby, cluster_id="c1")
+        return ServerHealth(initialized=True, sealed=self.sealed, standby=standby, cluster_id="c1")
 
-    async def login(self, address: str, mount: str, role: str, token: str) -> Login:
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
         self.asked.append(f"login {address} {mount} {role} {token}")
         self.logins += 1
-        return Login(client_token=f"t{self.logins}", lease_duration=self.lease)
+        return LoginToken(client_token=f"t{self.logins}", lease_duration=self.lease)
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
         self._grant(f"members {address}", token)

@@ -13,7 +13,7 @@ from managers.membership.decide import (
     CONVERGING_RECHECK,
     QUIET_RECHECK,
     Answers,
-    Expected,
+    ExpectedMembers,
     as_object,
     judge,
 )
@@ -34,7 +34,7 @@ def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Membe
 def judged(
     answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
 ) -> tuple[AdminOpsStatus, Outcome]:
-    return judge(answers, Expected("x", replicas), previous, gen.NOW)
+    return judge(answers, ExpectedMembers("x", replicas), previous, gen.NOW)
 
 
 def answers(
@@ -166,8 +166,8 @@ def test_a_split_names_every_server_and_its_cluster() -> None:
 def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
     """The API server takes 1024 characters, and this is the worst moment to be refused."""
     ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
-    first, _ = judge(answers(members(3), ids), Expected("x", 15), None, gen.NOW)
-    again, _ = judge(answers(members(3), ids), Expected("x", 15), first, gen.LATER)
+    first, _ = judge(answers(members(3), ids), ExpectedMembers("x", 15), None, gen.NOW)
+    again, _ = judge(answers(members(3), ids), ExpectedMembers("x", 15), first, gen.LATER)
     assert first.last_error is not None
     assert first.last_error.reason == "SplitBrain"
     assert len(first.last_error.message) <= MESSAGE_MAX
@@ -183,10 +183,10 @@ def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
 
 
 def test_an_error_says_since_when_and_goes() -> None:
-    first, _ = judge(SILENCE, Expected("x", 3), None, gen.NOW)
-    again, _ = judge(SILENCE, Expected("x", 3), first, gen.LATER)
-    other, _ = judge(answers(None, trouble="another"), Expected("x", 3), first, gen.LATER)
-    gone, _ = judge(ALL, Expected("x", 3), first, gen.LATER)
+    first, _ = judge(SILENCE, ExpectedMembers("x", 3), None, gen.NOW)
+    again, _ = judge(SILENCE, ExpectedMembers("x", 3), first, gen.LATER)
+    other, _ = judge(answers(None, trouble="another"), ExpectedMembers("x", 3), first, gen.LATER)
+    gone, _ = judge(ALL, ExpectedMembers("x", 3), first, gen.LATER)
     assert first.last_error is not None
     assert other.last_error is not None
     assert first.last_error.at == gen.NOW
@@ -211,8 +211,8 @@ def test_equal_answers_give_an_equal_status_whatever_the_time(
 ) -> None:
     """Else a quiet cluster would write its status in every look."""
     given_answers = Answers(ids, found, trouble)
-    first, outcome = judge(given_answers, Expected("x", replicas), None, gen.NOW)
-    second, same = judge(given_answers, Expected("x", replicas), first, gen.LATER)
+    first, outcome = judge(given_answers, ExpectedMembers("x", replicas), None, gen.NOW)
+    second, same = judge(given_answers, ExpectedMembers("x", replicas), first, gen.LATER)
     assert as_object(second) == as_object(first)
     assert outcome == same
     assert AdminOpsStatus.model_validate(as_object(first)) == first
@@ -233,7 +233,7 @@ class TestReadReplicas:
         self, found: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
     ) -> tuple[AdminOpsStatus, Outcome]:
         told = Answers(ONE_CLUSTER, found, "", frozenset(healthy))
-        return judge(told, Expected("x", 3, read_replicas), None, gen.NOW)
+        return judge(told, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
     def test_all_are_there_and_well(self) -> None:
         status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
@@ -289,7 +289,7 @@ class TestTwoSets:
             if word != "-"
         )
         told = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
-        return judge(told, Expected("x", 3, 0, revision, second=3), None, gen.NOW)
+        return judge(told, ExpectedMembers("x", 3, 0, revision, second=3), None, gen.NOW)
 
     @pytest.mark.parametrize(
         ("blue", "green", "revision"),

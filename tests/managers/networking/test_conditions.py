@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.records.exposure import NO_FACTS, IngressFacts, WaysFacts
+from contracts.records.exposure import NO_FACTS, ExposureFacts, IngressFacts
 from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.exposure_spec import ways_wishes
 from tests import gen
@@ -13,7 +13,7 @@ from tests.managers.networking.ways_in import NONE, READY, ingress, monitor
 UNPUBLISHED = replace(READY, ingress=IngressFacts(True))
 
 # sentence: (cluster, facts, "status reason")
-INGRESS_ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
+INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
     "an address is published": (ingress(), READY, "True IngressIntegrationReady"),
     "none is published": (ingress(), UNPUBLISHED, "False IngressAddressMissing"),
     "none is needed": (
@@ -44,10 +44,10 @@ def test_the_ingress(sentence: str) -> None:
     assert f"{found.status} {found.reason}" == expected
 
 
-MONITOR_ROWS: dict[str, tuple[WaysFacts, str]] = {
+MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
     "there": (READY, "True ServiceMonitorReady"),
     "not written yet": (replace(READY, monitor=False), "Unknown Reconciling"),
-    "no Prometheus operator": (WaysFacts(NONE), "False MonitoringAPIMissing"),
+    "no Prometheus operator": (ExposureFacts(NONE), "False MonitoringAPIMissing"),
     "nobody looked yet": (NO_FACTS, "Unknown Reconciling"),
 }
 

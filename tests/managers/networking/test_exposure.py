@@ -13,12 +13,12 @@ import yaml
 from contracts.api.rules.cluster import violations
 from contracts.naming import labels, names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
-from contracts.records.exposure import NO_FACTS, WaysFacts
+from contracts.records.exposure import NO_FACTS, ExposureFacts
 from contracts.records.observed import Observed
 from managers.networking.exposure import GATEWAY_PENDING, GATEWAY_RECHECK, gateway_outcome, ways
 from managers.networking.plan import plan
 from runtime.apply.intent import contains
-from runtime.cache.optional_kind import Offer
+from runtime.cache.optional_kind import KindAvailability
 from runtime.outcome import Done
 from runtime.types import Object
 from tests import gen
@@ -36,10 +36,10 @@ from tests.managers.networking.ways_in import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
-THERE = WaysFacts(ALL)
+THERE = ExposureFacts(ALL)
 ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/d", "domain": HOST}}
 
-CASES: dict[str, tuple[gen.Cluster, WaysFacts, list[str]]] = {
+CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
     "nothing is asked for": (gen.cluster(), THERE, []),
     "an Ingress": (ingress(), THERE, ["Ingress x"]),
     "an Ingress that is off": (ingress(enabled=False), THERE, []),
@@ -55,16 +55,16 @@ CASES: dict[str, tuple[gen.Cluster, WaysFacts, list[str]]] = {
         ["ConfigMap x-tls-ca", "HTTPRoute x-httproute"],
     ),
     "passthrough": (gateway(tlsPassthrough=True), THERE, ["TLSRoute x-tlsroute"]),
-    "no Gateway API": (gateway(), WaysFacts(NONE), ["ConfigMap x-tls-ca"]),
+    "no Gateway API": (gateway(), ExposureFacts(NONE), ["ConfigMap x-tls-ca"]),
     "nobody knows yet": (gateway(), NO_FACTS, ["ConfigMap x-tls-ca"]),
     "a policy is no use without a route": (
         gateway(),
-        WaysFacts({**ALL, HTTP_ROUTE.definition: ABSENT}),
+        ExposureFacts({**ALL, HTTP_ROUTE.definition: ABSENT}),
         ["ConfigMap x-tls-ca"],
     ),
     "a route serves without a policy": (
         gateway(),
-        WaysFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
+        ExposureFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
         ["ConfigMap x-tls-ca", "HTTPRoute x-httproute"],
     ),
     "a ServiceMonitor": (
@@ -79,7 +79,7 @@ CASES: dict[str, tuple[gen.Cluster, WaysFacts, list[str]]] = {
     ),
     "no Prometheus": (
         monitor(),
-        WaysFacts(NONE),
+        ExposureFacts(NONE),
         ["ConfigMap x-tls-ca", "Service x-metrics"],
     ),
     "metrics without a monitor": (
@@ -155,7 +155,7 @@ def test_golden(case: str) -> None:
     assert text == (GOLDEN / f"{case}.yaml").read_text(encoding="utf-8")
 
 
-def intents(cluster: gen.Cluster, facts: WaysFacts = THERE) -> dict[str, Object]:
+def intents(cluster: gen.Cluster, facts: ExposureFacts = THERE) -> dict[str, Object]:
     made = ways(gen.resolved(cluster), seeing(cluster, facts))
     return {intent.resource.kind: intent.body for intent in made}
 
@@ -189,8 +189,8 @@ def test_the_host_of_an_ingress_joins_the_certificate() -> None:
 @pytest.mark.parametrize("version", TLS_ROUTE.versions)
 def test_a_route_is_written_in_the_version_that_is_there(version: str) -> None:
     resource = next(one for one in TLS_ROUTE.resources if one.version == version)
-    offers = {**ALL, TLS_ROUTE.definition: Offer(True, (version,), resource)}
-    route = intents(gateway(tlsPassthrough=True), WaysFacts(offers))["TLSRoute"]
+    offers = {**ALL, TLS_ROUTE.definition: KindAvailability(True, (version,), resource)}
+    route = intents(gateway(tlsPassthrough=True), ExposureFacts(offers))["TLSRoute"]
     assert route["apiVersion"] == f"gateway.networking.k8s.io/{version}"
 
 
@@ -267,7 +267,7 @@ RECHECKS: dict[str, tuple[gen.Cluster, Observed, float | None]] = {
     "none is asked for": (gen.cluster(), seeing(gen.cluster(), READY), None),
     "ready": (gateway(), seeing(gateway(), READY), GATEWAY_RECHECK),
     "missing": (gateway(), seeing(gateway(), replace(READY, gateway=None)), GATEWAY_PENDING),
-    "no API": (gateway(), seeing(gateway(), WaysFacts(NONE)), None),
+    "no API": (gateway(), seeing(gateway(), ExposureFacts(NONE)), None),
 }
 
 
@@ -278,6 +278,6 @@ def test_a_gateway_is_looked_at_again_and_an_absent_api_never(sentence: str) -> 
 
 
 def test_kinds_that_are_there_may_be_pruned_and_no_others() -> None:
-    assert WaysFacts(NONE).usable == ()
+    assert ExposureFacts(NONE).usable == ()
     assert NO_FACTS.usable == ()
     assert SERVICE_MONITOR.resources[0] in THERE.usable

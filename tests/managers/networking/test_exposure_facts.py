@@ -9,9 +9,9 @@ from contracts.records.exposure import (
     GatewayFacts,
     GatewayWishes,
     IngressFacts,
+    ListenerCondition,
     ListenerFacts,
     RouteFacts,
-    Verdict,
 )
 from managers.networking.exposure_facts import (
     class_facts,
@@ -67,7 +67,7 @@ def test_a_gateway_is_read() -> None:
             ListenerFacts("plain", "HTTP", "", False, "Same", ()),
             ListenerFacts("pass", "TLS", "*.example.com", True, "All", ("TLSRoute",)),
         ),
-        Verdict("True", "Accepted", "fine"),
+        ListenerCondition("True", "Accepted", "fine"),
     )
 
 
@@ -79,8 +79,8 @@ def test_a_class_is_read() -> None:
 
 @pytest.mark.parametrize("odd", [{}, {"spec": None, "status": None}, {"status": {"parents": None}}])
 def test_nothing_said_is_nothing_known(odd: dict[str, Any]) -> None:
-    assert gateway_facts(odd) == GatewayFacts("", (), Verdict())
-    assert class_facts(odd) == ClassFacts(Verdict(), Verdict())
+    assert gateway_facts(odd) == GatewayFacts("", (), ListenerCondition())
+    assert class_facts(odd) == ClassFacts(ListenerCondition(), ListenerCondition())
     assert route_facts(odd, True, wish()) == RouteFacts(True)
     assert policy_facts(odd, False, wish()) == RouteFacts(False)
     assert ingress_facts(odd, True) == IngressFacts(True)
@@ -124,14 +124,16 @@ def test_of_several_answers_the_worst_counts() -> None:
 
 def test_an_answer_to_an_older_route_has_not_been_given() -> None:
     old, new = {**YES, "observedGeneration": 1}, {**YES, "observedGeneration": 2}
-    assert verdict([old], "Accepted", 2) == Verdict()
+    assert verdict([old], "Accepted", 2) == ListenerCondition()
     assert verdict([new], "Accepted", 2).status == "True"
     assert verdict([YES], "Accepted", 2).status == "True"
 
 
 def test_the_answer_to_a_policy_is_found_among_its_ancestors() -> None:
     live = {"status": {"ancestors": [{"ancestorRef": PARENT, "conditions": [NO]}]}}
-    assert policy_facts(live, True, wish()).accepted == Verdict("False", "Nope", "told so")
+    assert policy_facts(live, True, wish()).accepted == ListenerCondition(
+        "False", "Nope", "told so"
+    )
 
 
 def test_addresses_of_an_ingress() -> None:

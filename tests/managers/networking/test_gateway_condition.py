@@ -4,21 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
 from contracts.records.exposure import (
     NO_FACTS,
     ClassFacts,
+    ExposureFacts,
     GatewayFacts,
     GatewayWishes,
+    ListenerCondition,
     ListenerFacts,
     RouteFacts,
-    Verdict,
-    WaysFacts,
 )
 from managers.networking.exposure_spec import ways_wishes
 from managers.networking.gateway_condition import gateway_ready, meets
-from runtime.cache.optional_kind import Offer
+from runtime.cache.optional_kind import KindAvailability
 from tests import gen
 from tests.managers.networking.ways_in import (
     ABSENT,
@@ -33,38 +33,38 @@ from tests.managers.networking.ways_in import (
     gateway,
 )
 
-NO = Verdict("False", "Nope", "told so")
-LATER = Verdict("Unknown", "Pending")
+NO = ListenerCondition("False", "Nope", "told so")
+LATER = ListenerCondition("Unknown", "Pending")
 PASSED = gateway(tlsPassthrough=True)
 ELSEWHERE = gateway(gatewayRef={"name": "public", "namespace": "edge"})
 
 
-def through(*listeners: ListenerFacts, programmed: Verdict = YES) -> WaysFacts:
+def through(*listeners: ListenerFacts, programmed: ListenerCondition = YES) -> ExposureFacts:
     return replace(READY, gateway=GatewayFacts("edge", listeners, programmed))
 
 
-def of_class(accepted: Verdict, supported: Verdict = UNTOLD) -> WaysFacts:
+def of_class(accepted: ListenerCondition, supported: ListenerCondition = UNTOLD) -> ExposureFacts:
     return replace(READY, gateway_class=ClassFacts(accepted, supported))
 
 
-def routed(accepted: Verdict, resolved: Verdict = YES) -> WaysFacts:
+def routed(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
     return replace(READY, route=RouteFacts(True, accepted, resolved))
 
 
-def policed(accepted: Verdict, resolved: Verdict = YES) -> WaysFacts:
+def policed(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
     return replace(READY, policy=RouteFacts(True, accepted, resolved))
 
 
-OLD_TLS = WaysFacts({**ALL, TLS_ROUTE.definition: Offer(True, ("v1beta1",))})
+OLD_TLS = ExposureFacts({**ALL, TLS_ROUTE.definition: KindAvailability(True, ("v1beta1",))})
 
 # sentence: (cluster, facts, "status reason")
-ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
+ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
     "all is well": (gateway(), READY, "True GatewayIntegrationReady"),
     "nobody looked yet": (gateway(), NO_FACTS, "Unknown Reconciling"),
-    "no API": (gateway(), WaysFacts(NONE), "False GatewayAPIMissing"),
+    "no API": (gateway(), ExposureFacts(NONE), "False GatewayAPIMissing"),
     "no policies": (
         gateway(),
-        WaysFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
+        ExposureFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
         "False GatewayAPIMissing",
     ),
     "no policies, and none wanted": (
@@ -148,7 +148,7 @@ ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
     "not programmed": (gateway(), through(HTTPS, programmed=NO), "False GatewayNotProgrammed"),
     "not programmed yet": (
         gateway(),
-        through(HTTPS, programmed=Verdict("False", "Pending")),
+        through(HTTPS, programmed=ListenerCondition("False", "Pending")),
         "Unknown GatewayProgrammingPending",
     ),
     "nobody has programmed it": (
@@ -177,7 +177,7 @@ ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
 }
 
 
-def judged(cluster: gen.Cluster, facts: WaysFacts) -> Finding:
+def judged(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
     found = gateway_ready(ways_wishes(cluster.read()).gateway, facts)
     assert found is not None
     return found

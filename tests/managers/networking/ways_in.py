@@ -7,22 +7,22 @@ from typing import Any
 from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.records.exposure import (
     ClassFacts,
+    ExposureFacts,
     GatewayFacts,
     IngressFacts,
+    ListenerCondition,
     ListenerFacts,
     RouteFacts,
-    Verdict,
-    WaysFacts,
 )
 from contracts.records.observed import Observed
-from runtime.cache.optional_kind import Offer, OptionalKind
+from runtime.cache.optional_kind import KindAvailability, OptionalKind
 from tests import gen
 
 HOST = "bao.example.com"
 PEERS = {"trustedIngressPeers": [{"podSelector": {"matchLabels": {"app": "edge"}}}]}
-ABSENT = Offer(known=True)
-YES = Verdict("True", "Yes")
-UNTOLD = Verdict()
+ABSENT = KindAvailability(known=True)
+YES = ListenerCondition("True", "Yes")
+UNTOLD = ListenerCondition()
 
 
 def gateway(**more: Any) -> gen.Cluster:
@@ -42,16 +42,16 @@ def monitor(metrics: dict[str, Any] | None = None, **more: Any) -> gen.Cluster:
     return gen.cluster(version="2.5.0", observability={"metrics": asked})
 
 
-def newest(kind: OptionalKind) -> Offer:
+def newest(kind: OptionalKind) -> KindAvailability:
     """The kind in its best version."""
-    return Offer(True, kind.versions, kind.resources[0])
+    return KindAvailability(True, kind.versions, kind.resources[0])
 
 
 ALL = {kind.definition: newest(kind) for kind in OPTIONAL_KINDS}
 NONE = {kind.definition: ABSENT for kind in OPTIONAL_KINDS}
 HTTPS = ListenerFacts("https", "HTTPS", "", False, "Same", ())
 PASSTHROUGH = ListenerFacts("tls", "TLS", "", True, "Same", ())
-READY = WaysFacts(
+READY = ExposureFacts(
     ALL,
     gateway=GatewayFacts("edge", (HTTPS, PASSTHROUGH), YES),
     gateway_class=ClassFacts(YES, YES),
@@ -62,6 +62,6 @@ READY = WaysFacts(
 )
 
 
-def seeing(cluster: gen.Cluster, ways: WaysFacts) -> Observed:
+def seeing(cluster: gen.Cluster, ways: ExposureFacts) -> Observed:
     """What a cluster that runs observes beside this."""
     return gen.running(cluster.initialized()).with_ways(ways).facts()

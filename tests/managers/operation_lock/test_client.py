@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from contracts.api.group import CLUSTERS
 from managers.operation_lock.client import TRIES, OperationLocks
-from managers.operation_lock.decide import Acquired, Claim, Free, HeldBy
+from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
 from runtime.clock import yield_to_loop
 from runtime.errors import NotFound, TerminalError, Transient, TransportError
 from runtime.types import Object, ObjectKey, Resource
@@ -17,8 +17,8 @@ from tests.gen.api import FakeApi, Outside, StillInformer, api_error
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 UID = "uid-x"
-BACKUP = Claim("Backup", "openbaobackup/nightly", "Job backup-nightly")
-RESTORE = Claim("Restore", "openbaorestore/monday")
+BACKUP = LockRequest("Backup", "openbaobackup/nightly", "Job backup-nightly")
+RESTORE = LockRequest("Restore", "openbaorestore/monday")
 GET, PATCH = "get OpenBaoCluster x", "patch OpenBaoCluster x"
 
 
@@ -54,7 +54,7 @@ class Bench:
         return self.status.get("operationLock")
 
 
-async def holding(claim: Claim = BACKUP) -> Bench:
+async def holding(claim: LockRequest = BACKUP) -> Bench:
     bench = Bench()
     assert isinstance(await bench.process().acquire(KEY, claim, uid=UID), Acquired)
     bench.api.calls.clear()

@@ -10,9 +10,9 @@ from managers.operation_lock.decide import (
     RENEWAL,
     UPGRADE_HOLDER,
     Acquired,
-    Claim,
     Free,
     HeldBy,
+    LockRequest,
     acquire,
     backup_holder,
     first_in_line,
@@ -22,12 +22,12 @@ from managers.operation_lock.decide import (
 )
 from runtime.testing.clock import EPOCH as NOW
 
-BACKUP = Claim("Backup", backup_holder("nightly"), "Job backup-nightly")
-RESTORE = Claim("Restore", restore_holder("monday"), "ns/monday")
-UPGRADE = Claim("Upgrade", UPGRADE_HOLDER, "2.5.0")
+BACKUP = LockRequest("Backup", backup_holder("nightly"), "Job backup-nightly")
+RESTORE = LockRequest("Restore", restore_holder("monday"), "ns/monday")
+UPGRADE = LockRequest("Upgrade", UPGRADE_HOLDER, "2.5.0")
 
 
-def held(claim: Claim, epoch: int = 4) -> OperationLock:
+def held(claim: LockRequest, epoch: int = 4) -> OperationLock:
     return OperationLock(
         operation=claim.operation,
         holder=claim.holder,
@@ -60,20 +60,20 @@ class TestAcquiring:
         assert (lock.acquired_at, lock.renewed_at, lock.epoch) == (NOW, later, 4)
 
     @pytest.mark.parametrize("other", [UPGRADE, RESTORE])
-    def test_of_another_it_is_refused(self, other: Claim) -> None:
+    def test_of_another_it_is_refused(self, other: LockRequest) -> None:
         assert acquire(held(other), 4, BACKUP, NOW) == HeldBy(held(other))
 
     def test_another_object_of_the_same_operation_is_another(self) -> None:
-        second = Claim("Backup", backup_holder("by-hand"))
+        second = LockRequest("Backup", backup_holder("by-hand"))
         assert acquire(held(BACKUP), 4, second, NOW) == HeldBy(held(BACKUP))
 
     @pytest.mark.parametrize("other", [UPGRADE, BACKUP])
-    def test_force_takes_it_and_says_from_whom(self, other: Claim) -> None:
+    def test_force_takes_it_and_says_from_whom(self, other: LockRequest) -> None:
         answer = taken(acquire(held(other), 4, RESTORE, NOW, force=True))
         assert answer == Acquired(held(RESTORE, 5), overridden=held(other))
 
     def test_nobody_takes_it_from_a_restore(self) -> None:
-        second = Claim("Restore", restore_holder("tuesday"))
+        second = LockRequest("Restore", restore_holder("tuesday"))
         assert acquire(held(RESTORE), 4, second, NOW, force=True) == HeldBy(held(RESTORE))
 
     def test_force_on_ones_own_lock_is_a_renewal(self) -> None:
@@ -87,7 +87,7 @@ class TestAcquiring:
     @pytest.mark.parametrize("holder", ["", "monday"])
     def test_a_lock_that_nobody_could_release_is_not_claimed(self, holder: str) -> None:
         with pytest.raises(ValueError, match="holds no lock"):
-            Claim("Restore", holder)
+            LockRequest("Restore", holder)
 
 
 class TestRenewing:
@@ -101,7 +101,7 @@ class TestRenewing:
         assert taken(renew(held(BACKUP), BACKUP, due)).lock.renewed_at == due
 
     def test_another_message_is_written_at_once(self) -> None:
-        other = Claim(BACKUP.operation, BACKUP.holder, "restarting servers")
+        other = LockRequest(BACKUP.operation, BACKUP.holder, "restarting servers")
         assert taken(renew(held(BACKUP), other, NOW)).lock.message == "restarting servers"
 
     def test_a_clock_that_was_set_back_stops_no_renewal(self) -> None:

@@ -14,13 +14,19 @@ from baoctl.jobs.submission_permit import CLAIM_MANAGER
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
-from contracts.jobs.template import NOTHING_ASKED, Asked, AuthorityFile, Executor, JobLogin
+from contracts.jobs.template import (
+    NOTHING_ASKED,
+    AuthorityFile,
+    JobLogin,
+    JobOverrides,
+    JobTemplate,
+)
 from contracts.naming.names import Job as JobKind
-from managers.bao.models import Health, Member
+from managers.bao.models import Member, ServerHealth
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
-from managers.restore.actions import Acts
-from managers.restore.events import RestoreTelling
+from managers.restore.actions import RestoreActions
+from managers.restore.events import RestoreReporter
 from managers.restore.observe import RestoreObserver
 from managers.restore.reconcile import RestoreReconciler
 from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
@@ -39,7 +45,7 @@ CLUSTER = ObjectKey(gen.NAMESPACE, "x")
 RESTORE = ObjectKey(gen.NAMESPACE, "monday")
 JOB_KEY = ObjectKey(gen.NAMESPACE, "restore-monday")
 READS = frozenset({"get", "peek"})
-EXECUTOR = Executor(
+EXECUTOR = JobTemplate(
     cluster="x",
     namespace=gen.NAMESPACE,
     image="operator:1",
@@ -50,7 +56,7 @@ EXECUTOR = Executor(
     server_name="x",
     servers=("x-0",),
 )
-HEALTHY = Health(initialized=True, sealed=False, standby=False, cluster_id="id")
+HEALTHY = ServerHealth(initialized=True, sealed=False, standby=False, cluster_id="id")
 
 
 class Killed(Exception):  # noqa: N818  named after what happened
@@ -114,12 +120,12 @@ class Mirror(StillInformer):
 class Executors:
     """Answers what it is told to."""
 
-    answer: Executor | Wait | Blocked = EXECUTOR
-    asked: Asked = NOTHING_ASKED
+    answer: JobTemplate | Wait | Blocked = EXECUTOR
+    asked: JobOverrides = NOTHING_ASKED
 
     async def of(
-        self, cluster: OpenBaoCluster, job: JobKind, asked: Asked = NOTHING_ASKED
-    ) -> Executor | Wait | Blocked:
+        self, cluster: OpenBaoCluster, job: JobKind, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
         self.asked = asked
         return self.answer
 
@@ -128,7 +134,7 @@ class Servers:
     """One server, in the state that a test wants."""
 
     def __init__(self) -> None:
-        self.health: Health | None = HEALTHY
+        self.health: ServerHealth | None = HEALTHY
         self.restarted = True
         self.members: Sequence[Member] | None = (Member(node_id="x-0", leader=True, voter=True),)
         self.refused = ""
@@ -155,7 +161,7 @@ class Bench:
         self.executors, self.servers = Executors(), Servers()
         self.metrics = Metrics()
         self.events = EventRecorder(self.api, Reporter("t.example.com/op", "1"), clock=self.clock)
-        self.telling = RestoreTelling(self.events, self.metrics)
+        self.telling = RestoreReporter(self.events, self.metrics)
         self.api.calls.clear()
 
     def ask(self, **spec: Any) -> None:
@@ -175,7 +181,7 @@ class Bench:
             self.api, clusters, backups, jobs, self.executors, self.servers, self.clock
         )
         locks = OperationLocks(self.api, clusters, self.clock)
-        acts = Acts(self.api, clusters, locks, jobs)
+        acts = RestoreActions(self.api, clusters, locks, jobs)
         return RestoreReconciler(self.api, restores, observer, acts, self.telling)
 
     async def look(self) -> Outcome:

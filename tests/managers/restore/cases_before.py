@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from contracts.api.cluster.status_backup import OperationLock
-from managers.restore.inputs import Facts, Judgement, Trouble
+from managers.restore.inputs import RecoveryVerdict, RestoreFacts, RestoreFailure
 from tests.managers.restore.situations import BACKUP, LOCKED, NOW, READY, TEMPLATE, UID, facts
 
 VALIDATING = {"phase": "Validating", "startTime": "2026-11-22T11:59:00Z"}
@@ -17,25 +17,25 @@ MADE = replace(READY, origin=UID)
 LATER = NOW + timedelta(minutes=31)
 
 
-def seen(state: Any, message: str = "c-0 is so") -> Judgement:
-    return Judgement(state, message)
+def seen(state: Any, message: str = "c-0 is so") -> RecoveryVerdict:
+    return RecoveryVerdict(state, message)
 
 
-Case = tuple[str, Facts, str, str, str]
+Case = tuple[str, RestoreFacts, str, str, str]
 BEFORE: tuple[Case, ...] = (
     # name, facts, act, next place, reason; "" for none
     ("new", facts({}), "", "Validating", "RestoreValidating"),
     ("pending", facts({"phase": "Pending"}), "", "Validating", "RestoreValidating"),
     (
         "the backup runs still",
-        facts(VALIDATING, source=Trouble("SnapshotPending", "it runs")),
+        facts(VALIDATING, source=RestoreFailure("SnapshotPending", "it runs")),
         "",
         "",
         "SnapshotPending",
     ),
     (
         "there is no such backup",
-        facts(VALIDATING, source=Trouble("SnapshotUnavailable", "no")),
+        facts(VALIDATING, source=RestoreFailure("SnapshotUnavailable", "no")),
         "",
         "End",
         "SnapshotUnavailable",
@@ -157,14 +157,16 @@ BEFORE: tuple[Case, ...] = (
     ),
     (
         "no login",
-        facts(VALIDATING, replace(LOCKED, trouble=Trouble("AuthenticationRequired", "none"))),
+        facts(
+            VALIDATING, replace(LOCKED, trouble=RestoreFailure("AuthenticationRequired", "none"))
+        ),
         "",
         "End",
         "AuthenticationRequired",
     ),
     (
         "the registry does not answer",
-        facts(VALIDATING, replace(LOCKED, hindrance=Trouble("ExecutorPending", "later"))),
+        facts(VALIDATING, replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "later"))),
         "",
         "",
         "ExecutorPending",

@@ -7,7 +7,7 @@ from typing import Any
 from contracts.api.cluster.status_backup import OperationLock, RestoreStatus
 from contracts.api.restore import OpenBaoRestore
 from managers.jobs.status import JobSeen
-from managers.restore.inputs import Facts, Source, Target
+from managers.restore.inputs import RestoreFacts, RestoreTarget, SnapshotSource
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 UID = "11111111-2222-3333-4444-555555555555"
@@ -17,7 +17,7 @@ KEY = "prod/team-a/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 STORE = {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "snapshots"}
 OURS = OperationLock(operation="Restore", holder="openbaorestore/monday", epoch=4)
 BACKUP = OperationLock(operation="Backup", holder="openbaobackup/nightly", message="job x", epoch=3)
-READY = Target(uid=TARGET_UID, initialized=True, available=True)
+READY = RestoreTarget(uid=TARGET_UID, initialized=True, available=True)
 LOCKED = replace(READY, lock=OURS)
 MARKED = replace(LOCKED, restored=RestoreStatus(name="monday", uid=UID))
 TEMPLATE = {"version": "2.4.0", "unseal": {"credentialsSecretRef": {"name": "seal"}}}
@@ -74,13 +74,13 @@ def report(outcome: str, **more: Any) -> dict[str, Any]:
 
 def facts(
     status: dict[str, Any] | None = None,
-    target: Target | None = LOCKED,
+    target: RestoreTarget | None = LOCKED,
     spec: dict[str, Any] | None = None,
     **more: Any,
-) -> Facts:
+) -> RestoreFacts:
     """What a look found."""
     restore = OpenBaoRestore.from_object(restore_object(status, **(spec or {})))
-    source = Source(KEY, restore.spec.source.target) if restore.spec.source.target else None
+    source = SnapshotSource(KEY, restore.spec.source.target) if restore.spec.source.target else None
     assert source is not None
     found: dict[str, Any] = {"source": source, "now": NOW, **more}
-    return Facts("monday", UID, restore.spec, restore.status, target=target, **found)
+    return RestoreFacts("monday", UID, restore.spec, restore.status, target=target, **found)

@@ -6,17 +6,17 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.cluster import violations
 from contracts.naming import labels
 from managers.restore.fresh_target import fresh_cluster
-from managers.restore.inputs import Expected, Trouble
+from managers.restore.inputs import ExpectedSnapshot, RestoreFailure
 from runtime.types import ObjectKey
 from tests.managers.restore.situations import TEMPLATE, UID, facts
 
 KEY = ObjectKey("team-a", "monday")
 
 
-def made(expected: Expected = Expected(), **spec: object) -> OpenBaoCluster:  # noqa: B008  frozen
+def made(expected: ExpectedSnapshot = ExpectedSnapshot(), **spec: object) -> OpenBaoCluster:  # noqa: B008  frozen
     asked = facts({}, None, {"clusterTemplate": TEMPLATE, **spec}).spec
     body = fresh_cluster(KEY, UID, asked, expected)
-    assert not isinstance(body, Trouble)
+    assert not isinstance(body, RestoreFailure)
     return OpenBaoCluster.from_object(body)
 
 
@@ -35,11 +35,11 @@ def test_the_version_is_that_of_the_snapshot_unless_the_template_names_one() -> 
     assert made().spec.version == "2.4.0"
     template = {"unseal": {"credentialsSecretRef": {"name": "seal"}}}
     asked = facts({}, None, {"clusterTemplate": template}).spec
-    body = fresh_cluster(KEY, UID, asked, Expected(version="2.4.1"))
-    assert not isinstance(body, Trouble)
+    body = fresh_cluster(KEY, UID, asked, ExpectedSnapshot(version="2.4.1"))
+    assert not isinstance(body, RestoreFailure)
     assert body["spec"]["version"] == "2.4.1"
-    told = fresh_cluster(KEY, UID, asked, Expected())
-    assert isinstance(told, Trouble)
+    told = fresh_cluster(KEY, UID, asked, ExpectedSnapshot())
+    assert isinstance(told, RestoreFailure)
     assert "spec.clusterTemplate.version" in told.message
 
 

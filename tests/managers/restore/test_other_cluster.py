@@ -8,7 +8,7 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.restore import OpenBaoRestore
 from contracts.jobs.env import RestoreEnv
-from managers.restore.inputs import Source, Trouble
+from managers.restore.inputs import RestoreFailure, SnapshotSource
 from managers.restore.source import backup_source
 from runtime.outcome import Done
 from tests import gen
@@ -102,7 +102,7 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 }
 
 
-def found(spec: dict[str, Any], backup: dict[str, Any]) -> Source | Trouble:
+def found(spec: dict[str, Any], backup: dict[str, Any]) -> SnapshotSource | RestoreFailure:
     body = restore_object(**{"cluster": "x", "source": {"backup": "kept"}, **spec})
     taken_from = gen.cluster("staging", backup={"schedule": "0 3 * * *", "target": STORE}).read()
     read = OpenBaoBackup.from_object(backup)
@@ -113,11 +113,11 @@ def found(spec: dict[str, Any], backup: dict[str, Any]) -> Source | Trouble:
 def test_who_is_let_in(sentence: str) -> None:
     spec, backup, any_cluster_id = SOURCES[sentence]
     source = found(spec, backup)
-    assert isinstance(source, Source)
+    assert isinstance(source, SnapshotSource)
     assert source.any_cluster_id is any_cluster_id
 
 
 def test_a_backup_that_does_not_know_its_cluster_says_what_to_name() -> None:
     refusal = found({}, backup_of("staging", clusterID=""))
-    assert isinstance(refusal, Trouble)
+    assert isinstance(refusal, RestoreFailure)
     assert "set spec.source.expectedClusterID to the id of that cluster" in refusal.message

@@ -9,7 +9,7 @@ from contracts.api.group import CLUSTERS, RESTORES
 from contracts.jobs.env import RestoreEnv
 from contracts.naming import labels
 from managers.operation_lock.client import OperationLocks
-from managers.operation_lock.decide import Claim
+from managers.operation_lock.decide import LockRequest
 from managers.restore.inputs import CONVERGENCE
 from managers.restore.reconcile import FINALIZER
 from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
@@ -266,13 +266,13 @@ async def test_a_job_of_an_older_version_of_the_object_cannot_claim() -> None:
 # --- the lock -----------------------------------------------------------------------------------
 
 
-async def hold(bench: Bench, claim: Claim) -> OperationLocks:
+async def hold(bench: Bench, claim: LockRequest) -> OperationLocks:
     locks = OperationLocks(bench.api, Mirror(bench.api, CLUSTERS), bench.clock)
     await locks.acquire(CLUSTER, claim, uid="uid-x")
     return locks
 
 
-BACKUP = Claim("Backup", "openbaobackup/nightly", "Job backup-nightly")
+BACKUP = LockRequest("Backup", "openbaobackup/nightly", "Job backup-nightly")
 
 
 async def test_it_waits_for_the_lock_and_names_its_holder() -> None:
@@ -300,7 +300,7 @@ async def test_it_overrides_the_lock_and_says_so() -> None:
 
 async def test_a_second_restore_never_steals_from_the_first() -> None:
     bench = Bench(force=True, overrideOperationLock=True)
-    await hold(bench, Claim("Restore", "openbaorestore/tuesday"))
+    await hold(bench, LockRequest("Restore", "openbaorestore/tuesday"))
     outcome = await bench.look()
     assert isinstance(outcome, Wait)
     assert outcome.reason == "OperationLockBlocked"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from managers.bao.models import Health, Member
+from managers.bao.models import Member, ServerHealth
 from managers.restore.server_recovery import (
     CopiesSeen,
     CopySeen,
@@ -14,9 +14,9 @@ from managers.restore.server_recovery import (
     judge_copies,
 )
 
-LEADS = Health(initialized=True, sealed=False, standby=False, cluster_id="id")
+LEADS = ServerHealth(initialized=True, sealed=False, standby=False, cluster_id="id")
 FOLLOWS = LEADS.model_copy(update={"standby": True})
-SEALED = Health(initialized=True, sealed=True, standby=True)
+SEALED = ServerHealth(initialized=True, sealed=True, standby=True)
 NAMES = ("c-0", "c-1", "c-2")
 MEMBERS = tuple(Member(node_id=name, leader=name == "c-0", voter=True) for name in NAMES)
 SERVERS = tuple(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from contracts.conditions.reasons_restore import RESTORE_REASONS
-from managers.restore.inputs import Facts, Trouble
-from managers.restore.state_machine import LEAVING, TABLE, decide, place_of, refused
+from managers.restore.inputs import RestoreFacts, RestoreFailure
+from managers.restore.state_machine import LEAVING, TABLE, decide, refused, state_of
 from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, seen
 from tests.managers.restore.cases_running import LATE, RUNNING
 from tests.managers.restore.situations import (
@@ -33,7 +33,9 @@ CASES = (*BEFORE, *RUNNING)
     ("situation", "act", "to", "reason"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
-def test_each_situation_has_its_row(situation: Facts, act: str, to: str, reason: str) -> None:
+def test_each_situation_has_its_row(
+    situation: RestoreFacts, act: str, to: str, reason: str
+) -> None:
     decision = decide(situation)
     assert (decision.row.act or "", decision.row.to or "", decision.reason) == (act, to, reason)
 
@@ -46,9 +48,9 @@ def test_every_row_decides_in_some_example() -> None:
         facts(at("Committed"), replace(LOCKED, uid="x")),
         facts(at("Committed"), READY),
         facts(at("Committed"), now=LATER),
-        facts(at("Committed"), source=Trouble("SnapshotUnavailable", "no")),
-        facts(at("Committed"), replace(LOCKED, trouble=Trouble("JobRefused", "no"))),
-        facts(at("Committed"), replace(LOCKED, hindrance=Trouble("ExecutorPending", "no"))),
+        facts(at("Committed"), source=RestoreFailure("SnapshotUnavailable", "no")),
+        facts(at("Committed"), replace(LOCKED, trouble=RestoreFailure("JobRefused", "no"))),
+        facts(at("Committed"), replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "no"))),
         facts(at("Created"), replace(LOCKED, uid="x")),
         facts(
             {**at("TerminalObserved"), "execution": {**at("TerminalObserved")["execution"],
@@ -72,7 +74,7 @@ JOBS = (None, RUNS, SUCCEEDED, FAILED)
 STAGES = ("Prepared", "Committed", "Created", "TerminalObserved", "Recovering", "Unknown")
 
 
-def crossed() -> "list[Facts]":
+def crossed() -> "list[RestoreFacts]":
     """Every stage with every lock, job, claim, word of the job and answer of a person."""
     claims: tuple[dict[str, Any], ...] = ({}, {"submissionClaim": CLAIM})
     reports: tuple[dict[str, Any], ...] = (
@@ -98,12 +100,12 @@ def crossed() -> "list[Facts]":
 @pytest.mark.parametrize("leaving", [False, True])
 def test_there_is_a_row_for_everything(leaving: bool) -> None:
     for situation in (*ALL, *crossed()):
-        assert decide(situation, leaving=leaving).row.at == place_of(situation)
+        assert decide(situation, leaving=leaving).row.at == state_of(situation)
 
 
 def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
     for situation in crossed():
-        if not situation.claimed or place_of(situation) not in ("Created", "Unknown"):
+        if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
         decision = decide(situation)
         assert decision.row.act != "make-job"
@@ -167,13 +169,13 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
         pytest.param(facts({"phase": "Failed"}, READY), "", "", id="ended"),
     ],
 )
-def test_what_a_deleted_restore_lets_go_of(situation: Facts, act: str, to: str) -> None:
+def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, act: str, to: str) -> None:
     decision = decide(situation, leaving=True)
     assert (decision.row.act or "", decision.row.to or "") == (act, to)
 
 
 def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
-    decision = refused(facts(at("Committed")), Trouble("JobRefused", "no Jobs here"))
+    decision = refused(facts(at("Committed")), RestoreFailure("JobRefused", "no Jobs here"))
     assert (decision.row.to, decision.reason, decision.message) == (
         "End",
         "JobRefused",

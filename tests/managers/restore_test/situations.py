@@ -9,7 +9,7 @@ from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
 from contracts.api.job_result import ProofReport
 from managers.jobs.status import JobSeen
-from managers.restore_test.facts import Candidate, Situation
+from managers.restore_test.facts import Candidate, RestoreTestFacts
 
 NOW = datetime(2030, 1, 6, 12, 0, tzinfo=UTC)
 DIGEST = f"sha256:{'a' * 64}"
@@ -60,9 +60,9 @@ def job(state: Any = "Active", **changes: Any) -> JobSeen:
     return JobSeen("job-1", state, **{"ready": True, "created_at": NOW, **changes})
 
 
-def situation(*candidates: Candidate, **changes: Any) -> Situation:
+def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:
     """A cluster that tests after each snapshot, and never did."""
-    usual = Situation(
+    usual = RestoreTestFacts(
         now=NOW,
         cluster_uid="uid-x",
         wishes=RestoreTest(every_successful_backups=1),

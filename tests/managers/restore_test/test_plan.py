@@ -10,13 +10,13 @@ import pytest
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus
 from contracts.conditions.reasons_restore_test import PROOF_REASONS
-from managers.restore_test.facts import Situation
+from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.plan import (
     Begin,
     Conclude,
     Idle,
     Launch,
-    Watch,
+    WatchJob,
     decide,
     of_report,
     summary,
@@ -37,7 +37,7 @@ HOUR = timedelta(hours=1)
 DUE = {"next_scheduled_test": NOW - HOUR}
 LATER = {"next_scheduled_test": NOW + HOUR}
 
-BEGINS: Mapping[str, tuple[Situation, str | None, str | None]] = {
+BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
     # name: situation, the snapshot that is tested, why; None, None for none
     "the first snapshot of all": (situation(taken()), "monday", "Counted"),
     "the newest of several": (
@@ -126,10 +126,10 @@ def test_what_cannot_be_tested_is_refused_once() -> None:
     assert isinstance(decide(situation(replace(asked, proof=decision.proof), wishes=None)), Idle)
 
 
-RUNS: Mapping[str, tuple[Situation, type[Any], str]] = {
+RUNS: Mapping[str, tuple[RestoreTestFacts, type[Any], str]] = {
     # name: situation, what is done, the reason that is written down
     "no Job was made": (situation(taken(test=run())), Launch, ""),
-    "the Job works": (situation(taken(test=run(uid="job-1")), job=job()), Watch, ""),
+    "the Job works": (situation(taken(test=run(uid="job-1")), job=job()), WatchJob, ""),
     "the Job has said that all is well": (
         situation(taken(test=run(uid="job-1"), report=report()), job=job()), Conclude, "Restored",
     ),
@@ -138,7 +138,8 @@ RUNS: Mapping[str, tuple[Situation, type[Any], str]] = {
         Conclude, "SealDiffers",
     ),
     "the word of an earlier Job counts not": (
-        situation(taken(test=run(uid="job-1"), report=report(uid="job-0")), job=job()), Watch, "",
+        situation(taken(test=run(uid="job-1"), report=report(uid="job-0")), job=job()),
+        WatchJob, "",
     ),
     "the Job failed without a word": (
         situation(taken(test=run(uid="job-1")), job=job("Failed", reason="DeadlineExceeded")),
@@ -154,11 +155,11 @@ RUNS: Mapping[str, tuple[Situation, type[Any], str]] = {
         ), Conclude, "JobNotStarted",
     ),
     "the field was taken out meanwhile": (
-        situation(taken(test=run(uid="job-1")), job=job(), wishes=None), Watch, "",
+        situation(taken(test=run(uid="job-1")), job=job(), wishes=None), WatchJob, "",
     ),
     "another is due meanwhile": (
         situation(taken("old", 5, test=run(uid="job-1")), taken("new", request="now"), job=job()),
-        Watch, "",
+        WatchJob, "",
     ),
 }  # fmt: skip
 
@@ -192,7 +193,7 @@ def test_a_report_that_contradicts_itself_proves_nothing(strange: Any) -> None:
 # --- what the status of the cluster says --------------------------------------------------------
 
 
-def settled(given: Situation) -> RestoreTestStatus:
+def settled(given: RestoreTestFacts) -> RestoreTestStatus:
     """The summary, which has to be the same when it is made once more."""
     first = summary(given)
     assert summary(replace(given, known=first)) == first

@@ -16,11 +16,11 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.job_result import TEST_MANAGER
-from contracts.jobs.template import Asked, Executor
+from contracts.jobs.template import JobOverrides, JobTemplate
 from contracts.naming.names import Job
 from managers.jobs.client import Jobs
 from managers.restore_test.facts import TEST_RESTORE
-from managers.restore_test.reconcile import Hands, ProofReconciler, Sources
+from managers.restore_test.reconcile import RestoreTestDependencies, RestoreTestReconciler, Sources
 from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, ROLE, ROLE_BINDING, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.errors import Transient
@@ -47,14 +47,14 @@ class Known:
     """Executors whose answer a test chooses."""
 
     def __init__(self) -> None:
-        self.answer: Executor | Wait | Blocked = executor()
+        self.answer: JobTemplate | Wait | Blocked = executor()
 
     async def of(
         self,
         cluster: OpenBaoCluster,
         job: Job,
-        asked: Asked = Asked(),  # noqa: B008  frozen
-    ) -> Executor | Wait | Blocked:
+        asked: JobOverrides = JobOverrides(),  # noqa: B008  frozen
+    ) -> JobTemplate | Wait | Blocked:
         assert job == "backup"
         return self.answer
 
@@ -106,8 +106,10 @@ class World:
             self.client, Reporter("test.example.com/op", "1"), clock=self.clock
         )
         sources = Sources(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
-        hands = Hands(self.client, Jobs(self.client), self.executors, self.events, self.clock)
-        self.reconcile = ProofReconciler(sources, hands)
+        hands = RestoreTestDependencies(
+            self.client, Jobs(self.client), self.executors, self.events, self.clock
+        )
+        self.reconcile = RestoreTestReconciler(sources, hands)
 
     def _guard(self) -> None:
         if self.left is not None:
@@ -179,11 +181,8 @@ class World:
 
 def _named(resource: Resource, name: str, **content: Any) -> Object:
     metadata = {"name": name, "namespace": NAMESPACE}
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": metadata,
-    } | content
+    kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return kind | {"metadata": metadata} | content
 
 
 def _servers() -> Object:

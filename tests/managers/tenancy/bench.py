@@ -8,9 +8,9 @@ from typing import Any
 from contracts.api.group import API_VERSION, CLUSTERS, TENANT_KIND, TENANTS
 from contracts.tenancy import FINALIZER
 from managers.tenancy.namespaces import Spaces
-from managers.tenancy.plan import QUOTA, Place
+from managers.tenancy.plan import QUOTA, TenantInstallation
 from managers.tenancy.rbac import Grants
-from managers.tenancy.reconcile import Hands, TenantReconciler
+from managers.tenancy.reconcile import TenantDependencies, TenantReconciler
 from runtime.builtin_kinds import NAMESPACE
 from runtime.controller.ratelimit import Bucket
 from runtime.outcome import Outcome
@@ -20,7 +20,7 @@ from tests.gen.api import FakeApi, StillInformer
 
 HOME = "operators"
 TARGET = "team-a"
-PLACE = Place(HOME, "the-operator", "poll")
+PLACE = TenantInstallation(HOME, "the-operator", "poll")
 PERIOD = 600.0
 UNBOUNDED = 1000
 
@@ -77,7 +77,7 @@ class Bench:
         self.tenants = StillInformer(TENANTS)
         self.clusters = StillInformer(CLUSTERS)
         rng = random.Random(1)
-        hands = Hands(
+        hands = TenantDependencies(
             self.api,
             Grants(
                 self.delegate, self.clock, rng, PERIOD, Bucket(self.clock, rate=1.0, burst=pace)

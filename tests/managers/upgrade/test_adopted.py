@@ -9,7 +9,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
-from managers.upgrade.decide import accepted, as_accepted
+from managers.upgrade.decide import accepted, with_accepted_release
 from runtime.builtin_kinds import POD
 from tests import gen
 from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
@@ -81,4 +81,4 @@ WISHES: dict[str, dict[str, Any]] = {
 def test_a_cluster_that_is_as_asked_is_rendered_as_it_is_written(wish: dict[str, Any]) -> None:
     """The very object: then what is rendered cannot differ from what the release before made."""
     cluster = gen.cluster(**wish).initialized("2.4.0").read()
-    assert as_accepted(cluster) is cluster
+    assert with_accepted_release(cluster) is cluster

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.records.desired import Rolled
-from contracts.records.upgrade import HandOver
-from managers.cluster.plan.steps import fold
+from contracts.records.desired import RolloutProgress
+from contracts.records.upgrade import StepDownJob
+from managers.cluster.plan.steps import merge_plans
 from runtime.builtin_kinds import STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey
@@ -149,11 +149,11 @@ NEWEST = gen.cluster(replicas=3).initialized()
 MADE = gen.running(NEWEST)
 
 
-def counted(*changed: gen.Pod) -> Rolled:
+def counted(*changed: gen.Pod) -> RolloutProgress:
     """What the plan says of pods, with the StatefulSet in the newest template."""
     ordinals = {pod.ordinal for pod in changed}
     there = MADE.with_pods(*(pod for pod in MADE.pods if pod.ordinal not in ordinals), *changed)
-    found = fold(gen.resolved(NEWEST, there), there.facts()).rolled
+    found = merge_plans(gen.resolved(NEWEST, there), there.facts()).rolled
     assert found is not None
     return found
 
@@ -182,7 +182,7 @@ def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> No
     live = MADE.stateful_set
     assert live is not None
     behind = MADE.with_set(live.unsettled())
-    found = fold(gen.resolved(NEWEST, behind), behind.facts()).rolled
+    found = merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled
     assert found is not None
     assert (found.renewed, found.complete) == ((), False)
 
@@ -280,10 +280,10 @@ async def test_u04_as_long_as_the_start_is_not_stored_nothing_has_begun(
 
 def test_u05_no_upgrade_takes_the_job_of_another_for_its_own() -> None:
     """Jobs stay for an hour: a second upgrade, and a retry, ask by Jobs of other names."""
-    first, second = HandOver("x", "0123456789"), HandOver("x", "9876543210")
+    first, second = StepDownJob("x", "0123456789"), StepDownJob("x", "9876543210")
     pods = ("uid-a", "uid-b")
     assert len({one.job(pod) for one in (first, second) for pod in pods}) == 4
-    assert first.job("uid-a") == HandOver("x", "0123456789").job("uid-a")
+    assert first.job("uid-a") == StepDownJob("x", "0123456789").job("uid-a")
 
 
 async def test_u05_each_try_of_an_upgrade_has_an_id_of_its_own(

@@ -8,9 +8,9 @@ import pytest
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.conditions.catalogue import TYPES
-from contracts.conditions.condition import Finding
+from contracts.conditions.condition import ConditionUpdate
 from contracts.records.upgrade import Release
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.rolling.table import ROWS
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -35,12 +35,12 @@ def going(**told: Any) -> UpgradeStatus:
     return UpgradeStatus(target_version="2.5.5", from_version="2.4.0", **told)
 
 
-def course(upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None) -> Course:
-    return Course(Release("2.4.0"), outcome=outcome or Done(), upgrade=upgrade)
+def course(upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None) -> UpgradeDecision:
+    return UpgradeDecision(Release("2.4.0"), outcome=outcome or Done(), upgrade=upgrade)
 
 
 # sentence: (cluster, course, "status reason", what the message names); None: nothing is told
-TOLD: dict[str, tuple[gen.Cluster, Course, str | None, str]] = {
+TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
     "never upgraded": (OLD, course(), None, ""),
     "an upgrade is over": (OLD.having(conditions=[BEFORE]), course(), "False Idle", "2.4.0"),
     "it may not come": (
@@ -64,13 +64,15 @@ TOLD: dict[str, tuple[gen.Cluster, Course, str | None, str]] = {
 
 
 @pytest.mark.parametrize(("cluster", "decided", "said", "named"), TOLD.values(), ids=TOLD.keys())
-def test_what_is_told(cluster: gen.Cluster, decided: Course, said: str | None, named: str) -> None:
+def test_what_is_told(
+    cluster: gen.Cluster, decided: UpgradeDecision, said: str | None, named: str
+) -> None:
     found = upgrading(cluster.read(), decided)
     assert _said(found) == said
     assert found is None or named in found.message
 
 
-def _said(found: Finding | None) -> str | None:
+def _said(found: ConditionUpdate | None) -> str | None:
     return None if found is None else f"{found.status} {found.reason}"
 
 

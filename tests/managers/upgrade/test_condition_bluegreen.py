@@ -11,9 +11,9 @@ import pytest
 
 from contracts.api.cluster.status_upgrade import BlueGreenPhase
 from contracts.conditions.catalogue import TYPES
-from contracts.conditions.condition import MESSAGE_MAX, Finding, condition
+from contracts.conditions.condition import MESSAGE_MAX, ConditionUpdate, condition
 from contracts.records.upgrade import Release
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
@@ -24,11 +24,13 @@ from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
 ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 
-def course_of(world: TwoSets) -> Course:
+def course_of(world: TwoSets) -> UpgradeDecision:
     """What managers.upgrade.bluegreen.facts makes of the decision."""
     facts = world.facts()
     second = direct(facts)
-    return Course(facts.accepted, outcome=second.outcome, accepted=second.accepted, second=second)
+    return UpgradeDecision(
+        facts.accepted, outcome=second.outcome, accepted=second.accepted, second=second
+    )
 
 
 def told(world: TwoSets) -> tuple[str, str]:
@@ -169,8 +171,8 @@ def _words(outcome: Any) -> tuple[str, str]:
     return getattr(outcome, "reason", ""), getattr(outcome, "message", "")
 
 
-def _found(world: TwoSets, second: Any) -> Finding | None:
-    course = Course(Release(world.release), outcome=second.outcome, second=second)
+def _found(world: TwoSets, second: Any) -> ConditionUpdate | None:
+    course = UpgradeDecision(Release(world.release), outcome=second.outcome, second=second)
     return upgrading(world.read(), course)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from managers.upgrade.events import notes
 from tests.house.checkout import ROOT
 from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
@@ -25,7 +25,7 @@ class Told(TwoSets):
 
     def __init__(self, **spec: Any) -> None:
         super().__init__(**spec)
-        self.events: list[Note] = []
+        self.events: list[EventRecord] = []
 
     def _store(self, fresh: dict[str, Any]) -> None:
         before, after = (ClusterStatus.lenient(one) for one in (self.status, fresh))

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from contracts.records.observed import EVICT, Quorum, RaftServer
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.decide import direct
+from managers.upgrade.decide import decide_upgrade
 from runtime.outcome import Wait
 from tests import gen
 
@@ -48,7 +48,7 @@ ANSWERS: dict[str, tuple[Quorum | None, str]] = {
 @pytest.mark.parametrize(("quorum", "named"), ANSWERS.values(), ids=ANSWERS)
 def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str) -> None:
     facts = gen.running(CLUSTER).with_quorum(quorum).facts()
-    course = direct(CLUSTER.read(), facts, DEADLINE)
+    course = decide_upgrade(CLUSTER.read(), facts, DEADLINE)
     assert course.upgrade is not None
     assert course.upgrade.failure is not None
     assert course.upgrade.failure.reason == "HealthCheckFailed"
@@ -58,10 +58,12 @@ def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str)
 REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused="sys/x")
 
 
-def seen(quorum: Quorum | None, world: gen.World | None = None, **upgrade: object) -> Course:
+def seen(
+    quorum: Quorum | None, world: gen.World | None = None, **upgrade: object
+) -> UpgradeDecision:
     cluster = CLUSTER.having(upgrade={**ROLLS, **upgrade})
     facts = (world or gen.running(CLUSTER)).with_quorum(quorum).facts()
-    return direct(cluster.read(), facts, DEADLINE)
+    return decide_upgrade(cluster.read(), facts, DEADLINE)
 
 
 def test_a_refused_question_is_no_failure_of_a_server() -> None:

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 from contracts.records.upgrade import FREE_LOCK
-from contracts.records.upgrade_decision import Course
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.decide import direct
+from managers.upgrade.decide import decide_upgrade
 from runtime.outcome import Blocked
 from tests import gen
 
@@ -17,14 +17,14 @@ OWN = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
 OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
 
 
-def course(asked: str, **status: Any) -> Course:
+def course(asked: str, **status: Any) -> UpgradeDecision:
     """What a pass does about a cluster without status.upgrade."""
     known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
     cluster = gen.cluster(version=asked).initialized().having(**known)
-    return direct(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
+    return decide_upgrade(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
 
 
-def frees(found: Course) -> bool:
+def frees(found: UpgradeDecision) -> bool:
     return FREE_LOCK in {effect.name for effect in found.effects}
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contracts.api.cluster.seal import SealType
 from contracts.api.cluster.upgrade import Strategy
-from managers.upgrade.version_matrix import PAIRS, Grade, Judgement, judge, parse
+from managers.upgrade.version_matrix import PAIRS, Grade, PairVerdict, judge, parse
 
 ROLLING: Strategy = "RollingUpdate"
 GREEN: Strategy = "BlueGreen"
@@ -15,7 +15,7 @@ GREEN: Strategy = "BlueGreen"
 
 def judged(
     before: str, after: str, strategy: Strategy = ROLLING, seal: SealType = "static"
-) -> Judgement:
+) -> PairVerdict:
     return judge(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
 
 

@@ -17,16 +17,16 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import revisions
 from contracts.records import bluegreen
 from contracts.records.bluegreen import (
-    BlueGreenCourse,
+    BlueGreenDecision,
     BlueGreenFacts,
     ClaimSeen,
     Colour,
     Membership,
-    ServerSet,
-    SetSeen,
+    PoolObservation,
+    PoolSpec,
 )
 from contracts.records.desired import Effect
-from contracts.records.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
+from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
 from managers.upgrade.bluegreen.decide import direct
@@ -94,7 +94,7 @@ class TwoSets(Mesh):
         self.flips: list[str] = []
         self.phases: list[str] = ["Idle"]
         self.told: list[str] = []
-        self.course: BlueGreenCourse | None = None
+        self.course: BlueGreenDecision | None = None
 
     # --- what is there --------------------------------------------------------------------------
 
@@ -156,13 +156,13 @@ class TwoSets(Mesh):
         others = [n for n, j in self.jobs.items() if j.state == "Active" and n != facts.job_name]
         return replace(
             facts,
-            job=None if job is None else JobEnd(facts.job_name, job.state, job.foreign),
+            job=None if job is None else JobStatus(facts.job_name, job.state, job.foreign),
             former_job=next(iter(others), ""),
             hook=self._judge(validation_hook.job_name(facts)),
             snapshot=self._snapshot(),
         )
 
-    def seen(self, revision: str) -> SetSeen:
+    def seen(self, revision: str) -> PoolObservation:
         """One set as a pass sees it."""
         found = self.sets.get(revision)
         prefix = f"data-{revisions.server_set(NAME, revision)}-"
@@ -172,8 +172,8 @@ class TwoSets(Mesh):
             if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
         )
         if found is None:
-            return SetSeen(claims=claims)
-        return SetSeen(
+            return PoolObservation(claims=claims)
+        return PoolObservation(
             uid="" if found.ending else found.uid,
             replicas=found.replicas,
             pods=len(found.pods),
@@ -225,7 +225,7 @@ class TwoSets(Mesh):
         if hit:
             raise CrashedError
 
-    def run(self) -> BlueGreenCourse:
+    def run(self) -> BlueGreenDecision:
         """One pass: decide, render, act, and write the status."""
         course = self.course = direct(self.facts())
         for wanted in (course.blue, course.green):
@@ -241,14 +241,14 @@ class TwoSets(Mesh):
         self.told += [one.reason for one in course.announcements]
         return course
 
-    def _apply(self, wanted: ServerSet) -> None:
+    def _apply(self, wanted: PoolSpec) -> None:
         found = self.sets.get(wanted.revision)
         if found is None:
             self.write(lambda: self._make_set(wanted))
         if found is not None and self.known.operation_id:
             assert found.replicas == wanted.replicas, "a set is resized while an upgrade goes on"
 
-    def _make_set(self, wanted: ServerSet) -> None:
+    def _make_set(self, wanted: PoolSpec) -> None:
         assert wanted.revision, "the set that was there before is never made anew"
         self.sets[wanted.revision] = self.born(wanted.revision, wanted.replicas)
         for pod in self.sets[wanted.revision].pods:
@@ -259,7 +259,7 @@ class TwoSets(Mesh):
         self.traffic = revision
         self.flips.append(revision)
 
-    def _status(self, course: BlueGreenCourse) -> dict[str, Any]:
+    def _status(self, course: BlueGreenDecision) -> dict[str, Any]:
         fresh = dict(self.status)
         parts = {
             "blueGreen": course.status,

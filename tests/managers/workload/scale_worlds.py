@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from contracts.records.observed import Observed, Quorum, RaftServer, Reach
+from contracts.records.observed import Observed, Quorum, RaftServer, ServerClientConfig
 from tests import gen
 
-REACH = Reach("the authority", "the name")
+REACH = ServerClientConfig("the authority", "the name")
 ONE, TWO, THREE, FIVE = (gen.cluster(replicas=n).initialized() for n in (1, 2, 3, 5))
 
 

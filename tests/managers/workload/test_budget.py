@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.records.desired import Plan
-from contracts.records.observed import Observed, ReadPoolFacts
+from contracts.records.observed import Observed, PoolFacts
 from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.quorum import majority
 from managers.workload.rollout.reload import Files
@@ -48,7 +48,7 @@ def beside(world: Servers, second: int) -> Observed:
     live = gen.stateful_set().of(GREEN).sized(second)
     green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
     facts = world.facts()
-    return replace(facts, green=ReadPoolFacts(live.facts(), green))
+    return replace(facts, green=PoolFacts(live.facts(), green))
 
 
 # sentence: (what the spec asks for, what stands)

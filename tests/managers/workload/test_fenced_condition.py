@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contracts.conditions.condition import Finding
-from contracts.pools.fenced_pods import heeding
+from contracts.conditions.condition import ConditionUpdate
+from contracts.pools.fenced_pods import with_effective_fences
 from managers.workload.conditions import fenced
 from runtime.outcome import Blocked, Done, Outcome
 from tests import gen
@@ -18,9 +18,9 @@ REFUSED = Blocked("FencingRefused", "x-2 runs on")
 
 def told(
     cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
-) -> Finding | None:
+) -> ConditionUpdate | None:
     read = cluster.read()
-    return fenced(heeding(read).spec, world.facts(), outcome or Done(), read)
+    return fenced(with_effective_fences(read).spec, world.facts(), outcome or Done(), read)
 
 
 def found(

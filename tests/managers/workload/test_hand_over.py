@@ -16,7 +16,7 @@ from managers.workload.rollout.next_pod import (
     STEP_DOWN_AGAIN,
     STEP_DOWN_SLEEP,
     YOUNG,
-    Move,
+    RolloutAction,
     next_move,
 )
 from tests import gen
@@ -28,7 +28,7 @@ LAST_IS_OLD = (LEAD, NEW_ONE, NEW_TWO)
 WELL = Quorum(tuple(RaftServer(f"x-{n}", True, True) for n in range(3)), failure_tolerance=1)
 
 
-def move(world: gen.World, size: int = 3) -> Move:
+def move(world: gen.World, size: int = 3) -> RolloutAction:
     observed = world.facts()
     outdated = [pod for pod in observed.pods if pod.template != "new"]
     return next_move(observed, outdated, size)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.records.observed import Observed
-from managers.workload.preview import Turn, replacements
+from managers.workload.preview import PlannedReplacement, replacements
 from managers.workload.rollout.next_pod import next_move
 from tests import gen
 
@@ -38,7 +38,7 @@ def test_without_a_leader_nobody_is_told_to_step_down() -> None:
 
 
 def test_a_single_server_has_nobody_to_step_down_for() -> None:
-    assert replacements(world(*pods(1, 0))) == (Turn("x-0"),)
+    assert replacements(world(*pods(1, 0))) == (PlannedReplacement("x-0"),)
 
 
 def test_what_is_new_already_is_left_out() -> None:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from contracts.records.desired import Desired
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from managers.workload.plan import REPLACE_POD
 from managers.workload.rollout.never_started import REPLACE_UNSTARTED
 from runtime.outcome import Outcome, Wait
@@ -28,7 +28,7 @@ def wishing(cluster: gen.Cluster, *, stuck_from: gen.Cluster) -> gen.World:
 
 
 def planned(cluster: gen.Cluster, world: gen.World) -> Desired:
-    return fold(gen.resolved(cluster, world), world.facts())
+    return merge_plans(gen.resolved(cluster, world), world.facts())
 
 
 def replaced(desired: Desired) -> list[tuple[str, str]]:

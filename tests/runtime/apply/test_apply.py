@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, HopefulApply, controller_uid
+from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, OptimisticApply, controller_uid
 from runtime.apply.apply_cache import LONGEST_LIFE
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, digest
@@ -215,7 +215,7 @@ async def test_what_is_there(
 
 
 async def test_a_hopeful_one_makes_what_is_absent_without_a_look() -> None:
-    bench = Bench(how=HopefulApply)
+    bench = Bench(how=OptimisticApply)
     assert (await bench.ensure()).verdict is Verdict.CREATED
     assert bench.api.asked == ["apply ConfigMap c"]
     assert (await bench.ensure()).verdict is Verdict.SKIPPED
@@ -226,7 +226,7 @@ async def test_a_hopeful_one_makes_what_is_absent_without_a_look() -> None:
 async def test_a_hopeful_one_looks_when_something_was_there(
     there: Object, verdict: Verdict, asked: list[str]
 ) -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, there)), how=HopefulApply)
+    bench = Bench(FakeApi().holding((CONFIG_MAP, there)), how=OptimisticApply)
     bench.caches[CONFIG_MAP].says()
     assert (await bench.ensure()).verdict is verdict
     assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c", *asked]
@@ -237,7 +237,7 @@ async def test_a_hopeful_one_raises_what_says_nothing_of_the_object() -> None:
         async def apply(self, *args: Any, **options: Any) -> ApplyResult:
             raise Transient("no answer")
 
-    bench = Bench(Busy(), how=HopefulApply)
+    bench = Bench(Busy(), how=OptimisticApply)
     with pytest.raises(Transient, match="no answer"):
         await bench.ensure()
     assert bench.api.asked == []

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from runtime.apply.apply_cache import LONGEST_LIFE, SHORTEST_LIFE, Settled, fingerprint
+from runtime.apply.apply_cache import LONGEST_LIFE, SHORTEST_LIFE, ApplyCache, fingerprint
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
@@ -76,7 +76,7 @@ async def test_t24_what_changed_unseen_is_healed_within_the_hour() -> None:
 
 async def test_t24_entries_end_between_half_an_hour_and_an_hour_and_not_together() -> None:
     clock = ManualClock()
-    settled = Settled(clock, random.Random(7))
+    settled = ApplyCache(clock, random.Random(7))
     slots = [(CONFIG_MAP, ObjectKey("ns", f"c-{n}")) for n in range(200)]
     live = owned(resourceVersion="1")
     for slot in slots:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from runtime.apply.ownership import Claim, Marks, Owner, claim_of, describe_owner
+from runtime.apply.ownership import Owner, Ownership, OwnershipKeys, describe_owner, ownership_of
 from runtime.types import Object, ObjectKey, controller_of
 
 OWNER = Owner("shop.example.com/v1", "Shop", "ns", "corner", "uid-1")
-MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
+MARKS = OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt")
 OURS = OWNER.reference()
 THEIRS = {**OURS, "uid": "uid-2"}
 
@@ -28,72 +28,72 @@ def live(
 
 
 # sentence: (object, whose it is, how a message names its owner)
-CLAIMS: dict[str, tuple[Object, Claim, str]] = {
-    "our uid as controller is ours": (live(OURS), Claim.MINE, "Shop corner (uid uid-1)"),
+CLAIMS: dict[str, tuple[Object, Ownership, str]] = {
+    "our uid as controller is ours": (live(OURS), Ownership.MINE, "Shop corner (uid uid-1)"),
     "the same name under another uid is not": (
         live(THEIRS),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "Shop corner (uid uid-2)",
     ),
     "a controller outweighs our old mark": (
         live(THEIRS, owner="uid-1"),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "Shop corner (uid uid-2)",
     ),
     "a controller outweighs the hand-over": (
         live(THEIRS, adopt="corner"),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "Shop corner (uid uid-2)",
     ),
     "an owner that is not the controller proves nothing": (
         live({**OURS, "controller": False}),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "nobody that we know",
     ),
     "our mark proves a child that outlived its reference": (
         live(owner="uid-1"),
-        Claim.MINE,
+        Ownership.MINE,
         "a former owner (uid uid-1)",
     ),
     "the mark of a predecessor of our name does not": (
         live(owner="uid-0"),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "a former owner (uid uid-0)",
     ),
     "what a person hands over by name is adoptable": (
         live(adopt="corner"),
-        Claim.ADOPTABLE,
+        Ownership.ADOPTABLE,
         "nobody that we know",
     ),
     "a predecessor's child may be handed over": (
         live(owner="uid-0", adopt="corner"),
-        Claim.ADOPTABLE,
+        Ownership.ADOPTABLE,
         "a former owner (uid uid-0)",
     ),
     "a hand-over to another name is none": (
         live(adopt="other"),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "nobody that we know",
     ),
     "labels are no proof": (
         live(labels={"app.kubernetes.io/instance": "corner"}),
-        Claim.FOREIGN,
+        Ownership.FOREIGN,
         "nobody that we know",
     ),
-    "an object without metadata is foreign": ({}, Claim.FOREIGN, "nobody that we know"),
+    "an object without metadata is foreign": ({}, Ownership.FOREIGN, "nobody that we know"),
 }
 
 
 @pytest.mark.parametrize(("obj", "claim", "described"), CLAIMS.values(), ids=CLAIMS.keys())
-def test_claim(obj: Object, claim: Claim, described: str) -> None:
-    assert claim_of(obj, OWNER, MARKS) is claim
+def test_claim(obj: Object, claim: Ownership, described: str) -> None:
+    assert ownership_of(obj, OWNER, MARKS) is claim
     assert describe_owner(obj, MARKS) == described
 
 
 def test_an_empty_uid_is_no_proof() -> None:
     """An object without the mark must not match an owner whose uid was not read."""
     nobody = Owner("shop.example.com/v1", "Shop", "ns", "", "")
-    assert claim_of(live(), nobody, MARKS) is Claim.FOREIGN
+    assert ownership_of(live(), nobody, MARKS) is Ownership.FOREIGN
 
 
 def test_the_reference_makes_the_owner_the_controller() -> None:

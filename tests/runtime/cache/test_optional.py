@@ -10,7 +10,7 @@ import pytest
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION, OptionalKinds, outline
-from runtime.cache.optional_kind import UNKNOWN, Offer
+from runtime.cache.optional_kind import UNKNOWN, KindAvailability
 from runtime.cache.selection import Selection
 from runtime.clock import SystemClock, yield_to_loop
 from runtime.metrics.metrics import Metrics
@@ -40,7 +40,7 @@ class Listener:
 
     def __init__(self, kinds: OptionalKinds) -> None:
         self._kinds = kinds
-        self.heard: list[Offer] = []
+        self.heard: list[KindAvailability] = []
 
     def on_add(self, obj: Object, initial: bool) -> None:
         assert not initial
@@ -67,7 +67,7 @@ class Bench:
                 self.server.serve(custom(resource))
         self.server.put(DEFINITION, definition(*versions, established=established))
 
-    async def offers(self, offer: Offer) -> None:
+    async def offers(self, offer: KindAvailability) -> None:
         await eventually(
             lambda: self.kinds.offers[NAME] == offer,
             say=f"{self.kinds.offers[NAME]} is {offer}",
@@ -89,8 +89,8 @@ async def running() -> AsyncIterator[Bench]:
         await asyncio.wait([task])
 
 
-ABSENT = Offer(known=True)
-USED = Offer(True, ("v1",), FIRST)
+ABSENT = KindAvailability(known=True)
+USED = KindAvailability(True, ("v1",), FIRST)
 
 
 async def test_an_absent_kind_is_known_to_be_absent_and_never_asked_for() -> None:
@@ -162,10 +162,10 @@ async def test_a_kind_that_goes_takes_its_objects_along_and_may_come_back() -> N
 async def test_the_best_version_that_is_served_is_used() -> None:
     async with running() as bench:
         bench.define("v1alpha1")
-        await bench.offers(Offer(True, ("v1alpha1",), SECOND))
+        await bench.offers(KindAvailability(True, ("v1alpha1",), SECOND))
         assert bench.asked(FIRST) == 0
         bench.define("v1", "v1alpha1")
-        await bench.offers(Offer(True, ("v1", "v1alpha1"), FIRST))
+        await bench.offers(KindAvailability(True, ("v1", "v1alpha1"), FIRST))
         assert not bench.kinds.caches[SECOND].synced
         assert bench.kinds.caches[FIRST].synced
 
@@ -173,7 +173,7 @@ async def test_the_best_version_that_is_served_is_used() -> None:
 async def test_a_version_that_nobody_can_write_is_told_and_not_read() -> None:
     async with running() as bench:
         bench.define("v2")
-        await bench.offers(Offer(True, ("v2",), None))
+        await bench.offers(KindAvailability(True, ("v2",), None))
         assert bench.asked(FIRST) == bench.asked(SECOND) == 0
 
 

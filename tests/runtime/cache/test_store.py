@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.cache.store import Change, Store, version_number
+from runtime.cache.store import Store, StoreChange, version_number
 from runtime.types import Object, ObjectKey, key_of, resource_version_of
 
 WEB = ObjectKey("shop", "web")
@@ -28,7 +28,7 @@ def obj(version: str, name: str = "web", *, uid: str = "u1", **labels: str) -> O
     }
 
 
-def words(changes: Iterable[Change]) -> list[str]:
+def words(changes: Iterable[StoreChange]) -> list[str]:
     """Changes as short words: "+web@5", "-web@5", "web@5>7"."""
 
     def name(of: Object | None) -> str:
@@ -74,7 +74,7 @@ def test_the_watch_verb_does_not_decide_what_is_told_but_the_store_does() -> Non
 def test_an_object_made_anew_under_the_same_name_is_a_delete_and_an_add(how: str) -> None:
     store = filled(obj("5", uid="old"))
     anew = obj("15", uid="new")
-    ways: dict[str, Callable[[], list[Change]]] = {
+    ways: dict[str, Callable[[], list[StoreChange]]] = {
         "watch": lambda: store.upsert(anew),
         "relist": lambda: store.replace([anew], "20"),
         "observe": lambda: store.observe(anew),

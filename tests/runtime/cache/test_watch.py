@@ -7,20 +7,20 @@ import pytest
 
 from runtime.cache.watch import (
     Ended,
-    Event,
     Failed,
     Frame,
     Listed,
     Opened,
     Pause,
     Phase,
-    Progress,
     Remove,
     Replace,
     Rest,
     Skip,
     State,
     Upsert,
+    WatchEvent,
+    WatchProgress,
     step,
 )
 from runtime.errors import ApiError
@@ -64,77 +64,77 @@ TABLE: dict[str, Row] = {
     ),
     "an added object": (
         FRESH,
-        Event("ADDED", obj("101")),
+        WatchEvent("ADDED", obj("101")),
         Phase.STREAM,
         "101",
         (Upsert(obj("101")),),
     ),
     "a changed object": (
         MOVED,
-        Event("MODIFIED", obj("108")),
+        WatchEvent("MODIFIED", obj("108")),
         Phase.STREAM,
         "108",
         (Upsert(obj("108")),),
     ),
     "a deleted object": (
         MOVED,
-        Event("DELETED", obj("109")),
+        WatchEvent("DELETED", obj("109")),
         Phase.STREAM,
         "109",
         (Remove(obj("109")),),
     ),
     "a bookmark moves the version and nothing else": (
         MOVED,
-        Event("BOOKMARK", mark("200")),
+        WatchEvent("BOOKMARK", mark("200")),
         Phase.STREAM,
         "200",
-        (Progress("200"),),
+        (WatchProgress("200"),),
     ),
     "an event type of the future is skipped": (
         MOVED,
-        Event("PAUSED", obj("108")),
+        WatchEvent("PAUSED", obj("108")),
         Phase.STREAM,
         "107",
         (Skip("PAUSED"),),
     ),
     "what was told already is not told again": (
         MOVED,
-        Event("ADDED", obj("106")),
+        WatchEvent("ADDED", obj("106")),
         Phase.STREAM,
         "107",
         (Skip("ADDED"),),
     ),
     "nor does a bookmark take us back": (
         MOVED,
-        Event("BOOKMARK", mark("99")),
+        WatchEvent("BOOKMARK", mark("99")),
         Phase.STREAM,
         "107",
         (Skip("BOOKMARK"),),
     ),
     "objects that expire together are deleted at one version": (
         MOVED,
-        Event("DELETED", obj("107")),
+        WatchEvent("DELETED", obj("107")),
         Phase.STREAM,
         "107",
         (Remove(obj("107")),),
     ),
     "versions that are no numbers have no order": (
         State(Phase.STREAM, "b7", "a1", "a1", opened_at=50.0),
-        Event("MODIFIED", obj("a9")),
+        WatchEvent("MODIFIED", obj("a9")),
         Phase.STREAM,
         "a9",
         (Upsert(obj("a9")),),
     ),
     "an object without a version is skipped": (
         MOVED,
-        Event("ADDED", obj("")),
+        WatchEvent("ADDED", obj("")),
         Phase.STREAM,
         "107",
         (Skip("ADDED"),),
     ),
     "an object without a name is skipped": (
         MOVED,
-        Event("DELETED", obj("108", name="")),
+        WatchEvent("DELETED", obj("108", name="")),
         Phase.STREAM,
         "107",
         (Skip("DELETED"),),
@@ -205,7 +205,7 @@ TABLE: dict[str, Row] = {
     "410 as the answer to an opening": (AGAIN, Failed(1.0, EXPIRED), Phase.LIST, "107", ()),
     "410 as an event of the stream": (
         MOVED,
-        Event("ERROR", status_body(410, "Expired")),
+        WatchEvent("ERROR", status_body(410, "Expired")),
         Phase.LIST,
         "107",
         (),
@@ -241,7 +241,7 @@ def test_table(row: Row) -> None:
 @pytest.mark.parametrize("code", [429, 500])
 def test_an_error_event_is_judged_like_the_same_answer_to_an_opening(code: int) -> None:
     body = status_body(code, "odd", retryAfterSeconds=2)
-    after, effects = step(MOVED, Event("ERROR", body))
+    after, effects = step(MOVED, WatchEvent("ERROR", body))
     assert after.phase is (Phase.OPEN if code == 429 else Phase.LIST)
     [pause] = effects
     assert isinstance(pause, Pause)
@@ -282,10 +282,10 @@ def test_a_watch_that_is_opened_again_starts_fresh() -> None:
     ("state", "frame"),
     [
         (START, Opened(1.0)),
-        (START, Event("ADDED", obj("1"))),
+        (START, WatchEvent("ADDED", obj("1"))),
         (START, Ended(1.0)),
         (LISTED, Listed([], "1")),
-        (LISTED, Event("ADDED", obj("1"))),
+        (LISTED, WatchEvent("ADDED", obj("1"))),
         (LISTED, Ended(1.0)),
         (FRESH, Listed([], "1")),
         (FRESH, Opened(1.0)),

@@ -7,7 +7,6 @@ from runtime.cache.watch import (
     Complete,
     Discard,
     Ended,
-    Event,
     Failed,
     Forget,
     Frame,
@@ -16,10 +15,11 @@ from runtime.cache.watch import (
     Opened,
     Pause,
     Phase,
-    Progress,
     Rest,
     Skip,
     State,
+    WatchEvent,
+    WatchProgress,
     start,
     step,
 )
@@ -50,59 +50,59 @@ TABLE: dict[str, Row] = {
     "an accepted snapshot": (ASK, Opened(50.0), Phase.COLLECT, "", ()),
     "an object of a snapshot moves no version": (
         COLLECTING,
-        Event("ADDED", obj("101")),
+        WatchEvent("ADDED", obj("101")),
         Phase.COLLECT,
         "",
         (Gather(WEB, obj("101")),),
     ),
     "an object that changes meanwhile": (
         COLLECTING,
-        Event("MODIFIED", obj("108")),
+        WatchEvent("MODIFIED", obj("108")),
         Phase.COLLECT,
         "",
         (Gather(WEB, obj("108")),),
     ),
     "an object that vanishes meanwhile": (
         COLLECTING,
-        Event("DELETED", obj("108")),
+        WatchEvent("DELETED", obj("108")),
         Phase.COLLECT,
         "",
         (Forget(WEB),),
     ),
     "a bookmark in the middle of a snapshot says nothing": (
         COLLECTING,
-        Event("BOOKMARK", mark("108")),
+        WatchEvent("BOOKMARK", mark("108")),
         Phase.COLLECT,
         "",
         (),
     ),
     "a bookmark that says it is not the end": (
         COLLECTING,
-        Event("BOOKMARK", mark("108", "false")),
+        WatchEvent("BOOKMARK", mark("108", "false")),
         Phase.COLLECT,
         "",
         (),
     ),
     "the end of a snapshot": (
         COLLECTING,
-        Event("BOOKMARK", mark("108", "true")),
+        WatchEvent("BOOKMARK", mark("108", "true")),
         Phase.STREAM,
         "108",
         (Complete("108", "initial"),),
     ),
     "the end of a snapshot without a version is none": (
         COLLECTING,
-        Event("BOOKMARK", mark("", "true")),
+        WatchEvent("BOOKMARK", mark("", "true")),
         Phase.COLLECT,
         "",
         (Skip("BOOKMARK"),),
     ),
     "the mark of an end in an ordinary watch is a bookmark": (
         STREAMED,
-        Event("BOOKMARK", mark("108", "true")),
+        WatchEvent("BOOKMARK", mark("108", "true")),
         Phase.STREAM,
         "108",
-        (Progress("108"),),
+        (WatchProgress("108"),),
     ),
     "a watch that ends right after its snapshot has brought something": (
         STREAMED._replace(resource_version="100"),
@@ -186,7 +186,7 @@ def test_table(row: Row) -> None:
 
 @pytest.mark.parametrize("code", [410, 429])
 def test_an_error_event_in_a_snapshot_makes_it_begin_again(code: int) -> None:
-    after, effects = step(COLLECTING, Event("ERROR", status_body(code, "odd")))
+    after, effects = step(COLLECTING, WatchEvent("ERROR", status_body(code, "odd")))
     assert after.phase is Phase.SNAPSHOT
     discard, pause = effects
     assert discard == Discard()
@@ -197,10 +197,14 @@ def test_an_error_event_in_a_snapshot_makes_it_begin_again(code: int) -> None:
 
 def test_t09_nothing_is_remembered_of_a_version_before_the_end_of_a_snapshot() -> None:
     state = ASK
-    for frame in (Opened(1.0), Event("ADDED", obj("999")), Event("BOOKMARK", mark("100", "true"))):
+    for frame in (
+        Opened(1.0),
+        WatchEvent("ADDED", obj("999")),
+        WatchEvent("BOOKMARK", mark("100", "true")),
+    ):
         state, _ = step(state, frame)
     assert state == State(Phase.STREAM, "100", "100", "", opened_at=1.0, streams=True)
-    state, _ = step(state, Event("MODIFIED", obj("101")))
+    state, _ = step(state, WatchEvent("MODIFIED", obj("101")))
     assert state.resource_version == "101"
 
 
@@ -215,7 +219,7 @@ def test_t10_refused_streams_are_remembered_and_other_refusals_are_not() -> None
 
 def test_t10_only_snapshots_in_a_row_count_as_broken() -> None:
     state = COLLECTING._replace(broken=SNAPSHOT_TRIES - 1)
-    state, _ = step(state, Event("BOOKMARK", mark("100", "true")))
+    state, _ = step(state, WatchEvent("BOOKMARK", mark("100", "true")))
     assert state.broken == 0
 
 
@@ -223,7 +227,7 @@ def test_t10_only_snapshots_in_a_row_count_as_broken() -> None:
     ("state", "frame"),
     [
         (ASK, Listed([], "1")),
-        (ASK, Event("ADDED", obj("1"))),
+        (ASK, WatchEvent("ADDED", obj("1"))),
         (ASK, Ended(1.0)),
         (COLLECTING, Opened(1.0)),
         (COLLECTING, Listed([], "1")),

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client, WatchOptions
-from runtime.client.transport import Answer, Call
+from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.errors import ConnectionDropped, LeaseLost, TransportError, api_error
 from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
@@ -21,17 +21,17 @@ class Recording:
 
     def __init__(self, *trouble: Exception) -> None:
         self.trouble = list(trouble)
-        self.calls: list[Call] = []
+        self.calls: list[HttpRequest] = []
         self.closed = False
 
-    async def request(self, call: Call, /) -> Answer:
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
         self.calls.append(call)
         if self.trouble:
             raise self.trouble.pop(0)
-        return Answer(200, b"{}")
+        return HttpResponse(200, b"{}")
 
     @asynccontextmanager
-    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: HttpRequest, /) -> AsyncIterator[AsyncIterator[bytes]]:
         self.calls.append(call)
         if self.trouble:
             raise self.trouble.pop(0)
@@ -110,7 +110,7 @@ async def test_lengths_sizes_and_second_tries_are_measured_where_one_opts_in() -
     clock = ManualClock()
 
     class Slow(Recording):
-        async def request(self, call: Call, /) -> Answer:
+        async def request(self, call: HttpRequest, /) -> HttpResponse:
             await clock.sleep(0.3)
             return await super().request(call)
 

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from runtime.metrics.metrics import Metrics
-from runtime.process.health import Health, HttpServer, LoopLag
+from runtime.process.health import HealthChecks, HttpServer, LoopLag
 from runtime.testing.clock import ManualClock
 
 
@@ -35,7 +35,7 @@ class World:
 
     def __init__(self) -> None:
         self.trouble: str | None = None
-        self.health = Health()
+        self.health = HealthChecks()
         # Not in the order of their names, in which they are told.
         self.health.readiness["shop"] = lambda: None
         self.health.readiness["informers"] = lambda: self.trouble
@@ -109,7 +109,7 @@ async def test_metrics_are_served_as_prometheus_reads_them() -> None:
 
 
 def test_a_check_that_breaks_has_failed_and_only_changes_are_logged() -> None:
-    health = Health()
+    health = HealthChecks()
     facts: dict[str, str] = {}
     broken = {"x": lambda: facts["y"]}
     with capture_logs() as logs:
@@ -122,10 +122,10 @@ def test_a_check_that_breaks_has_failed_and_only_changes_are_logged() -> None:
 
 
 async def test_a_port_that_is_taken_is_an_error() -> None:
-    async with serving(HttpServer("127.0.0.1", 0, health=Health())) as url:
+    async with serving(HttpServer("127.0.0.1", 0, health=HealthChecks())) as url:
         port = int(url.rsplit(":", 1)[1])
         with pytest.raises(OSError, match="address"):
-            await HttpServer("127.0.0.1", port, health=Health()).run()
+            await HttpServer("127.0.0.1", port, health=HealthChecks()).run()
 
 
 async def test_lag_is_how_late_a_timer_fires() -> None:

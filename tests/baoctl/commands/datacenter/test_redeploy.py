@@ -13,10 +13,10 @@ from baoctl.commands.api_client import AskError
 from baoctl.commands.datacenter.redeploy import TRIES, Ordered, order, told
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX
-from contracts.datacenter.workload_records import Progress
-from runtime.client.transport import Call
+from contracts.datacenter.workload_records import ServiceProgress
+from runtime.client.transport import HttpRequest
 from runtime.errors import TransportError
-from runtime.testing.api_server.faults import Fault, Faults, ScriptedFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, Faults, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
@@ -33,7 +33,7 @@ from tests.baoctl.datacenter_bench import (
 from tests.managers.datacenter.bodies import openbao, service, wish
 
 TOKEN = "2030-01-01T12:00:00.000Z"
-VAULT = live_row(wish(openbao("vault")), Progress("Running"))
+VAULT = live_row(wish(openbao("vault")), ServiceProgress("Running"))
 SHIPPER = live_row(wish(service("shipper"), "set/logging"))
 
 
@@ -197,7 +197,7 @@ class Between:
     times: int
     done: int = 0
 
-    def next(self, call: Call) -> Fault | None:
+    def next(self, call: HttpRequest) -> Fault | None:
         if call.method == "PATCH" and self.done < self.times:
             self.done += 1
             self.act(self.done)
@@ -223,7 +223,7 @@ async def test_it_gives_up_when_others_never_stop() -> None:
 
 async def test_an_answer_that_is_lost_is_looked_for() -> None:
     server = holding(fra1(("vault", "b")))
-    faults = ScriptedFaults(Fault(Trouble.LOST_REPLY), where="PATCH ")
+    faults = ScriptedFaults(Fault(FaultKind.LOST_REPLY), where="PATCH ")
     done = await ordered(server, faults=faults)
     assert done == Ordered("fra1", "vault", TOKEN, "b", "Active", written=True)
     assert (orders_of(server), writes(server)) == ({"vault": TOKEN}, ["PATCH"])

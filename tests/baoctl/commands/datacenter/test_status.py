@@ -10,7 +10,7 @@ import pytest
 from baoctl.commands.api_client import AskError
 from baoctl.commands.datacenter.status import as_json, fetch, view_of
 from contracts.datacenter.kinds import DATACENTERS
-from contracts.datacenter.workload_records import Progress
+from contracts.datacenter.workload_records import ServiceProgress
 from runtime.testing.api_server.server import FakeApiServer
 from tests.baoctl.datacenter_bench import (
     FAILING,
@@ -26,7 +26,7 @@ from tests.baoctl.datacenter_bench import (
 )
 from tests.managers.datacenter.bodies import openbao, service, wish
 
-RUNS = Progress("Running", ready="1/1")
+RUNS = ServiceProgress("Running", ready="1/1")
 VAULT = wish(openbao("vault"))
 
 

@@ -22,7 +22,7 @@ from baoctl.commands.datacenter.status import (
 )
 from baoctl.commands.datacenter.tree import as_text, coloured
 from contracts.datacenter.service_spec import OPENBAO_READY
-from contracts.datacenter.workload_records import Progress
+from contracts.datacenter.workload_records import ServiceProgress
 from runtime.types import Object
 from tests.baoctl.datacenter_bench import (
     FAILING,
@@ -36,11 +36,11 @@ from tests.baoctl.datacenter_bench import (
 )
 from tests.managers.datacenter.bodies import openbao, service, wish
 
-RUNS = Progress("Running", ready="1/1")
+RUNS = ServiceProgress("Running", ready="1/1")
 VAULT = wish(openbao("vault"))
 SHIPPER = wish(service("log-shipper", kind="DaemonSet", depends_on=(OPENBAO_READY,)), "set/logging")
 AGENT = wish(service("agent", depends_on=("log-shipper",)), "set/logging")
-VAULT_RUNS = Progress(
+VAULT_RUNS = ServiceProgress(
     "Running",
     ready="3/3",
     provider_ref="OpenBaoCluster dc-fra1/fra1-vault",
@@ -61,7 +61,7 @@ def sight() -> View:
     objects = [
         live_row(VAULT, VAULT_RUNS),
         live_row(SHIPPER, failed(ready="0/1")),
-        live_row(AGENT, Progress("Pending", "waits until these are Running: log-shipper")),
+        live_row(AGENT, ServiceProgress("Pending", "waits until these are Running: log-shipper")),
         live_row(wish(service("exporter"), "hook/network"), RUNS),
         broken(),
     ]
@@ -184,7 +184,7 @@ def test_services_that_tell_it_themselves_are_not_told_twice() -> None:
     assert "for a person" not in as_text(view_of(live_datacenter(FAILING), ()), NOW)
 
 
-def row(progress: Progress, **metadata: Any) -> Object:
+def row(progress: ServiceProgress, **metadata: Any) -> Object:
     return live_row(wish(service("shipper")), progress, **metadata)
 
 
@@ -204,7 +204,7 @@ WHY = "ImagePullFailed: image not found"
 # sentence: (row, state, what stands behind the source)
 DETAILS: dict[str, tuple[Object, str, str]] = {
     "it runs": (row(replace(RUNS, message="fine")), "Running", ""),
-    "it waits": (row(Progress("Pending", "waits for x")), "Pending", "waits for x"),
+    "it waits": (row(ServiceProgress("Pending", "waits for x")), "Pending", "waits for x"),
     "an attempt that is due": (
         row(failed(0)), "Failed", f"attempt 3, next at 12:00:00Z (due): {WHY}",
     ),
@@ -233,9 +233,9 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
     ),
     "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "is to go"),
     "it goes": (
-        row(Progress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
+        row(ServiceProgress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
     ),
-    "it was just made": (row(Progress()), "Pending", ""),
+    "it was just made": (row(ServiceProgress()), "Pending", ""),
     "nothing was said yet": (live_row(wish(service("shipper"))), "Pending", ""),
     "a status that cannot be read": (
         lost(), "Pending", "its status cannot be read; the operator writes it anew",

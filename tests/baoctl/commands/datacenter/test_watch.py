@@ -18,9 +18,9 @@ from baoctl.commands.api_client import AskError
 from baoctl.commands.datacenter.status import View, view_of
 from baoctl.commands.datacenter.watch import CLEAR, Looks, Screen, follow, looks_of, printable
 from contracts.datacenter.kinds import DATACENTERS
-from contracts.datacenter.workload_records import Progress
+from contracts.datacenter.workload_records import ServiceProgress
 from runtime.errors import Transient, TransportError
-from runtime.testing.api_server.faults import Fault, ScriptedFaults, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.clock import ManualClock
 from runtime.types import ObjectKey
@@ -42,7 +42,7 @@ UNTIL_READY = Looks(again=True, until_ready=True)
 WATCH = Looks(again=True)
 ILL = live_datacenter(FAILING)
 WELL = live_datacenter(READY)
-REFUSED = Fault(Trouble.REFUSED)
+REFUSED = Fault(FaultKind.REFUSED)
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ async def test_the_timeout_ends_it_with_what_it_saw_last(watch: Watch) -> None:
 
 
 async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch) -> None:
-    watch.faults.extend(Fault(Trouble.DELAY, 6))
+    watch.faults.extend(Fault(FaultKind.DELAY, 6))
     task = watch.follow(replace(WATCH, seconds=5.0))
     await watch.clock.advance(5)
     with pytest.raises(AskError, match=r"^Datacenter fra1: no answer in 5 s$"):
@@ -130,7 +130,7 @@ async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch)
 async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -> None:
     task = watch.follow(UNTIL_READY)
     await watch.clock.advance(1)
-    watch.faults.extend(REFUSED, Fault(Trouble.INTERNAL))
+    watch.faults.extend(REFUSED, Fault(FaultKind.INTERNAL))
     keep(watch.server, WELL)
     await watch.clock.advance(8)
     assert (task.done(), watch.seen.ready) == (True, [False, True])
@@ -219,7 +219,9 @@ def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFix
 
 
 def test_verbose_reaches_the_tree() -> None:
-    row = live_row(wish(service("shipper")), Progress("Running", provider_ref="Deployment x/y"))
+    row = live_row(
+        wish(service("shipper")), ServiceProgress("Running", provider_ref="Deployment x/y")
+    )
     view = view_of(WELL, [row])
     assert "object: Deployment x/y" in printed(verbose=True).new(view)
     assert "object:" not in printed().new(view)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, look, objects_in
-from baoctl.commands.upgrade.plan import Wish, edited, forecast
+from baoctl.commands.upgrade.plan import UpgradeRequest, edited, forecast
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
 from managers.upgrade.preflight.checks import CHECKS, check
@@ -138,9 +138,9 @@ def test_another_target_replaces_all_of_them() -> None:
 
 def test_the_checks_are_those_of_the_operator() -> None:
     seen = look(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
-    cluster = edited(seen.cluster, Wish(NEW))
+    cluster = edited(seen.cluster, UpgradeRequest(NEW))
     verdict = check(cluster, seen.observed, Release.asked(cluster), resuming=False)
-    lines = forecast(seen, Wish(NEW), DEADLINE).checks
+    lines = forecast(seen, UpgradeRequest(NEW), DEADLINE).checks
     # Whether the leader finds all well is asked by the operator alone.
     assert [(one.check, one.state) for one in lines if one.state != "unknown"] == [
         (one.check, one.state) for one in verdict.results if one.check != "quorum"

@@ -4,12 +4,12 @@ import ipaddress
 
 import pytest
 
-from baoctl.jobs.store.egress_policy import Policy, policy_of
+from baoctl.jobs.store.egress_policy import EgressPolicy, policy_of
 
 POLICY = policy_of({"KUBERNETES_SERVICE_HOST": "10.96.0.1"}, ("10.0.0.7:443", "[fd00::7]:443"))
 
 
-def refusal(address: str, port: int = 443, policy: Policy = POLICY) -> str:
+def refusal(address: str, port: int = 443, policy: EgressPolicy = POLICY) -> str:
     return policy.refusal(ipaddress.ip_address(address), port)
 
 
@@ -63,7 +63,7 @@ def test_another_port_of_the_machine_of_the_api_server_may_be_a_store() -> None:
 
 
 def test_a_permitted_network_is_for_its_own_addresses() -> None:
-    loopback = Policy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
+    loopback = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
     assert refusal("127.0.0.1", policy=loopback) == ""
     assert refusal("::1", policy=loopback) == "the pod itself"
     assert refusal("169.254.169.254", policy=loopback)

@@ -14,10 +14,10 @@ import pytest
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.egress_proxy import Guard, Rules, Way
 
-LOOPBACK = Policy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
+LOOPBACK = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
 
 
 class Store(BaseHTTPRequestHandler):
@@ -57,7 +57,7 @@ def store() -> Iterator[int]:
 
 
 @contextmanager
-def guarded(*ways: Way, policy: Policy = LOOPBACK, **more: Any) -> Iterator[Guard]:
+def guarded(*ways: Way, policy: EgressPolicy = LOOPBACK, **more: Any) -> Iterator[Guard]:
     with Guard(Rules(policy, ways, **more)) as guard:
         yield guard
 
@@ -114,7 +114,7 @@ def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
         places = ("192.0.2.1", "169.254.169.254")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
 
-    with guarded(Way("store.example.com", 80), policy=Policy(), resolve=resolve) as guard:
+    with guarded(Way("store.example.com", 80), policy=EgressPolicy(), resolve=resolve) as guard:
         assert ask(guard, "http://store.example.com/")[0] == 403
         assert "resolves to 169.254.169.254, which is on the link" in guard.refusal
 
@@ -139,9 +139,11 @@ def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name()
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port))]
 
     identity = (Way("169.254.169.254", 80),)
-    rules = Rules(Policy(), (Way("store.example.com", 80),), identity, resolve)
+    rules = Rules(EgressPolicy(), (Way("store.example.com", 80),), identity, resolve)
     assert rules.addresses("169.254.169.254", 80)
-    with guarded(Way("store.example.com", 80), policy=Policy(), identity=identity, resolve=resolve):
+    with guarded(
+        Way("store.example.com", 80), policy=EgressPolicy(), identity=identity, resolve=resolve
+    ):
         pass
     with Guard(rules) as guard:
         assert ask(guard, "http://store.example.com/")[0] == 403

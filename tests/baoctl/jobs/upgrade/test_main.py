@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.leader_client import ServerAddresses
 from baoctl.jobs.upgrade.main import ACTS, do
 from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
 from contracts.jobs.env import ServerEnv, UpgradeEnv
@@ -53,13 +53,15 @@ async def test_wrong_orders_are_told_and_asked_of_nobody(
     change: dict[str, str], words: str
 ) -> None:
     environ = {name: text for name, text in {**ENV, **change}.items() if text}
-    said, code = await do(environ, ManualClock(), Reach(_nowhere))
+    said, code = await do(environ, ManualClock(), ServerAddresses(_nowhere))
     assert (said, code) == (words, EXIT_CODES["Config"])
 
 
 async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
     clock = ManualClock()
-    work = asyncio.ensure_future(do({**ENV, "UPGRADE_TIMEOUT": "1"}, clock, Reach(_nowhere)))
+    work = asyncio.ensure_future(
+        do({**ENV, "UPGRADE_TIMEOUT": "1"}, clock, ServerAddresses(_nowhere))
+    )
     while not work.done():
         await clock.advance(1.0)
     said, code = work.result()
@@ -73,7 +75,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
         await SystemClock().sleep(60.0)
         raise AssertionError
 
-    said, code = await do(ENV, ManualClock(), Reach(stopped))
+    said, code = await do(ENV, ManualClock(), ServerAddresses(stopped))
     assert (said, code) == (
         "Config: the job was told to stop before it was done",
         EXIT_CODES["Config"],
@@ -84,7 +86,7 @@ async def test_a_defect_is_told_by_its_place_and_not_by_its_text() -> None:
     async def broken(host: str) -> str:
         raise LookupError("with some secret in it")
 
-    said, code = await do(ENV, ManualClock(), Reach(broken))
+    said, code = await do(ENV, ManualClock(), ServerAddresses(broken))
     assert code == EXIT_CODES["Config"]
     assert "LookupError" in said
     assert "broken, line" in said

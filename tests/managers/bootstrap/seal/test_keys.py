@@ -14,7 +14,7 @@ from contracts.records.secrets import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, Rotation
 from managers.bootstrap.plan import plan
 from managers.bootstrap.seal.condition import why_sealed
-from managers.bootstrap.seal.keys import Servers, live_ring, seeks, unseal_secrets
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, seeks, unseal_secrets
 from managers.bootstrap.seal.rotation import rotation
 from runtime.outcome import Blocked, Outcome
 from tests import gen
@@ -260,7 +260,7 @@ def ring(template: str | None, pods: tuple[str, ...], told: str) -> str:
     live = None if template is None else gen.stateful_set().sized(3).knowing(template)
     made = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
     facts = gen.world().with_set(live).with_pods(*made).with_claims(0).facts()
-    found = live_ring(Servers.of(facts), told)
+    found = live_ring(ServerEvidence.of(facts), told)
     return "" if found is None else str(found)
 
 
@@ -290,16 +290,16 @@ def test_the_row_is_known_as_long_as_one_witness_is_left(
 
 def test_every_secret_is_looked_for_only_where_data_is_and_no_witness() -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": TWO}})
-    lost = Servers.of(left().facts())
+    lost = ServerEvidence.of(left().facts())
     assert seeks(unseal, lost, "")
-    assert seeks(unseal, Servers.of(shut(OLD).facts()), "")
+    assert seeks(unseal, ServerEvidence.of(shut(OLD).facts()), "")
     young = shut(OLD)
     young = young.with_pods(*(pod.born(timedelta(seconds=5)) for pod in young.pods))
-    assert not seeks(unseal, Servers.of(young.facts()), ""), "it may be a first boot"
-    assert not seeks(unseal, Servers.of(gen.world().facts()), "")
+    assert not seeks(unseal, ServerEvidence.of(young.facts()), ""), "it may be a first boot"
+    assert not seeks(unseal, ServerEvidence.of(gen.world().facts()), "")
     running = gen.running(gen.cluster().initialized())
     known = running.with_set(gen.stateful_set().sized(3).knowing(NEW))
-    assert not seeks(unseal, Servers.of(known.facts()), "")
+    assert not seeks(unseal, ServerEvidence.of(known.facts()), "")
     assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
 
 

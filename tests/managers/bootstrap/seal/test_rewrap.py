@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from contracts.records.observed import PodFacts
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import StoredToken
-from managers.bootstrap.seal.rewrap import Servers, due, rewrap
+from managers.bootstrap.seal.rewrap import SealSession, due, rewrap
 from runtime.builtin_kinds import POD
 from runtime.types import ObjectKey
 from tests import gen
@@ -52,7 +52,7 @@ async def looked(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool 
     shown = pods(SWITCH, mark)
     outside.api.holding((POD, shown[0].object()))
     token = StoredToken("t") if login else None
-    servers = Servers(bao, [one.facts() for one in shown], token)  # type: ignore[arg-type]
+    servers = SealSession(bao, [one.facts() for one in shown], token)  # type: ignore[arg-type]
     return await rewrap(outside.context, CLUSTER.read(), CLUSTER.owner(), servers)
 
 

@@ -14,7 +14,7 @@ from contracts.records.observed import TokenIssuer
 from managers.bao.client import BaoError
 from managers.bao.login import StoredToken
 from managers.cluster.adminops.keys import KeyDuties
-from managers.cluster.observe.observer import Observer
+from managers.cluster.observe.observer import ClusterObserver
 from managers.jwt_auth.decide import known
 from tests import gen
 from tests.gen.api import FakeApi, Outside
@@ -34,7 +34,7 @@ class Told(Servers):
         return {"bound_issuer": ISSUER.issuer, "jwt_validation_pubkeys": list(ISSUER.public_keys)}
 
 
-class Knowing(Observer):
+class Knowing(ClusterObserver):
     """An observer that knows the issuer, and nothing else."""
 
     def __init__(self) -> None:

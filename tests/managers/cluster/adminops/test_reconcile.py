@@ -15,7 +15,7 @@ from managers.bao.models import Member
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.observe.observer import Observer, Witnesses
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.context.reads.api_server import ApiServer
 from managers.context.secret_builder import secret_object
 from managers.context.service_account_token import REFUSED_SECONDS
@@ -65,13 +65,13 @@ class Bench:
         self.logins, self.clock = logins, outside.clock
         self.clusters = StillInformer(CLUSTERS)
         caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
-        observer = Observer(
+        observer = ClusterObserver(
             caches,
             outside.secrets,
             ApiServer(self.api, outside.clock, "10.96.0.1"),
             outside.clock,
             gen.INSTALLATION,
-            Witnesses(
+            ObserverDependencies(
                 logins,
                 outside.context.attempts,
             ),

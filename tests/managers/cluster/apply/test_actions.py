@@ -11,7 +11,7 @@ import managers
 from contracts.records.desired import Effect
 from contracts.records.resolved import Resolved
 from managers.cluster.apply import actions
-from managers.cluster.apply.actions import EFFECTS, SERVER_EFFECTS, Effects
+from managers.cluster.apply.actions import EFFECTS, SERVER_EFFECTS, ClusterEffects
 from managers.context.context import Context
 from managers.upgrade.actions import ACTS
 from tests import gen
@@ -68,11 +68,11 @@ async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
     wanted = (Effect("a", "1"), Effect("b", "2"), Effect("a", "bad"), Effect("b", "3"))
     there = Outside()
     with pytest.raises(RuntimeError, match="bad"):
-        await Effects(there.context, there.logins).run(gen.resolved(gen.cluster()), wanted)
+        await ClusterEffects(there.context, there.logins).run(gen.resolved(gen.cluster()), wanted)
     assert ran == [("a", "1"), ("b", "2"), ("a", "bad")]
 
 
 async def test_an_effect_that_nobody_knows_is_a_bug() -> None:
     there, meant = Outside(), gen.resolved(gen.cluster())
     with pytest.raises(KeyError):
-        await Effects(there.context, there.logins).run(meant, (Effect("dance", "now"),))
+        await ClusterEffects(there.context, there.logins).run(meant, (Effect("dance", "now"),))

@@ -10,10 +10,10 @@ import pytest
 
 from contracts.records.desired import AppliedSet, Desired
 from managers.cluster.apply.apply import IMMUTABLE, PRUNED, Applier, outcome_of
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, MARKS
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.apply_result import Applied
 from runtime.builtin_kinds import CONFIG_MAP, PVC, ROLE, ROLE_BINDING, SECRET, STATEFUL_SET
 from runtime.errors import ServerError, status_error
@@ -30,8 +30,8 @@ from tests.house.checkout import ROOT
 CLUSTER = gen.cluster()
 OWNER = CLUSTER.owner()
 BOOTING = with_good_secrets(CLUSTER, gen.world())
-DESIRED = fold(gen.resolved(CLUSTER, BOOTING), BOOTING.facts())
-HELD = fold(gen.resolved(CLUSTER), gen.world().facts())
+DESIRED = merge_plans(gen.resolved(CLUSTER, BOOTING), BOOTING.facts())
+HELD = merge_plans(gen.resolved(CLUSTER), gen.world().facts())
 NAMES = [f"{intent.resource.kind} {intent.key.name}" for intent in DESIRED.intents]
 
 
@@ -48,7 +48,7 @@ class Bench:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=Metrics(),
-            settled=Settled(ManualClock(), random.Random(1)),
+            settled=ApplyCache(ManualClock(), random.Random(1)),
         )
         self.applier = Applier(owned)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contracts.jobs.template import Asked, AuthorityFile, Executor, JobLogin
+from contracts.jobs.template import AuthorityFile, JobLogin, JobOverrides, JobTemplate
 from contracts.naming import names
 from contracts.naming.names import Job
 from contracts.pools.owned_names import ORDINALS_MAX
@@ -20,7 +20,7 @@ from managers.cluster.jobs.template import (
 )
 from managers.cluster.jobs.template_source import ExecutorSource
 from managers.context.reads.api_server import ApiServer
-from managers.images.policy import Question
+from managers.images.policy import VerificationRequest
 from managers.images.verifier import ImageVerifier
 from runtime.builtin_kinds import PVC, SERVICE_ACCOUNT
 from runtime.outcome import Blocked, Wait
@@ -44,68 +44,78 @@ DEFAULT = JobLogin(role="openbao-operator-backup")
 MISSING = "ExecutorLoginMissing"
 
 # sentence: (cluster, job, what the restore says, the login or the reason why there is none)
-LOGINS: dict[str, tuple[gen.Cluster, Job, Asked, JobLogin | str]] = {
-    "the role of the first boot": (LOGIN.wanting(backup=backup()), "backup", Asked(), DEFAULT),
-    "nobody made a role": (PLAIN.wanting(backup=backup()), "backup", Asked(), MISSING),
-    "a role by name": (PLAIN.wanting(backup=OWN_ROLE), "backup", Asked(), JobLogin(role="mine")),
+LOGINS: dict[str, tuple[gen.Cluster, Job, JobOverrides, JobLogin | str]] = {
+    "the role of the first boot": (
+        LOGIN.wanting(backup=backup()),
+        "backup",
+        JobOverrides(),
+        DEFAULT,
+    ),
+    "nobody made a role": (PLAIN.wanting(backup=backup()), "backup", JobOverrides(), MISSING),
+    "a role by name": (
+        PLAIN.wanting(backup=OWN_ROLE),
+        "backup",
+        JobOverrides(),
+        JobLogin(role="mine"),
+    ),
     "a token before the usual role": (
         LOGIN.wanting(backup=OWN_TOKEN),
         "backup",
-        Asked(),
+        JobOverrides(),
         JobLogin(token_secret="own"),
     ),
     "a role before a token": (
         PLAIN.wanting(backup={**OWN_TOKEN, **OWN_ROLE}),
         "backup",
-        Asked(),
+        JobOverrides(),
         JobLogin(role="mine"),
     ),
     "upgrades with the role of the first boot": (
         LOGIN.wanting(backup=OWN_TOKEN),
         "upgrade",
-        Asked(),
+        JobOverrides(),
         JobLogin(role="openbao-operator-upgrade"),
     ),
     "upgrades with a token of their own": (
         PLAIN.wanting(upgrade={"tokenSecretRef": {"name": "own"}}),
         "upgrade",
-        Asked(),
+        JobOverrides(),
         JobLogin(token_secret="own"),
     ),
     "nobody made a role for upgrades": (
         PLAIN.wanting(backup=OWN_TOKEN),
         "upgrade",
-        Asked(),
+        JobOverrides(),
         MISSING,
     ),
     "a restore has a role of its own": (
         LOGIN.wanting(backup=OWN_ROLE),
         "restore",
-        Asked(),
+        JobOverrides(),
         JobLogin(role="openbao-operator-restore"),
     ),
     "the token of backups restores nothing": (
         PLAIN.wanting(backup=OWN_TOKEN),
         "restore",
-        Asked(),
+        JobOverrides(),
         MISSING,
     ),
     "the cluster names the role of restores": (
         PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
-        Asked(),
+        JobOverrides(),
         JobLogin(role="mine"),
     ),
     "one restore names another role": (
         PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
-        Asked(role="its"),
+        JobOverrides(role="its"),
         JobLogin(role="its"),
     ),
     "one restore brings a token": (
         LOGIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
-        Asked(token_secret="its"),
+        JobOverrides(token_secret="its"),
         JobLogin(token_secret="its"),
     ),
 }
@@ -113,7 +123,7 @@ LOGINS: dict[str, tuple[gen.Cluster, Job, Asked, JobLogin | str]] = {
 
 @pytest.mark.parametrize(("cluster", "job", "asked", "expected"), LOGINS.values(), ids=LOGINS)
 def test_how_a_job_logs_in(
-    cluster: gen.Cluster, job: Job, asked: Asked, expected: JobLogin | str
+    cluster: gen.Cluster, job: Job, asked: JobOverrides, expected: JobLogin | str
 ) -> None:
     found = login_of(cluster.read(), job, asked)
     if isinstance(found, Blocked):
@@ -236,9 +246,9 @@ class Verifier(ImageVerifier):
 
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside.api, outside.clock)
-        self.asked: list[Question] = []
+        self.asked: list[VerificationRequest] = []
 
-    async def verdict(self, question: Question, records: Any = ()) -> ImageVerdict:
+    async def verdict(self, question: VerificationRequest, records: Any = ()) -> ImageVerdict:
         self.asked.append(question)
         return ImageVerdict(question.reference, pinned=PINNED)
 
@@ -260,14 +270,14 @@ class Bench:
         return self
 
     async def of(
-        self, cluster: gen.Cluster, asked: Asked | None = None, job: Job = "backup"
+        self, cluster: gen.Cluster, asked: JobOverrides | None = None, job: Job = "backup"
     ) -> Any:
-        return await self.source.of(cluster.read(), job, asked or Asked())
+        return await self.source.of(cluster.read(), job, asked or JobOverrides())
 
 
 async def test_an_executor_is_described() -> None:
     found = await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
-    assert isinstance(found, Executor)
+    assert isinstance(found, JobTemplate)
     assert (found.image, found.account, found.login) == (IMAGE, ACCOUNT, DEFAULT)
     assert found.audience == "openbao-internal/ns/x"
     assert found.forbidden == ("10.96.0.1:443",)
@@ -295,7 +305,7 @@ async def test_the_image_that_is_asked_for_is_the_one_that_is_proven() -> None:
     found = await bench.of(cluster)
     assert found.image == PINNED
     assert [one.reference for one in bench.verifier.asked] == ["registry.example.com/own:1"]
-    await bench.of(cluster, Asked(image="registry.example.com/its:1"))
+    await bench.of(cluster, JobOverrides(image="registry.example.com/its:1"))
     assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
 
 
@@ -315,7 +325,7 @@ async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_s
     bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
     cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
     found = await bench.of(cluster, job="upgrade")
-    assert isinstance(found, Executor)
+    assert isinstance(found, JobTemplate)
     assert (found.image, found.account) == (
         "registry.example.com/step:1",
         "x-upgrade-serviceaccount",
@@ -341,25 +351,25 @@ VOLUME = BACKED_UP.wanting(
 )
 
 # sentence: (what the restore says of its volume, the volume that exists, is it enough)
-VOLUMES: dict[str, tuple[Asked, str, bool]] = {
-    "that of the cluster": (Asked(), "snapshots", True),
-    "that of the cluster is missing": (Asked(), "", False),
-    "another one": (Asked(claim="other"), "other", True),
-    "another one is missing": (Asked(claim="other"), "snapshots", False),
-    "a store in the network": (Asked(claim=""), "", True),
+VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
+    "that of the cluster": (JobOverrides(), "snapshots", True),
+    "that of the cluster is missing": (JobOverrides(), "", False),
+    "another one": (JobOverrides(claim="other"), "other", True),
+    "another one is missing": (JobOverrides(claim="other"), "snapshots", False),
+    "a store in the network": (JobOverrides(claim=""), "", True),
 }
 
 
 @pytest.mark.parametrize(("asked", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
 async def test_the_volume_of_snapshots_has_to_be_there(
-    asked: Asked, there: str, enough: bool
+    asked: JobOverrides, there: str, enough: bool
 ) -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     if there:
         bench.having(PVC, there)
     found = await bench.of(VOLUME, asked)
     if enough:
-        assert isinstance(found, Executor)
+        assert isinstance(found, JobTemplate)
     else:
         assert isinstance(found, Blocked)
         assert found.reason == "SnapshotVolumeMissing"

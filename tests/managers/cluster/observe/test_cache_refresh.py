@@ -6,8 +6,8 @@ How soon caches that are told of everything are looked at again.
 from dataclasses import replace
 
 from contracts.records.desired import AppliedSet, Desired
-from managers.cluster.observe.cache_refresh import Watched
-from managers.cluster.status.cluster_status import Pass
+from managers.cluster.observe.cache_refresh import WatchCacheRefresher
+from managers.cluster.status.cluster_status import ReconcileResult
 from runtime.outcome import Wait
 from tests import gen
 from tests.managers.cluster.passes import a_pass
@@ -15,11 +15,11 @@ from tests.managers.cluster.passes import a_pass
 CLUSTER = gen.cluster().initialized()
 OWNER = CLUSTER.owner()
 WELL = replace(a_pass(CLUSTER), applied=AppliedSet(Desired((), (), (), (), complete=True)))
-WAITING: Pass = replace(WELL, outcome=Wait("PodsStarting", "one is missing"))
+WAITING: ReconcileResult = replace(WELL, outcome=Wait("PodsStarting", "one is missing"))
 
 
 def test_secrets_of_a_cluster_that_is_well_are_believed_for_longer() -> None:
-    sight = Watched(15.0, when_well=60.0)
+    sight = WatchCacheRefresher(15.0, when_well=60.0)
     assert sight.secret_age(OWNER) == 15.0
     assert sight.next_look(WELL) == sight.secret_age(OWNER) == 60.0
     assert sight.next_look(WAITING) == sight.secret_age(OWNER) == 15.0
@@ -29,5 +29,5 @@ def test_secrets_of_a_cluster_that_is_well_are_believed_for_longer() -> None:
 
 
 def test_where_nothing_else_is_said_all_are_looked_at_alike() -> None:
-    sight = Watched(15.0)
+    sight = WatchCacheRefresher(15.0)
     assert sight.next_look(WELL) == sight.next_look(WAITING) == sight.secret_age(OWNER) == 15.0

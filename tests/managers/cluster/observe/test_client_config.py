@@ -6,7 +6,7 @@ Whom the operator trusts, while certificates move too (B-12).
 from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.records.observed import PodFacts, Reach
+from contracts.records.observed import PodFacts, ServerClientConfig
 from contracts.records.secrets import SecretFacts
 from managers.cluster.observe.client_config import reach_of, tls_secrets
 from tests import gen
@@ -32,13 +32,15 @@ def pods(*secrets: str) -> tuple[PodFacts, ...]:
     )
 
 
-def reached(cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]) -> Reach | None:
+def reached(
+    cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]
+) -> ServerClientConfig | None:
     return reach_of(cluster, {one.name: one for one in secrets}, pods(*on))
 
 
 def test_our_own_authority() -> None:
     found = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
-    assert found == Reach("A\n", NAME)
+    assert found == ServerClientConfig("A\n", NAME)
 
 
 def test_somebody_elses_secret_is_not_trusted_in_place_of_ours() -> None:
@@ -49,9 +51,9 @@ def test_somebody_elses_secret_is_not_trusted_in_place_of_ours() -> None:
 def test_comments_of_a_bundle_are_no_obstacle_to_a_connection() -> None:
     """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
     reach = reached(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
-    assert reach == Reach("# F?\nA\n", NAME)
+    assert reach == ServerClientConfig("# F?\nA\n", NAME)
     roots = secret("roots", "# Fő\nA", of="nobody")
-    assert reached(acme(caSecretRef={"name": "roots"}), roots, on=()) == Reach(
+    assert reached(acme(caSecretRef={"name": "roots"}), roots, on=()) == ServerClientConfig(
         "# F?\nA", "x-acme.ns.svc"
     )
 
@@ -61,19 +63,19 @@ def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
     ours, mine = secret("x-tls-server", "A"), secret("mine", "B", of="nobody")
     assert tls_secrets(EXTERNAL, pods("x-tls-server", "mine")) == ("roots", "mine", "x-tls-server")
     there = reached(EXTERNAL, ours, mine, on=("x-tls-server", "mine"))
-    assert there == Reach("B\nA\n", NAME)
+    assert there == ServerClientConfig("B\nA\n", NAME)
     back = reached(OURS, ours, mine, on=("mine", "mine"))
-    assert back == Reach("A\nB\n", NAME)
+    assert back == ServerClientConfig("A\nB\n", NAME)
     over = reached(EXTERNAL, ours, mine, on=("mine", "mine"))
-    assert over == Reach("B\n", NAME)
+    assert over == ServerClientConfig("B\n", NAME)
 
 
 def test_a_public_acme_server_is_trusted_as_the_host_trusts_it() -> None:
-    assert reached(acme(), on=("", "")) == Reach("", "x-acme.ns.svc")
+    assert reached(acme(), on=("", "")) == ServerClientConfig("", "x-acme.ns.svc")
 
 
 def test_a_private_acme_server_is_trusted_by_its_secret() -> None:
     private = acme(caSecretRef={"name": "roots"})
     assert reached(private, on=()) is None
     found = reached(private, secret("roots", "R", of="nobody"), on=())
-    assert found == Reach("R", "x-acme.ns.svc")
+    assert found == ServerClientConfig("R", "x-acme.ns.svc")

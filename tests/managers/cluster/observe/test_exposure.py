@@ -17,18 +17,18 @@ from contracts.optional_kinds import (
     SERVICE_MONITOR,
 )
 from contracts.records.desired import AppliedSet, Desired
-from contracts.records.exposure import WaysFacts
+from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
 from managers.cluster.apply.apply import PRUNED, Applier
 from managers.cluster.observe.exposure import WaysIn
-from managers.cluster.plan.steps import fold
+from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, MARKS
-from managers.context.reads.negative_ttl_getter import SeenObjects
+from managers.context.reads.negative_ttl_getter import NegativeTtlGetter
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import INGRESS, POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.cache.optional import OptionalKinds
-from runtime.cache.optional_kind import Offer
+from runtime.cache.optional_kind import KindAvailability
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Wait
 from runtime.testing.clock import ManualClock
@@ -43,10 +43,10 @@ MONITOR = SERVICE_MONITOR.resources[0]
 OWNER = gen.cluster().owner()
 
 
-def booting(cluster: gen.Cluster, offers: dict[str, Offer]) -> Desired:
+def booting(cluster: gen.Cluster, offers: dict[str, KindAvailability]) -> Desired:
     world = with_good_secrets(cluster, gen.world())
-    observed: Observed = replace(world.facts(), ways=WaysFacts(offers))
-    return fold(gen.resolved(cluster, world), observed)
+    observed: Observed = replace(world.facts(), ways=ExposureFacts(offers))
+    return merge_plans(gen.resolved(cluster, world), observed)
 
 
 class Bench:
@@ -61,7 +61,7 @@ class Bench:
                 field_manager=FIELD_MANAGER,
                 marks=MARKS,
                 metrics=Metrics(),
-                settled=Settled(ManualClock(), random.Random(1)),
+                settled=ApplyCache(ManualClock(), random.Random(1)),
             )
         )
 
@@ -167,19 +167,19 @@ async def test_a_second_pass_asks_for_nothing() -> None:
 class Kinds(OptionalKinds):
     """Offers that a test sets."""
 
-    def __init__(self, offers: dict[str, Offer]) -> None:
+    def __init__(self, offers: dict[str, KindAvailability]) -> None:
         self._offers = offers
 
 
 class Looking:
-    def __init__(self, offers: dict[str, Offer]) -> None:
+    def __init__(self, offers: dict[str, KindAvailability]) -> None:
         self.api = FakeApi()
         kinds = (INGRESS, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
         self.caches = {kind: StillInformer(kind) for kind in kinds}
-        seen = SeenObjects(self.api, ManualClock(), 9.0)
+        seen = NegativeTtlGetter(self.api, ManualClock(), 9.0)
         self.ways = WaysIn(Kinds(offers), self.caches, seen)
 
-    async def facts(self, cluster: gen.Cluster) -> WaysFacts:
+    async def facts(self, cluster: gen.Cluster) -> ExposureFacts:
         return await self.ways.facts(cluster.read(), cluster.owner())
 
     def mine(self, resource: Resource, name: str, **content: object) -> None:
@@ -198,7 +198,7 @@ async def test_b09_looking_at_an_absent_api_costs_no_request() -> None:
 
 async def test_a_cluster_without_ways_in_costs_no_request() -> None:
     looking = Looking(ALL)
-    assert await looking.facts(gen.cluster()) == WaysFacts(ALL)
+    assert await looking.facts(gen.cluster()) == ExposureFacts(ALL)
     assert looking.api.asked == []
 
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import ContainerExit, PodFacts
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.from_objects import (
@@ -112,13 +112,13 @@ PODS: dict[str, tuple[Object, str, Any]] = {
 
 @pytest.mark.parametrize(("pod", "fact", "value"), PODS.values(), ids=PODS.keys())
 def test_pod(pod: Object, fact: str, value: Any) -> None:
-    (facts,) = pod_facts(VoterSet("x"), [pod])
+    (facts,) = pod_facts(ServerPool("x"), [pod])
     assert getattr(facts, fact) == value
 
 
 @pytest.mark.parametrize("status", [None, {}, {"containerStatuses": None}, {"conditions": []}])
 def test_b40_a_pod_that_was_just_made_has_not_started(status: Any) -> None:
-    (facts,) = pod_facts(VoterSet("x"), [bare_pod(status=status)])
+    (facts,) = pod_facts(ServerPool("x"), [bare_pod(status=status)])
     assert (facts.ready, facts.restarts, facts.last_exit, facts.ip) == (False, 0, None, "")
 
 
@@ -133,14 +133,14 @@ def test_what_the_server_says_is_kept_apart_from_what_is() -> None:
 
 def test_pods_come_in_the_order_of_their_ordinals() -> None:
     pods = [gen.pod(n).object() for n in (10, 2, 0)]
-    assert [facts.ordinal for facts in pod_facts(VoterSet("x"), pods)] == [0, 2, 10]
+    assert [facts.ordinal for facts in pod_facts(ServerPool("x"), pods)] == [0, 2, 10]
 
 
 @pytest.mark.parametrize("name", ["x-backup-1", "y-0", "x-01", "x", "x--1", "x-a", "x-0-abc"])
 def test_a_pod_that_is_not_of_the_set_is_passed_over(name: str) -> None:
     pod = gen.pod().object()
     pod["metadata"]["name"] = name
-    assert pod_facts(VoterSet("x"), [pod]) == ()
+    assert pod_facts(ServerPool("x"), [pod]) == ()
 
 
 class TestStatefulSet:
@@ -191,7 +191,7 @@ class TestClaims:
 
     def test_the_mark_says_whose_it_is(self) -> None:
         marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
-        found = claim_facts(VoterSet("x"), [self.claim("data-x-1"), marked])
+        found = claim_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
         assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
 
     def test_its_growth_is_read(self) -> None:
@@ -208,19 +208,19 @@ class TestClaims:
             "capacity": {"storage": "1Gi"},
             "conditions": [{**told, "type": "Resizing", "status": "False"}, told],
         }
-        (found,) = claim_facts(VoterSet("x"), [live])
+        (found,) = claim_facts(ServerPool("x"), [live])
         assert (found.requested, found.capacity, found.storage_class) == ("2Gi", "1Gi", "fast")
         assert (found.phase, found.adopt) == ("Bound", "x")
         assert (found.resizing, found.resize_message) == (told["type"], "restart it")
         assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_claim_that_goes_is_told(self) -> None:
-        (found,) = claim_facts(VoterSet("x"), [self.claim("data-x-0", deletionTimestamp="t")])
+        (found,) = claim_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
         assert found.terminating
 
     @pytest.mark.parametrize("name", ["data-y-0", "audit-x-0", "data-x-0a", "data-x", "x-0"])
     def test_a_volume_of_another_name_holds_no_data_of_ours(self, name: str) -> None:
-        assert claim_facts(VoterSet("x"), [self.claim(name)]) == ()
+        assert claim_facts(ServerPool("x"), [self.claim(name)]) == ()
 
 
 AUTHORITY = make_authority("x", gen.NOW)

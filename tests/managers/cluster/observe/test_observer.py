@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.records.observed import Reach
+from contracts.records.observed import ServerClientConfig
 from contracts.unseal_keys import KEYS_SOUGHT
 from managers.certs.chain import fingerprints
 from managers.certs.probe import ServedCertificates
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.observer import (
     CLUSTER_INDEX,
-    Observer,
-    Witnesses,
+    ClusterObserver,
+    ObserverDependencies,
     by_cluster,
     secret_names,
 )
 from managers.context.reads.api_server import DISCOVERY, KEYS, ApiServer
-from managers.context.reads.pvcs import NamedClaims
+from managers.context.reads.pvcs import NamedPvcs
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
@@ -52,13 +52,13 @@ class Bench:
     def witness(self, **more: Any) -> None:
         """Ask these, too."""
         context = self.outside.context
-        self.observer = Observer(
+        self.observer = ClusterObserver(
             self.caches,
             self.outside.secrets,
             ApiServer(self.api, self.outside.clock, "10.96.0.1"),
             self.outside.clock,
             gen.INSTALLATION,
-            Witnesses(self.outside.logins, context.attempts, **more),
+            ObserverDependencies(self.outside.logins, context.attempts, **more),
         )
 
     async def look(self, cluster: gen.Cluster = NEW) -> Any:
@@ -194,7 +194,7 @@ class TestReach:
         ours = secret_object(OLD.owner(), "x-tls-server", files)
         bench = Bench(ours)
         found = await bench.observer.reach(OLD.read(), OLD.owner())
-        assert found == Reach(CA.certificate.decode(), "openbao-cluster-x.local")
+        assert found == ServerClientConfig(CA.certificate.decode(), "openbao-cluster-x.local")
         assert bench.api.asked == ["get Secret x-tls-server"]
         stranger = OLD.marked(uid="uid-2").owner()
         assert await Bench(ours).observer.reach(OLD.read(), stranger) is None
@@ -272,14 +272,14 @@ async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
 )
 async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any], name: str) -> None:
     bench = Bench()
-    claims = NamedClaims(bench.api, bench.outside.clock, 15.0)
-    observer = Observer(
+    claims = NamedPvcs(bench.api, bench.outside.clock, 15.0)
+    observer = ClusterObserver(
         bench.caches,
         bench.outside.secrets,
         ApiServer(bench.api, bench.outside.clock, "10.96.0.1"),
         bench.outside.clock,
         gen.INSTALLATION,
-        Witnesses(
+        ObserverDependencies(
             bench.outside.logins,
             bench.outside.context.attempts,
             named_claims=claims,

@@ -9,13 +9,13 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from managers.bao.client import BaoError
-from managers.bao.models import Health
-from managers.cluster.apply.actions import Effects
+from managers.bao.models import ServerHealth
+from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import PRUNED, Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import PODS_RECHECK, Deletion
-from managers.cluster.observe.health_poller import Pulse
-from managers.cluster.observe.observer import Observer, Witnesses
+from managers.cluster.observe.health_poller import HealthPoller
+from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.observe.polling import (
     CALM,
     CALM_AFTER,
@@ -24,13 +24,13 @@ from managers.cluster.observe.polling import (
     PULSE,
     SLOWEST,
     SWIFT,
-    Polling,
+    PollingCacheRefresher,
 )
-from managers.cluster.reconcile import WorkloadReconciler
+from managers.cluster.reconcile import ClusterReconciler
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.context.reads.api_server import ApiServer
 from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
 from runtime.cache.polling import PolledMirror
 from runtime.cache.selection import Selection
@@ -55,11 +55,11 @@ class Servers:
     def __call__(self, authority: str, server_name: str) -> "Servers":
         return self
 
-    async def health(self, address: str) -> Health:
+    async def health(self, address: str) -> ServerHealth:
         self.asked += 1
         if address in self.silent:
             raise BaoError("no answer")
-        return Health(initialized=True, sealed=False, standby=address != self.leader)
+        return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
 
     async def close(self) -> None:
         self.closed += 1
@@ -88,25 +88,27 @@ class PolledBench(Bench):
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=metrics,
-            settled=Settled(clock, rng),
+            settled=ApplyCache(clock, rng),
         )
-        self.polling = Polling(self.mirrors, dict, Pulse(self.servers), clock, rng)
+        self.polling = PollingCacheRefresher(
+            self.mirrors, dict, HealthPoller(self.servers), clock, rng
+        )
         context = self.outside.context
-        observer = Observer(
+        observer = ClusterObserver(
             self.mirrors,
             self.outside.secrets,
             ApiServer(self.api, clock, "10.96.0.1"),
             clock,
             gen.INSTALLATION,
-            Witnesses(self.outside.logins, context.attempts, sight=self.polling),
+            ObserverDependencies(self.outside.logins, context.attempts, sight=self.polling),
         )
-        self.reconcile = WorkloadReconciler(
+        self.reconcile = ClusterReconciler(
             self.clusters,
             observer,
             Applier(owned),
             Deletion(context, self.mirrors),
             StatusWriter(self.api, self.clusters, self.outside.events, clock),
-            Effects(context, self.outside.logins),
+            ClusterEffects(context, self.outside.logins),
         )
 
     async def turn(self) -> Outcome:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import VoterSet
-from managers.cluster.observe.pools import Pools, pools_of
+from contracts.pools.voter_pool import ServerPool
+from managers.cluster.observe.pools import ObservedPools, pools_of
 from runtime.types import Object, ObjectKey
 from tests import gen
 
@@ -22,12 +22,12 @@ def volume(name: str) -> Object:
 
 PODS = [gen.pod(n).of(revision).object() for revision in ALL for n in range(2)]
 PODS.append(gen.read_pod(0).object())
-VOLUMES = [volume(VoterSet("x", revision).data_claim(0)) for revision in ALL]
+VOLUMES = [volume(ServerPool("x", revision).data_claim(0)) for revision in ALL]
 VOLUMES.append(volume("data-x-read-0"))
 SETS = {f"x-{revision}".rstrip("-"): gen.stateful_set().of(revision).object() for revision in ALL}
 
 
-def seen(sets: dict[str, Object] | None = None, **status: Any) -> Pools:
+def seen(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
     cluster = gen.cluster().having(blueGreen=status)
     live = SETS if sets is None else sets
 
@@ -37,13 +37,13 @@ def seen(sets: dict[str, Object] | None = None, **status: Any) -> Pools:
     return pools_of(cluster.read(), cluster.owner(), one, (PODS, VOLUMES))
 
 
-def told(found: Pools) -> list[list[str]]:
+def told(found: ObservedPools) -> list[list[str]]:
     pools = (found.voters, found.second, found.read)
     return [[p.name for p in pool.pods] + [c.name for c in pool.claims] for pool in pools]
 
 
 def set_of(revision: str) -> list[str]:
-    voters = VoterSet("x", revision)
+    voters = ServerPool("x", revision)
     return [voters.pod(0), voters.pod(1), voters.data_claim(0)]
 
 

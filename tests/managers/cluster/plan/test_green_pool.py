@@ -12,7 +12,7 @@ import pytest
 
 from contracts.hcl.render import restart_text
 from contracts.naming import labels
-from contracts.pools.voter_pool import Green
+from contracts.pools.voter_pool import GreenPoolSpec
 from contracts.records.resolved import Resolved
 from managers.bootstrap.plan import config_map
 from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
@@ -23,7 +23,9 @@ from runtime.apply.intent import Intent
 from tests import gen
 
 REVISION, BEFORE = "0123456789abcdef", "fedcba9876543210"
-GREEN = Green(REVISION, "2.5.0", "registry.example.com/openbao@sha256:1", 5, (("proof", "it"),))
+GREEN = GreenPoolSpec(
+    REVISION, "2.5.0", "registry.example.com/openbao@sha256:1", 5, (("proof", "it"),)
+)
 OLD = gen.cluster().initialized()
 BLUES = {"the first set": "", "a set with a revision": BEFORE}
 
@@ -36,12 +38,14 @@ def inputs(meant: Resolved) -> Inputs:
     return Inputs(meant.restart_text, Files(meant.config_text, "fingerprint", "authority"))
 
 
-def second_set(meant: Resolved, green: Green, read: Inputs) -> tuple[Intent, Intent]:
+def second_set(meant: Resolved, green: GreenPoolSpec, read: Inputs) -> tuple[Intent, Intent]:
     view = green_view(meant, green)
     return config_map(view), green_set(view, green_shape(view, green_inputs(view, read), None))
 
 
-def made(blue: str = "", cluster: gen.Cluster = OLD, green: Green = GREEN) -> tuple[Any, Any]:
+def made(
+    blue: str = "", cluster: gen.Cluster = OLD, green: GreenPoolSpec = GREEN
+) -> tuple[Any, Any]:
     meant = serving(blue, cluster)
     config, servers = second_set(meant, green, inputs(meant))
     return config.body, servers.body

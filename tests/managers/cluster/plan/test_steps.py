@@ -4,7 +4,7 @@ import pytest
 
 from contracts.naming import names
 from contracts.records.desired import Desired
-from managers.cluster.plan.steps import FOUNDATION, WORKLOAD, fold
+from managers.cluster.plan.steps import FOUNDATION, WORKLOAD, merge_plans
 from runtime.builtin_kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.outcome import Blocked, Done, Wait, combine
 from tests import gen
@@ -15,7 +15,7 @@ RUNNING = gen.cluster().initialized()
 
 
 def folded(cluster: gen.Cluster, world: gen.World) -> Desired:
-    return fold(gen.resolved(cluster, world), world.facts())
+    return merge_plans(gen.resolved(cluster, world), world.facts())
 
 
 def test_the_steps_are_named_once_and_keys_come_first() -> None:

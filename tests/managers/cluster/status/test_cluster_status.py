@@ -12,8 +12,8 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.conditions.condition import MESSAGE_MAX
 from contracts.records.desired import AppliedSet
-from managers.cluster.plan.steps import fold
-from managers.cluster.status.cluster_status import Pass, compute, failing, leaving
+from managers.cluster.plan.steps import merge_plans
+from managers.cluster.status.cluster_status import ReconcileResult, compute, failing, leaving
 from runtime.apply.apply_result import Applied
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.verdict import Verdict
@@ -209,12 +209,12 @@ class TestLastError:
 
 def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_first() -> None:
     resolved = gen.resolved(OLD, FINE)
-    desired = fold(resolved, FINE.facts())
+    desired = merge_plans(resolved, FINE.facts())
     intent = desired.foundation[0]
     foreign = Applied(intent, Verdict.FOREIGN, None, f"{intent} exists and belongs to Shop s")
     applied = AppliedSet(desired, (foreign,))
     outcome = Blocked("UnsealKeyMissing", "the key is gone")
-    status = compute(Pass(OLD.read(), FINE.facts(), outcome, resolved, applied))
+    status = compute(ReconcileResult(OLD.read(), FINE.facts(), outcome, resolved, applied))
     assert said(status, "Stalled") == ("True", "UnsealKeyMissing")
     assert said(status, "Conflict") == ("True", "ForeignObject")
     assert "ConfigMap ns/x-config" in condition_of(status, "Conflict").message
@@ -268,7 +268,7 @@ def test_an_unreadable_status_is_computed_anew() -> None:
     spoiled = OLD.having(conditions="none").read()
     assert isinstance(spoiled, OpenBaoCluster)
     resolved = gen.resolved(NEW, FINE)
-    status = compute(Pass(spoiled, FINE.facts(), Done(), resolved))
+    status = compute(ReconcileResult(spoiled, FINE.facts(), Done(), resolved))
     assert said(status, "Ready") == ("True", "AllReplicasReady")
 
 

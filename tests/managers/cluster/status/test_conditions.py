@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from contracts.conditions.condition import TYPES
 from managers.certs.condition import REASONS as TLS_REASONS
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.cluster.status.conditions import JUDGES, ON_PURPOSE
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
@@ -370,7 +370,7 @@ def test_what_holds_for_every_pass(
         assert said(status, "Ready") == ("Unknown", "Paused")
 
 
-def _kstatus_agrees(conditions: Any, this: Pass) -> None:
+def _kstatus_agrees(conditions: Any, this: ReconcileResult) -> None:
     """kstatus calls an object current when Ready is True, and neither of the others is."""
     by_type = {found.type: found for found in conditions}
     ready, moving, stuck = (by_type[kind] for kind in ("Ready", "Reconciling", "Stalled"))

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.api.meta import Condition
 from contracts.conditions.condition import TYPES
-from contracts.records.event import Note
+from contracts.records.event import EventRecord
 from managers.cluster.status.events import ASKED_FOR, GOOD, OVER, ROUTINE, TAKE_TIME, notes
 
 Kind = Literal["Normal", "Warning"]
@@ -63,7 +63,7 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
 @pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS.keys())
 def test_flip(kind: str, was: str | None, now: str, told: Kind | None) -> None:
     text = OVER.get(kind, "what is") if told == "Normal" else "what is"
-    expected = () if told is None else (Note(told, "Why", text),)
+    expected = () if told is None else (EventRecord(told, "Why", text),)
     assert notes(state(kind, was), state(kind, now)) == expected
 
 

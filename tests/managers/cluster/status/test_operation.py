@@ -6,8 +6,8 @@ import pytest
 
 from contracts.api.cluster.status import OperationStatus
 from contracts.records.desired import AppliedSet, Operation
-from managers.cluster.plan.steps import fold
-from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.plan.steps import merge_plans
+from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.cluster.status.operation import operation_status, summary
 from runtime.outcome import Wait
 from tests import gen
@@ -52,11 +52,11 @@ def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
     live = gen.stateful_set().sized(3).made_from(digest)
     first, second, third = FINE.pods
     world = FINE.with_set(live).with_pods(first, second, third.made_from(digest))
-    desired = fold(resolved, world.facts())
+    desired = merge_plans(resolved, world.facts())
     assert desired.operation == Operation("Rolling", 1, 3)
     outcome = Wait("RollingOut", "2 of 3")
     status = compute(
-        Pass(cluster.read(), world.facts(), outcome, resolved, AppliedSet(desired, ()))
+        ReconcileResult(cluster.read(), world.facts(), outcome, resolved, AppliedSet(desired, ()))
     )
     assert status.operation is not None
     assert status.operation.summary == "Rolling 1/3"
@@ -64,4 +64,4 @@ def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
 
 def test_a_settled_cluster_is_in_no_operation() -> None:
     cluster = gen.cluster().initialized()
-    assert fold(gen.resolved(cluster, FINE), FINE.facts()).operation is None
+    assert merge_plans(gen.resolved(cluster, FINE), FINE.facts()).operation is None

@@ -1,6 +1,6 @@
 """managers.context.reads.pvcs: a claim is asked for at most once in a while."""
 
-from managers.context.reads.pvcs import NamedClaims
+from managers.context.reads.pvcs import NamedPvcs
 from runtime.builtin_kinds import PVC
 from runtime.testing.clock import ManualClock
 from runtime.types import ObjectKey
@@ -12,7 +12,7 @@ CLAIM = {"metadata": {"namespace": "ns", "name": "shared"}, "spec": {}}
 
 async def test_it_is_read_once_in_a_while() -> None:
     api, clock = FakeApi().holding((PVC, CLAIM)), ManualClock()
-    claims = NamedClaims(api, clock, 15.0)
+    claims = NamedPvcs(api, clock, 15.0)
     for _ in range(3):
         assert await claims.get(KEY) is not None
     assert len(api.asked) == 1
@@ -23,7 +23,7 @@ async def test_it_is_read_once_in_a_while() -> None:
 
 async def test_what_is_not_there_is_asked_for_each_time() -> None:
     api = FakeApi()
-    claims = NamedClaims(api, ManualClock(), 15.0)
+    claims = NamedPvcs(api, ManualClock(), 15.0)
     assert await claims.get(KEY) is None
     api.holding((PVC, CLAIM))
     assert await claims.get(KEY) is not None
@@ -31,7 +31,7 @@ async def test_what_is_not_there_is_asked_for_each_time() -> None:
 
 async def test_what_is_forgotten_is_asked_for_again() -> None:
     api = FakeApi().holding((PVC, CLAIM))
-    claims = NamedClaims(api, ManualClock(), 15.0)
+    claims = NamedPvcs(api, ManualClock(), 15.0)
     await claims.get(KEY)
     claims.forget("ns", "shared")
     await claims.get(KEY)

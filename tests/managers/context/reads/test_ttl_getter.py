@@ -1,6 +1,6 @@
 """managers.context.reads.ttl_getter: what users name is read by name, and forgotten in time."""
 
-from managers.context.reads.ttl_getter import NamedObjects
+from managers.context.reads.ttl_getter import TtlGetter
 from runtime.builtin_kinds import SERVICE_ACCOUNT
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
@@ -18,7 +18,7 @@ def account(name: str) -> Object:
 
 async def test_only_metadata_crosses_the_wire_when_that_is_enough() -> None:
     api = FakeApi().holding((SERVICE_ACCOUNT, account("a")))
-    named = NamedObjects(api, ManualClock(), SERVICE_ACCOUNT, 15.0, metadata_only=True)
+    named = TtlGetter(api, ManualClock(), SERVICE_ACCOUNT, 15.0, metadata_only=True)
     found = await named.get(ObjectKey("ns", "a"))
     assert found is not None
     assert "secrets" not in found
@@ -26,7 +26,7 @@ async def test_only_metadata_crosses_the_wire_when_that_is_enough() -> None:
 
 async def test_names_that_nobody_asks_for_any_more_are_not_kept() -> None:
     api, clock = FakeApi(), ManualClock()
-    named = NamedObjects(api, clock, SERVICE_ACCOUNT, 15.0)
+    named = TtlGetter(api, clock, SERVICE_ACCOUNT, 15.0)
     for number in range(50):
         api.holding((SERVICE_ACCOUNT, account(f"a{number}")))
         await named.get(ObjectKey("ns", f"a{number}"))

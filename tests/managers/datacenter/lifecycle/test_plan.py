@@ -11,13 +11,19 @@ from dataclasses import replace
 import pytest
 
 from contracts.datacenter.objects import State
-from contracts.datacenter.workload_records import DatacenterInfo, Progress, Row, Source, Wish
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceProgress,
+    ServiceRecord,
+    ServiceSource,
+)
 from managers.datacenter.lifecycle.plan import RowPlan, plan
-from managers.datacenter.sources.merge import Answer, Merged, merge
+from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
 from tests.managers.datacenter.bodies import datacenter, row, service, wish
 
-DECLARED = Source("declared")
-HOOK = Source("hook/network")
+DECLARED = ServiceSource("declared")
+HOOK = ServiceSource("hook/network")
 FRA1 = datacenter()
 ACTIVE: State = "Active"
 
@@ -25,11 +31,11 @@ ACTIVE: State = "Active"
 class Place:
     """A datacenter whose rows follow each plan at once; retiring ones stay until `let_go`."""
 
-    def __init__(self, *rows: Row) -> None:
+    def __init__(self, *rows: ServiceRecord) -> None:
         self.rows = rows
         self.writes = 0
 
-    def look(self, *answers: Answer, deleting: bool = False) -> RowPlan:
+    def look(self, *answers: SourceAnswer, deleting: bool = False) -> RowPlan:
         merged = merge(answers, self.rows, {}, frozenset())
         found = plan(FRA1, merged, self.rows, deleting)
         kept = {one.name: one for one in self.rows}
@@ -44,7 +50,7 @@ class Place:
         self.rows = tuple(one for one in self.rows if not one.retiring)
 
 
-def wanting(*wishes: Wish) -> Merged:
+def wanting(*wishes: DesiredService) -> Merged:
     return Merged(wishes, (), ())
 
 
@@ -61,19 +67,19 @@ def said(found: RowPlan) -> dict[str, str]:
 
 
 def test_declared_services_get_a_row_each() -> None:
-    found = Place().look(Answer(DECLARED, (service("b"), service("a"))))
+    found = Place().look(SourceAnswer(DECLARED, (service("b"), service("a"))))
     assert found == RowPlan(insert=(wish(service("a")), wish(service("b"))))
 
 
 def test_services_of_a_hook_get_a_row_each() -> None:
-    found = Place().look(Answer(DECLARED, None), Answer(HOOK, (service("a"),)))
+    found = Place().look(SourceAnswer(DECLARED, None), SourceAnswer(HOOK, (service("a"),)))
     assert found == RowPlan(insert=(wish(service("a"), "hook/network"),))
 
 
 def test_both_sources_are_merged_and_declared_wins() -> None:
     found = Place().look(
-        Answer(HOOK, (service("a", replicas=9), service("b"))),
-        Answer(DECLARED, (service("a", replicas=1),)),
+        SourceAnswer(HOOK, (service("a", replicas=9), service("b"))),
+        SourceAnswer(DECLARED, (service("a", replicas=1),)),
     )
     assert found == RowPlan(
         insert=(wish(service("a", replicas=1)), wish(service("b"), "hook/network"))
@@ -83,30 +89,32 @@ def test_both_sources_are_merged_and_declared_wins() -> None:
 def test_a_set_that_does_not_change_plans_nothing() -> None:
     place = Place()
     for _ in range(3):
-        place.look(Answer(DECLARED, (service("a"),)), Answer(HOOK, (service("b"),)))
+        place.look(SourceAnswer(DECLARED, (service("a"),)), SourceAnswer(HOOK, (service("b"),)))
     assert place.writes == 2
 
 
 def test_a_service_that_nobody_wants_any_more_retires_and_the_others_stay() -> None:
     place = Place()
-    place.look(Answer(DECLARED, (service("a"), service("b"))), Answer(HOOK, (service("c"),)))
-    found = place.look(Answer(DECLARED, (service("a"),)), Answer(HOOK, (service("c"),)))
+    place.look(
+        SourceAnswer(DECLARED, (service("a"), service("b"))), SourceAnswer(HOOK, (service("c"),))
+    )
+    found = place.look(SourceAnswer(DECLARED, (service("a"),)), SourceAnswer(HOOK, (service("c"),)))
     assert said(found) == {"b": "retire"}
 
 
 def test_a_hook_that_fails_leaves_its_services_running_until_it_answers_without_them() -> None:
     place = Place()
-    place.look(Answer(HOOK, (service("a"), service("b"))))
+    place.look(SourceAnswer(HOOK, (service("a"), service("b"))))
     for _ in range(3):
-        assert place.look(Answer(HOOK, None, "boom")) == RowPlan()
-    assert said(place.look(Answer(HOOK, (service("b"),)))) == {"a": "retire"}
+        assert place.look(SourceAnswer(HOOK, None, "boom")) == RowPlan()
+    assert said(place.look(SourceAnswer(HOOK, (service("b"),)))) == {"a": "retire"}
 
 
 def test_two_hooks_with_one_name_do_not_rebuild_the_service_in_turns() -> None:
     place = Place()
     answers = (
-        Answer(Source("hook/a"), (service("x", replicas=1),)),
-        Answer(Source("hook/b"), (service("x", replicas=2),)),
+        SourceAnswer(ServiceSource("hook/a"), (service("x", replicas=1),)),
+        SourceAnswer(ServiceSource("hook/b"), (service("x", replicas=2),)),
     )
     for turn in range(100):
         place.look(*(answers if turn % 2 else reversed(answers)))
@@ -117,18 +125,18 @@ def test_two_hooks_with_one_name_do_not_rebuild_the_service_in_turns() -> None:
 def test_a_service_wanted_again_while_it_retires_is_made_once_it_is_gone() -> None:
     """It must not be stuck: neither as retiring for ever, nor as a second row of its name."""
     place = Place()
-    place.look(Answer(DECLARED, (service("a"),)))
-    place.look(Answer(DECLARED, ()))
+    place.look(SourceAnswer(DECLARED, (service("a"),)))
+    place.look(SourceAnswer(DECLARED, ()))
     for _ in range(3):
-        assert place.look(Answer(DECLARED, (service("a", replicas=2),))) == RowPlan()
+        assert place.look(SourceAnswer(DECLARED, (service("a", replicas=2),))) == RowPlan()
     place.let_go()
-    assert said(place.look(Answer(DECLARED, (service("a", replicas=2),)))) == {"a": "insert"}
+    assert said(place.look(SourceAnswer(DECLARED, (service("a", replicas=2),)))) == {"a": "insert"}
 
 
 def test_a_changed_body_changes_the_one_row_in_place() -> None:
     """Never a second row of the name: that would be refused, for ever."""
-    place = Place(row(wish(service("a")), progress=Progress("Failed", attempts=3)))
-    found = place.look(Answer(DECLARED, (service("a", replicas=2),)))
+    place = Place(row(wish(service("a")), progress=ServiceProgress("Failed", attempts=3)))
+    found = place.look(SourceAnswer(DECLARED, (service("a", replicas=2),)))
     assert said(found) == {"a": "update"}
     assert [(one.id, one.progress.attempts) for one in place.rows] == [("row-fra1-a", 3)]
 
@@ -146,17 +154,19 @@ def test_a_changed_body_changes_the_one_row_in_place() -> None:
 )
 def test_every_field_of_a_body_counts(changes: dict[str, object]) -> None:
     place = Place(row(wish(service("a"))))
-    assert said(place.look(Answer(DECLARED, (service("a", **changes),)))) == {"a": "update"}
-    assert place.look(Answer(DECLARED, (service("a", **changes),))) == RowPlan()
+    assert said(place.look(SourceAnswer(DECLARED, (service("a", **changes),)))) == {"a": "update"}
+    assert place.look(SourceAnswer(DECLARED, (service("a", **changes),))) == RowPlan()
 
 
 def test_a_service_passes_from_one_source_to_another_in_place() -> None:
     place = Place(row(wish(service("a"), "hook/network")))
-    found = place.look(Answer(DECLARED, (service("a"),)), Answer(HOOK, (service("a"),)))
+    found = place.look(SourceAnswer(DECLARED, (service("a"),)), SourceAnswer(HOOK, (service("a"),)))
     assert [(new.source.name, old.wish.source.name) for old, new in found.update] == [
         ("declared", "hook/network")
     ]
-    assert said(place.look(Answer(DECLARED, ()), Answer(HOOK, (service("a"),)))) == {"a": "update"}
+    assert said(place.look(SourceAnswer(DECLARED, ()), SourceAnswer(HOOK, (service("a"),)))) == {
+        "a": "update"
+    }
 
 
 # --- plan by itself -----------------------------------------------------------------------------
@@ -175,7 +185,7 @@ def test_a_service_passes_from_one_source_to_another_in_place() -> None:
         ),
     ],
 )
-def test_what_makes_an_update(now: Wish, expected: dict[str, str]) -> None:
+def test_what_makes_an_update(now: DesiredService, expected: dict[str, str]) -> None:
     assert said(plan(FRA1, wanting(now), [row(wish(service("a")))], False)) == expected
 
 
@@ -254,7 +264,7 @@ def test_the_state_of_a_datacenter_is_a_gate(
     ],
 )
 def test_nothing_that_waits_is_said_where_nothing_waits(
-    state: State, rows: tuple[Row, ...], deleting: bool, held: str
+    state: State, rows: tuple[ServiceRecord, ...], deleting: bool, held: str
 ) -> None:
     found = plan(datacenter(state=state), wanting(wish(service("keep"))), rows, deleting)
     assert found == RowPlan(held=held)
@@ -267,7 +277,9 @@ def test_many_names_are_cut() -> None:
 
 
 def test_writes_are_by_name_whatever_order_rows_and_wishes_come_in() -> None:
-    def names(rows: Iterable[Row], merged: Merged, place: DatacenterInfo = FRA1) -> list[list[str]]:
+    def names(
+        rows: Iterable[ServiceRecord], merged: Merged, place: DatacenterInfo = FRA1
+    ) -> list[list[str]]:
         found = plan(place, merged, rows, False)
         return [
             [one.name for one in found.insert],

@@ -9,7 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.datacenter.workload_records import DatacenterInfo, Failure, Progress, Row, Wish
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    Failure,
+    ServiceProgress,
+    ServiceRecord,
+)
 from managers.datacenter.interfaces import ProviderError, StoreConflictError
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
@@ -145,7 +151,7 @@ async def test_one_failing_service_stops_no_other(bench: Bench) -> None:
 
 async def test_a_defect_of_a_provider_is_a_failure_of_one_row(bench: Bench) -> None:
     class Defect(MemoryProvider):
-        async def provision(self, row: Row, vaults: object) -> None:
+        async def provision(self, row: ServiceRecord, vaults: object) -> None:
             if row.name == "dns":
                 raise KeyError("main")
             await super().provision(row, ())
@@ -160,7 +166,7 @@ async def test_a_defect_of_a_provider_is_a_failure_of_one_row(bench: Bench) -> N
 
 async def test_a_store_that_refuses_a_write_is_reported(bench: Bench) -> None:
     class Refusing(MemoryStore):
-        async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+        async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
             if wish.name == "dns":
                 raise StoreConflictError("somebody has it")
             return await super().insert(datacenter, wish)
@@ -177,7 +183,7 @@ async def test_a_store_that_refuses_a_write_is_reported(bench: Bench) -> None:
 
 async def test_a_store_that_fails_for_one_row_stops_no_other(bench: Bench) -> None:
     class Failing(MemoryStore):
-        async def record(self, row: Row, progress: Progress) -> Row:
+        async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
             if row.name == "dns":
                 raise OSError("disk full")
             return await super().record(row, progress)

@@ -13,16 +13,21 @@ from typing import Any
 import pytest
 
 from contracts.datacenter.objects import State
-from contracts.datacenter.workload_records import Failure, Observation, Progress, Row
-from contracts.records.event import Note
+from contracts.datacenter.workload_records import (
+    Failure,
+    Observation,
+    ServiceProgress,
+    ServiceRecord,
+)
+from contracts.records.event import EventRecord
 from contracts.state_machine import diagram
 from managers.datacenter.backoff import RETIRE
 from managers.datacenter.lifecycle.state_machine import (
     STATES,
     TABLE,
     UNKNOWN_PROVIDER,
-    RowFacts,
-    Verdict,
+    ServiceFacts,
+    ServiceVerdict,
     decide_row,
     next_look,
     notes,
@@ -52,127 +57,137 @@ MAKE = "its objects are being made"
 CHANGE = "its objects are being brought to what is asked"
 TAKE = "its objects are being taken away"
 BUSY = Failure("Unavailable", "the server is busy", NOW)
-BROKEN = Progress("Failed", "no image", DIGEST, 1, None, Failure("Rejected", "no image", NOW))
+BROKEN = ServiceProgress(
+    "Failed", "no image", DIGEST, 1, None, Failure("Rejected", "no image", NOW)
+)
 
 
-def failing(after: int = 5, digest: str = DIGEST) -> Progress:
+def failing(after: int = 5, digest: str = DIGEST) -> ServiceProgress:
     """A failure whose next attempt is so many seconds from now."""
     later = NOW + timedelta(seconds=after)
-    return Progress("Failed", "the server is busy", digest, 1, later, BUSY)
+    return ServiceProgress("Failed", "the server is busy", digest, 1, later, BUSY)
 
 
-def facts(seen: Observation | None, progress: Progress | None = None, **changes: Any) -> RowFacts:
+def facts(
+    seen: Observation | None, progress: ServiceProgress | None = None, **changes: Any
+) -> ServiceFacts:
     retiring = changes.pop("retiring", False)
-    made = replace(SHIPPER, progress=progress or Progress(), retiring=retiring)
-    return RowFacts(made, seen, changes.pop("gate", "Active"), NOW, **changes)
+    made = replace(SHIPPER, progress=progress or ServiceProgress(), retiring=retiring)
+    return ServiceFacts(made, seen, changes.pop("gate", "Active"), NOW, **changes)
 
 
-CASES: dict[str, tuple[RowFacts, Verdict]] = {
-    "nothing is there yet": (facts(NOTHING), Verdict("Provisioning", MAKE, "provision")),
+CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
+    "nothing is there yet": (facts(NOTHING), ServiceVerdict("Provisioning", MAKE, "provision")),
     "a dependency is missing": (
         facts(NOTHING, waits_for=("vault", "dns")),
-        Verdict("Pending", "waits until these are Running: vault, dns", ""),
+        ServiceVerdict("Pending", "waits until these are Running: vault, dns", ""),
     ),
-    "part of it is there": (facts(PART), Verdict("Provisioning", CHANGE, "provision")),
+    "part of it is there": (facts(PART), ServiceVerdict("Provisioning", CHANGE, "provision")),
     "part of it is there, and a dependency is not": (
         facts(PART, waits_for=("vault",)),
-        Verdict("Provisioning", CHANGE, "provision"),
+        ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
-    "another body runs": (facts(OLD), Verdict("Provisioning", CHANGE, "provision")),
+    "another body runs": (facts(OLD), ServiceVerdict("Provisioning", CHANGE, "provision")),
     "another body runs, and a dependency does not": (
         facts(OLD, waits_for=("vault",)),
-        Verdict("Provisioning", CHANGE, "provision"),
+        ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
-    "pods start": (facts(STARTING), Verdict("Provisioning", "1 of 2 pods are ready", "")),
-    "pods say why not": (facts(PULLING), Verdict("Provisioning", "image cannot be pulled", "")),
-    "all is well": (facts(WELL), Verdict("Running", "", "")),
+    "pods start": (facts(STARTING), ServiceVerdict("Provisioning", "1 of 2 pods are ready", "")),
+    "pods say why not": (
+        facts(PULLING),
+        ServiceVerdict("Provisioning", "image cannot be pulled", ""),
+    ),
+    "all is well": (facts(WELL), ServiceVerdict("Running", "", "")),
     "an attempt failed, and the next is later": (
         facts(NOTHING, failing()),
-        Verdict("Failed", "the server is busy", ""),
+        ServiceVerdict("Failed", "the server is busy", ""),
     ),
     "a change failed, and the next attempt is later": (
         facts(OLD, failing()),
-        Verdict("Failed", "the server is busy", ""),
+        ServiceVerdict("Failed", "the server is busy", ""),
     ),
     "the next attempt is due": (
         facts(NOTHING, failing(after=0)),
-        Verdict("Provisioning", CHANGE, "provision"),
+        ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
     "the wish changed after a failure": (
         facts(NOTHING, failing(after=500, digest="old")),
-        Verdict("Provisioning", MAKE, "provision"),
+        ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
-    "a terminal failure": (facts(NOTHING, BROKEN), Verdict("Failed", "no image", "")),
+    "a terminal failure": (facts(NOTHING, BROKEN), ServiceVerdict("Failed", "no image", "")),
     "a terminal failure of another wish": (
         facts(NOTHING, replace(BROKEN, digest="old")),
-        Verdict("Provisioning", MAKE, "provision"),
+        ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "a failure, and a dependency is gone": (
         facts(NOTHING, failing(after=0), waits_for=("vault",)),
-        Verdict("Pending", "waits until these are Running: vault", ""),
+        ServiceVerdict("Pending", "waits until these are Running: vault", ""),
     ),
-    "it is as wanted in spite of a failure": (facts(WELL, BROKEN), Verdict("Running", "", "")),
+    "it is as wanted in spite of a failure": (
+        facts(WELL, BROKEN),
+        ServiceVerdict("Running", "", ""),
+    ),
     "it starts in spite of a failure": (
         facts(STARTING, BROKEN),
-        Verdict("Provisioning", "1 of 2 pods are ready", ""),
+        ServiceVerdict("Provisioning", "1 of 2 pods are ready", ""),
     ),
     "nobody knew its provider, and now somebody does": (
         facts(NOTHING, replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))),
-        Verdict("Provisioning", MAKE, "provision"),
+        ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "Draining goes on making": (
         facts(NOTHING, gate="Draining"),
-        Verdict("Provisioning", MAKE, "provision"),
+        ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "Maintenance makes nothing": (
         facts(NOTHING, gate="Maintenance"),
-        Verdict("Pending", CLOSED, ""),
+        ServiceVerdict("Pending", CLOSED, ""),
     ),
     "Maintenance changes nothing": (
         facts(OLD, gate="Maintenance"),
-        Verdict("Provisioning", CLOSED, ""),
+        ServiceVerdict("Provisioning", CLOSED, ""),
     ),
     "Maintenance tries nothing again": (
         facts(NOTHING, failing(after=0), gate="Maintenance"),
-        Verdict("Failed", CLOSED, ""),
+        ServiceVerdict("Failed", CLOSED, ""),
     ),
-    "Maintenance looks on": (facts(WELL, gate="Maintenance"), Verdict("Running", "", "")),
+    "Maintenance looks on": (facts(WELL, gate="Maintenance"), ServiceVerdict("Running", "", "")),
     "Maintenance retires nothing": (
         facts(WELL, retiring=True, gate="Maintenance"),
-        Verdict("Retiring", CLOSED, ""),
+        ServiceVerdict("Retiring", CLOSED, ""),
     ),
-    "it is to go": (facts(WELL, retiring=True), Verdict("Retiring", TAKE, "deprovision")),
+    "it is to go": (facts(WELL, retiring=True), ServiceVerdict("Retiring", TAKE, "deprovision")),
     "it is to go, and was never made": (
         facts(NOTHING, retiring=True),
-        Verdict("Retiring", TAKE, "deprovision"),
+        ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "it is to go, and waits for nobody": (
         facts(NOTHING, retiring=True, waits_for=("vault",)),
-        Verdict("Retiring", TAKE, "deprovision"),
+        ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "it is to go, and failed for good before": (
         facts(PART, BROKEN, retiring=True),
-        Verdict("Retiring", TAKE, "deprovision"),
+        ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "others depend on it": (
         facts(WELL, retiring=True, held_by=("dns", "shop")),
-        Verdict("Retiring", "waits until these are gone: dns, shop", ""),
+        ServiceVerdict("Retiring", "waits until these are gone: dns, shop", ""),
     ),
     "others depend on it, and it stays": (
         facts(WELL, held_by=("shop",)),
-        Verdict("Running", "", ""),
+        ServiceVerdict("Running", "", ""),
     ),
     "a retire failed, and the next attempt is later": (
         facts(WELL, failing(digest=RETIRE), retiring=True),
-        Verdict("Retiring", "the server is busy", ""),
+        ServiceVerdict("Retiring", "the server is busy", ""),
     ),
     "a retire failed, and the next attempt is due": (
         facts(WELL, failing(after=0, digest=RETIRE), retiring=True),
-        Verdict("Retiring", TAKE, "deprovision"),
+        ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "it was proven to be gone": (
         facts(WELL, retiring=True, gone=True),
-        Verdict("Retired", "nothing of it is left", "remove"),
+        ServiceVerdict("Retired", "nothing of it is left", "remove"),
     ),
 }
 
@@ -193,11 +208,11 @@ def test_no_stored_state_changes_a_verdict(case: str) -> None:
 
 def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
     for state in STATES:
-        given = facts(None, Progress(state, attempts=3), gate="Offline")
+        given = facts(None, ServiceProgress(state, attempts=3), gate="Offline")
         verdict = decide_row(given)
         told = "the datacenter is Offline: nobody looks at this service, and this is old news"
-        assert verdict == Verdict(state, told, "")
-        assert progress_of(given, verdict) == Progress(state, told, attempts=3)
+        assert verdict == ServiceVerdict(state, told, "")
+        assert progress_of(given, verdict) == ServiceProgress(state, told, attempts=3)
 
 
 def test_the_diagram_has_every_state() -> None:
@@ -217,12 +232,12 @@ def test_the_diagram_has_every_state() -> None:
     )
 
 
-def recorded(given: RowFacts) -> Progress:
+def recorded(given: ServiceFacts) -> ServiceProgress:
     return progress_of(given, decide_row(given))
 
 
 def test_what_runs_is_recorded_with_its_objects() -> None:
-    assert recorded(facts(WELL)) == Progress(
+    assert recorded(facts(WELL)) == ServiceProgress(
         state="Running",
         digest=DIGEST,
         running_since=NOW,
@@ -242,7 +257,11 @@ def test_the_same_facts_are_recorded_once(case: str) -> None:
 
 @pytest.mark.parametrize("hours", [1, 1000])
 def test_no_record_changes_because_time_goes_by(hours: int) -> None:
-    for seen, progress in ((WELL, Progress(attempts=4)), (STARTING, None), (NOTHING, BROKEN)):
+    for seen, progress in (
+        (WELL, ServiceProgress(attempts=4)),
+        (STARTING, None),
+        (NOTHING, BROKEN),
+    ):
         once = recorded(facts(seen, progress))
         later = replace(facts(seen, once), now=NOW + timedelta(hours=hours))
         assert recorded(later) == once
@@ -278,22 +297,22 @@ def test_a_provider_that_is_known_again_ends_its_failure() -> None:
 @pytest.mark.parametrize(("ran", "attempts"), [(599, 4), (600, 0)])
 def test_the_count_ends_with_ten_minutes_of_running(ran: int, attempts: int) -> None:
     since = NOW - timedelta(seconds=ran)
-    before = Progress("Running", digest=DIGEST, attempts=4, running_since=since)
+    before = ServiceProgress("Running", digest=DIGEST, attempts=4, running_since=since)
     known = recorded(facts(STARTING, before))
     assert (known.state, known.attempts, known.running_since) == ("Provisioning", attempts, None)
 
 
 def test_running_keeps_its_time_until_another_body_runs() -> None:
     since = NOW - timedelta(hours=1)
-    before = Progress("Running", digest=DIGEST, running_since=since)
+    before = ServiceProgress("Running", digest=DIGEST, running_since=since)
     assert recorded(facts(WELL, before)).running_since == since
     assert recorded(facts(WELL, replace(before, digest="old"))).running_since == NOW
 
 
-RUNNING = Progress("Running", digest=DIGEST, running_since=NOW)
-STARTED = Note("Normal", "Started", "service shipper is being provisioned")
-SUCCEEDED = Note("Normal", "Succeeded", "service shipper is Running")
-FAILED = Note("Warning", "Failed", "service shipper: Unavailable: the server is busy")
+RUNNING = ServiceProgress("Running", digest=DIGEST, running_since=NOW)
+STARTED = EventRecord("Normal", "Started", "service shipper is being provisioned")
+SUCCEEDED = EventRecord("Normal", "Succeeded", "service shipper is Running")
+FAILED = EventRecord("Warning", "Failed", "service shipper: Unavailable: the server is busy")
 MORE = replace(failing(), attempts=2)
 OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
 
@@ -301,44 +320,48 @@ OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (Progress(), Progress("Provisioning", digest=DIGEST), (STARTED,)),
-        (Progress("Provisioning", digest=DIGEST), RUNNING, (SUCCEEDED,)),
-        (Progress("Provisioning", digest=DIGEST), failing(), (FAILED,)),
+        (ServiceProgress(), ServiceProgress("Provisioning", digest=DIGEST), (STARTED,)),
+        (ServiceProgress("Provisioning", digest=DIGEST), RUNNING, (SUCCEEDED,)),
+        (ServiceProgress("Provisioning", digest=DIGEST), failing(), (FAILED,)),
         (failing(), MORE, ()),
-        (failing(), OTHER, (Note("Warning", "Failed", "service shipper: QuotaExceeded: pods"),)),
+        (
+            failing(),
+            OTHER,
+            (EventRecord("Warning", "Failed", "service shipper: QuotaExceeded: pods"),),
+        ),
         (failing(digest="old"), failing(), (FAILED,)),
         (failing(), RUNNING, (SUCCEEDED,)),
         (RUNNING, RUNNING, ()),
         (RUNNING, replace(RUNNING, ready="3/3"), ()),
-        (RUNNING, Progress("Provisioning", digest=DIGEST), ()),
-        (RUNNING, Progress("Provisioning", digest="new"), (STARTED,)),
-        (RUNNING, Progress("Retiring", digest=RETIRE), ()),
+        (RUNNING, ServiceProgress("Provisioning", digest=DIGEST), ()),
+        (RUNNING, ServiceProgress("Provisioning", digest="new"), (STARTED,)),
+        (RUNNING, ServiceProgress("Retiring", digest=RETIRE), ()),
         (RUNNING, replace(failing(digest=RETIRE), state="Retiring"), (FAILED,)),
     ],
 )
 def test_each_transition_is_told_once(
-    before: Progress, after: Progress, told: tuple[Note, ...]
+    before: ServiceProgress, after: ServiceProgress, told: tuple[EventRecord, ...]
 ) -> None:
-    made: Row = replace(SHIPPER, progress=before)
+    made: ServiceRecord = replace(SHIPPER, progress=before)
     assert notes(made, after) == told
 
 
 @pytest.mark.parametrize(
     ("progress", "gate", "after"),
     [
-        (Progress("Pending"), "Active", 60.0),
-        (Progress("Provisioning"), "Draining", 30.0),
+        (ServiceProgress("Pending"), "Active", 60.0),
+        (ServiceProgress("Provisioning"), "Draining", 30.0),
         (RUNNING, "Active", 600.0),
         (failing(40), "Active", 40.0),
         (failing(0), "Active", 1.0),
         (failing(700), "Active", 600.0),
         (BROKEN, "Active", 600.0),
-        (Progress("Retiring"), "Active", 5.0),
+        (ServiceProgress("Retiring"), "Active", 5.0),
         (replace(failing(40, RETIRE), state="Retiring"), "Active", 40.0),
         (replace(failing(40), state="Provisioning"), "Active", 30.0),
-        (Progress("Provisioning"), "Maintenance", 600.0),
+        (ServiceProgress("Provisioning"), "Maintenance", 600.0),
         (failing(40), "Offline", 600.0),
     ],
 )
-def test_the_next_look(progress: Progress, gate: State, after: float) -> None:
+def test_the_next_look(progress: ServiceProgress, gate: State, after: float) -> None:
     assert next_look(progress.state, progress, gate, NOW) == after

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from contracts.datacenter.workload_records import Observation, Row
+from contracts.datacenter.workload_records import Observation, ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.kubernetes import IMMUTABLE
 from runtime.builtin_kinds import DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.builtin_kinds import NAMESPACE as NAMESPACES
 from runtime.errors import LeaseLost
-from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter.provider_bench import (
     FILES,
@@ -64,7 +64,9 @@ class TestProvision:
         ids=lambda row: row.wish.service.kind,
     )
     @pytest.mark.parametrize("restarted", [False, True])
-    async def test_a_second_time_nothing_is_asked(self, row: Row, restarted: bool) -> None:
+    async def test_a_second_time_nothing_is_asked(
+        self, row: ServiceRecord, restarted: bool
+    ) -> None:
         bench = Bench()
         await bench.provision(row, VAULT)
         if restarted:
@@ -186,10 +188,10 @@ class TestRefusals:
             (refusing(409, "Conflict"), ("Unavailable", False)),
             (refusing(409, "AlreadyExists"), ("Unavailable", False)),
             (refusing(503, "ServiceUnavailable"), ("Unavailable", False)),
-            (Fault(Trouble.TOO_MANY, LATER), ("Unavailable", False)),
-            (Fault(Trouble.INTERNAL), ("Unavailable", False)),
-            (Fault(Trouble.LOST_REPLY), ("Unavailable", False)),
-            (Fault(Trouble.REFUSED), ("Unavailable", False)),
+            (Fault(FaultKind.TOO_MANY, LATER), ("Unavailable", False)),
+            (Fault(FaultKind.INTERNAL), ("Unavailable", False)),
+            (Fault(FaultKind.LOST_REPLY), ("Unavailable", False)),
+            (Fault(FaultKind.REFUSED), ("Unavailable", False)),
         ],
     )
     async def test_what_the_server_says_is_told_in_one_word(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.datacenter.workload_records import Row, Vault
+from contracts.datacenter.workload_records import ServiceRecord, Vault
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
@@ -40,7 +40,7 @@ class TestAnew:
         ],
         ids=["policy", "size", "no volume", "class"],
     )
-    async def test_the_pods_and_volumes_of_a_set_are_left_behind(self, row: Row) -> None:
+    async def test_the_pods_and_volumes_of_a_set_are_left_behind(self, row: ServiceRecord) -> None:
         bench = Bench()
         await bench.bring(with_volume())
         bench.controllers()

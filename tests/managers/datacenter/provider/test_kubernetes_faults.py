@@ -8,13 +8,13 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names as naming
-from contracts.datacenter.workload_records import Row
+from contracts.datacenter.workload_records import ServiceRecord
 from contracts.naming import labels
 from managers.datacenter.interfaces import ProviderError
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.errors import LeaseLost
-from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter.provider_bench import (
     FILES,
@@ -35,7 +35,7 @@ from tests.managers.datacenter.provider_bench import (
     writes,
 )
 
-ROWS: dict[str, tuple[Row, ...]] = {
+ROWS: dict[str, tuple[ServiceRecord, ...]] = {
     "made": (told(),),
     "made with volumes": (with_volume(),),
     "a vault": (cluster(),),
@@ -48,19 +48,19 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
 }
 FAULTS = {
-    "500": Fault(Trouble.INTERNAL),
+    "500": Fault(FaultKind.INTERNAL),
     "409": refusing(409, "Conflict"),
     "exists": refusing(409, "AlreadyExists"),
-    "429": Fault(Trouble.TOO_MANY, LATER),
-    "lost": Fault(Trouble.LOST_REPLY),
-    "refused": Fault(Trouble.REFUSED),
+    "429": Fault(FaultKind.TOO_MANY, LATER),
+    "lost": Fault(FaultKind.LOST_REPLY),
+    "refused": Fault(FaultKind.REFUSED),
 }
 BY_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 BY_ROWS = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 CALLS_MAX = 60
 
 
-async def brought(*rows: Row) -> Bench:
+async def brought(*rows: ServiceRecord) -> Bench:
     """A bench that was brought to each row in turn."""
     bench = Bench()
     for row in rows:
@@ -73,7 +73,7 @@ class TestCrashes:
     @BY_FAULT
     @BY_ROWS
     async def test_after_each_write_the_end_is_the_same(
-        self, rows: tuple[Row, ...], fault: Fault
+        self, rows: tuple[ServiceRecord, ...], fault: Fault
     ) -> None:
         *before, last = rows
         expected = (await brought(*rows)).state()
@@ -109,8 +109,8 @@ class TestCrashes:
     @pytest.mark.parametrize(
         ("fault", "reason", "terminal"),
         [
-            (Fault(Trouble.INTERNAL), "Unavailable", False),
-            (Fault(Trouble.TOO_MANY, LATER), "Unavailable", False),
+            (Fault(FaultKind.INTERNAL), "Unavailable", False),
+            (Fault(FaultKind.TOO_MANY, LATER), "Unavailable", False),
             (refusing(403, "Forbidden"), "Forbidden", True),
         ],
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.datacenter import names
-from contracts.datacenter.workload_records import Row, Vault
+from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
 from managers.context.context import MARKS as KEYS
 from managers.datacenter.provider.objects import (
@@ -44,17 +44,17 @@ def part(name: str = "main", **fields: Any) -> dict[str, Any]:
     return {"name": name, "image": bodies.IMAGE, **fields}
 
 
-def row(*parts: Any, **body: Any) -> Row:
+def row(*parts: Any, **body: Any) -> ServiceRecord:
     return bodies.row(bodies.wish(bodies.service("shipper", services=parts or (part(),), **body)))
 
 
-def made(wanted: Row, kind: str, vaults: tuple[Vault, ...] = ()) -> Object:
+def made(wanted: ServiceRecord, kind: str, vaults: tuple[Vault, ...] = ()) -> Object:
     (intent,) = [one for one in render(wanted, vaults) if one.resource.kind == kind]
     return intent.body
 
 
 WAITS = {"depends_on": ("openbao:ready",)}
-ORDER: dict[str, tuple[Row, list[str]]] = {
+ORDER: dict[str, tuple[ServiceRecord, list[str]]] = {
     "least": (row(), [f"Deployment {NAME}"]),
     "port": (row(part(ports=(HTTP,))), [f"Service {NAME}", f"Deployment {NAME}"]),
     "port of an init": (row(part(), part("i", role="Init", ports=(HTTP,))), [f"Deployment {NAME}"]),
@@ -74,7 +74,7 @@ ORDER: dict[str, tuple[Row, list[str]]] = {
 
 
 @pytest.mark.parametrize(("wanted", "expected"), ORDER.values(), ids=ORDER)
-def test_what_runs_it_comes_last(wanted: Row, expected: list[str]) -> None:
+def test_what_runs_it_comes_last(wanted: ServiceRecord, expected: list[str]) -> None:
     intents = render(wanted, (VAULT,))
     assert [f"{one.resource.kind} {one.key.name}" for one in intents] == expected
     assert {one.key.namespace for one in intents} == {"dc-fra1"}
@@ -216,14 +216,14 @@ def test_a_change_of_anything_is_another_wish() -> None:
     assert len(marks) == 4
 
 
-def last(wanted: Row, kind: str) -> Intent:
+def last(wanted: ServiceRecord, kind: str) -> Intent:
     (intent,) = [one for one in render(wanted, ()) if one.resource.kind == kind]
     return intent
 
 
 CLAIM = "spec.volumeClaimTemplates"
 PORTS = part(ports=(HTTP,))
-FIXED: dict[str, tuple[str, Row, Row, tuple[str, ...]]] = {
+FIXED: dict[str, tuple[str, ServiceRecord, ServiceRecord, tuple[str, ...]]] = {
     "same": (
         "StatefulSet",
         row(part(volumes=(DATA,)), kind="StatefulSet"),
@@ -269,7 +269,7 @@ FIXED: dict[str, tuple[str, Row, Row, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("kind", "before", "now", "differs"), FIXED.values(), ids=FIXED)
 def test_what_can_never_change_in_place(
-    kind: str, before: Row, now: Row, differs: tuple[str, ...]
+    kind: str, before: ServiceRecord, now: ServiceRecord, differs: tuple[str, ...]
 ) -> None:
     assert fixed_difference(last(now, kind), last(before, kind).body) == differs
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.datacenter.workload_records import Source
+from contracts.datacenter.workload_records import ServiceSource
 from managers.datacenter.sources.entry_points import GROUP, BrokenHook, discover, fill
 from managers.datacenter.sources.hooks import ask
-from managers.datacenter.sources.merge import Answer
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.sources.registry import SourceRegistry
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import IMAGE, datacenter
 
@@ -70,8 +70,8 @@ def point(name: str, what: str, module: str = MODULE) -> EntryPoint:
     return EntryPoint(name, f"{module}:{what}", GROUP)
 
 
-async def answers(points: Iterable[EntryPoint] | None) -> tuple[Answer, ...]:
-    registry = Registry()
+async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceAnswer, ...]:
+    registry = SourceRegistry()
     fill(registry, points)
     return tuple(
         [
@@ -84,12 +84,12 @@ async def answers(points: Iterable[EntryPoint] | None) -> tuple[Answer, ...]:
 @pytest.mark.parametrize(
     ("what", "source"),
     [
-        ("ready", Source("hook/network", 4)),
-        ("Network", Source("hook/network", 4)),
-        ("factory", Source("hook/made", 2)),
+        ("ready", ServiceSource("hook/network", 4)),
+        ("Network", ServiceSource("hook/network", 4)),
+        ("factory", ServiceSource("hook/made", 2)),
     ],
 )
-async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: Source) -> None:
+async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: ServiceSource) -> None:
     found = await answers([point("x", what)])
     assert [(one.source, len(one.services or ()), one.error) for one in found] == [(source, 1, "")]
 
@@ -149,7 +149,7 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
     """To take one of them would make services depend on the order of installation."""
     points = [point("b", "ready"), point("a", "Network"), point("c", "ready")]
     found = await answers(points)
-    assert [one.source for one in found] == [Source("hook/network", 0)]
+    assert [one.source for one in found] == [ServiceSource("hook/network", 0)]
     assert found[0].error == (
         f"entry point a = {MODULE}:Network and entry point c = {MODULE}:ready both give a hook of "
         "the name network: uninstall one of the packages, or rename its hook"
@@ -167,8 +167,8 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
     ],
 )
 def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, expected: str) -> None:
-    registry = Registry()
-    assert fill(registry, [point(name, "nowhere")]) == (Source(f"hook/{expected}"),)
+    registry = SourceRegistry()
+    assert fill(registry, [point(name, "nowhere")]) == (ServiceSource(f"hook/{expected}"),)
 
 
 def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from contracts.datacenter.objects import SERVICES_MAX
-from contracts.datacenter.workload_records import DatacenterInfo, Source
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import (
     ERROR_MAX,
     THREADS,
@@ -23,11 +23,11 @@ from managers.datacenter.sources.hooks import (
     ask,
     ask_all,
 )
-from managers.datacenter.sources.merge import Answer
+from managers.datacenter.sources.merge import SourceAnswer
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import IMAGE, datacenter, openbao, service
 
-SOURCE = Source("hook/network", 3)
+SOURCE = ServiceSource("hook/network", 3)
 FRA1 = datacenter()
 RAW = {
     "name": "a",
@@ -48,11 +48,11 @@ class Coded:
         return cast("Iterable[Body]", self._answer(ctx, datacenter))
 
 
-async def asked(hook: Hook) -> Answer:
+async def asked(hook: Hook) -> SourceAnswer:
     return await ask(SOURCE, hook, FRA1, ManualClock())
 
 
-async def asked_for(value: Any) -> Answer:
+async def asked_for(value: Any) -> SourceAnswer:
     return await asked(Coded(lambda ctx, datacenter: value))
 
 
@@ -69,11 +69,11 @@ async def asked_for(value: Any) -> Answer:
     ],
 )
 async def test_a_service_is_given_in_several_ways(given: Any) -> None:
-    assert await asked_for(given) == Answer(SOURCE, (service("a", depends_on=("b",)),))
+    assert await asked_for(given) == SourceAnswer(SOURCE, (service("a", depends_on=("b",)),))
 
 
 async def test_an_empty_list_is_a_successful_nothing() -> None:
-    assert await asked_for([]) == Answer(SOURCE, ())
+    assert await asked_for([]) == SourceAnswer(SOURCE, ())
 
 
 async def test_a_hook_chooses_its_datacenters() -> None:
@@ -85,7 +85,7 @@ async def test_a_hook_chooses_its_datacenters() -> None:
         await ask(SOURCE, hook, place, ManualClock())
         for place in (FRA1, datacenter("fra2", labels={"tier": "core"}))
     ]
-    assert found == [Answer(SOURCE, (service("a"),)), Answer(SOURCE, ())]
+    assert found == [SourceAnswer(SOURCE, (service("a"),)), SourceAnswer(SOURCE, ())]
 
 
 async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
@@ -103,7 +103,7 @@ async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
 async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
     spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
     vault = openbao("v", openbao=spec)
-    assert await asked_for([vault]) == Answer(SOURCE, (vault,))
+    assert await asked_for([vault]) == SourceAnswer(SOURCE, (vault,))
     found = await ask(SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock())
     assert found.error.startswith("services[0].openbao.fencedPods: ")
 
@@ -124,7 +124,7 @@ NO_LIST = "services: must be a list of services; put the service into a list"
     ],
 )
 async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
-    assert await asked_for(given) == Answer(SOURCE, None, error)
+    assert await asked_for(given) == SourceAnswer(SOURCE, None, error)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def raising(error: BaseException) -> Function:
 async def test_whatever_a_hook_raises_is_a_failed_source(
     made: Callable[[Function], Hook], error: BaseException, text: str
 ) -> None:
-    assert await asked(made(raising(error))) == Answer(SOURCE, None, text)
+    assert await asked(made(raising(error))) == SourceAnswer(SOURCE, None, text)
 
 
 async def test_a_function_that_ends_like_an_iterator_fails() -> None:
     found = await asked(FunctionHook("network", raising(StopIteration("x"))))
-    assert found == Answer(SOURCE, None, "RuntimeError: raised StopIteration: x")
+    assert found == SourceAnswer(SOURCE, None, "RuntimeError: raised StopIteration: x")
 
 
 async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
@@ -181,9 +181,9 @@ async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
         yield service("a")
         raise LookupError("half")
 
-    assert await asked_for(broken()) == Answer(SOURCE, None, "LookupError: half")
+    assert await asked_for(broken()) == SourceAnswer(SOURCE, None, "LookupError: half")
     hook = FunctionHook("network", lambda ctx, info: broken())
-    assert await asked(hook) == Answer(SOURCE, None, "LookupError: half")
+    assert await asked(hook) == SourceAnswer(SOURCE, None, "LookupError: half")
 
 
 async def test_long_errors_are_cut() -> None:
@@ -203,7 +203,7 @@ async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
     await clock.advance(4.9)
     assert not task.done()
     await clock.advance(0.1)
-    assert await task == Answer(SOURCE, None, "gave no answer within 5 s")
+    assert await task == SourceAnswer(SOURCE, None, "gave no answer within 5 s")
 
 
 async def test_a_cancelled_caller_is_cancelled() -> None:
@@ -235,19 +235,19 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
         await asyncio.Event().wait()
         return []
 
-    sources: list[tuple[Source, Hook]] = [
-        (Source("hook/slow1"), FunctionHook("slow1", endless)),
-        (Source("hook/broken"), FunctionHook("broken", raising(OSError("down")))),
-        (Source("hook/slow2"), FunctionHook("slow2", endless)),
-        (Source("hook/fine"), Coded(lambda ctx, info: [service("a")])),
+    sources: list[tuple[ServiceSource, Hook]] = [
+        (ServiceSource("hook/slow1"), FunctionHook("slow1", endless)),
+        (ServiceSource("hook/broken"), FunctionHook("broken", raising(OSError("down")))),
+        (ServiceSource("hook/slow2"), FunctionHook("slow2", endless)),
+        (ServiceSource("hook/fine"), Coded(lambda ctx, info: [service("a")])),
     ]
     task = asyncio.create_task(ask_all(sources, FRA1, clock, deadline=3))
     await clock.advance(3)
     assert await task == (
-        Answer(Source("hook/slow1"), None, "gave no answer within 3 s"),
-        Answer(Source("hook/broken"), None, "OSError: down"),
-        Answer(Source("hook/slow2"), None, "gave no answer within 3 s"),
-        Answer(Source("hook/fine"), (service("a"),)),
+        SourceAnswer(ServiceSource("hook/slow1"), None, "gave no answer within 3 s"),
+        SourceAnswer(ServiceSource("hook/broken"), None, "OSError: down"),
+        SourceAnswer(ServiceSource("hook/slow2"), None, "gave no answer within 3 s"),
+        SourceAnswer(ServiceSource("hook/fine"), (service("a"),)),
     )
 
 
@@ -279,7 +279,9 @@ def given_later(ctx: HookContext, info: DatacenterInfo) -> Any:
     ids=["function", "partial", "object", "function that returns a coroutine"],
 )
 async def test_an_async_function_runs_on_the_loop(fn: Function) -> None:
-    assert await asked(FunctionHook("network", fn)) == Answer(SOURCE, (service("mainthread"),))
+    assert await asked(FunctionHook("network", fn)) == SourceAnswer(
+        SOURCE, (service("mainthread"),)
+    )
 
 
 async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
@@ -315,7 +317,7 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
     for _ in range(THREADS):
         assert started.acquire(timeout=30)
     await clock.advance(5)
-    late = Answer(SOURCE, None, "gave no answer within 5 s")
+    late = SourceAnswer(SOURCE, None, "gave no answer within 5 s")
     assert [await task for task in tasks] == [late] * (THREADS + 1)
     assert not started.acquire(blocking=False)
 
@@ -323,7 +325,7 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
     await clock.settle()
     assert not again.done()
     gate.set()
-    assert await again == Answer(SOURCE, (service("fra1"),))
+    assert await again == SourceAnswer(SOURCE, (service("fra1"),))
     for thread in threading.enumerate():
         if thread.name == "hook network":
             thread.join(30)
@@ -335,8 +337,8 @@ async def test_calls_of_a_function_one_after_the_other_do_not_use_up_its_threads
     hook = FunctionHook("network", lambda ctx, info: [])
     broken = FunctionHook("network", raising(ValueError("x")))
     for _ in range(THREADS * 3):
-        assert await asked(hook) == Answer(SOURCE, ())
-        assert await asked(broken) == Answer(SOURCE, None, "ValueError: x")
+        assert await asked(hook) == SourceAnswer(SOURCE, ())
+        assert await asked(broken) == SourceAnswer(SOURCE, None, "ValueError: x")
 
 
 def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
@@ -348,7 +350,7 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
         ended.set()
         return []
 
-    async def process() -> Answer:
+    async def process() -> SourceAnswer:
         clock = ManualClock()
         task = asyncio.create_task(ask(SOURCE, FunctionHook("network", hang), FRA1, clock))
         await clock.settle()

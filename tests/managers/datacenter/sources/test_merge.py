@@ -3,59 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
 
 import pytest
 
-from contracts.datacenter.service_spec import BootstrapService
-from contracts.datacenter.workload_records import Row, Source
+from contracts.datacenter.workload_records import ServiceRecord, ServiceSource
 from managers.datacenter.sources.merge import (
     ERROR_MAX,
     NOBODY,
     NOT_FORGOTTEN,
-    Answer,
-    Conflict,
-    Merged,
+    NameConflict,
+    SourceAnswer,
     SourceReport,
-    merge,
 )
 from runtime.apply.intent import digest
-from tests.managers.datacenter.bodies import openbao, row, service, wish
-
-DECLARED = Source("declared")
-HOOK = Source("hook/network")
-SET = Source("set/edge", 10)
-
-
-def good(source: Source, *services: BootstrapService) -> Answer:
-    return Answer(source, services)
-
-
-def failed(source: Source, error: str = "refused") -> Answer:
-    return Answer(source, None, error)
-
-
-def silent() -> Answer:
-    return Answer(DECLARED, None)
-
-
-def merged(
-    answers: Iterable[Answer],
-    rows: Iterable[Row] = (),
-    redeploy: Mapping[str, str] | None = None,
-    forgotten: Iterable[str] = (),
-) -> Merged:
-    return merge(answers, rows, redeploy or {}, frozenset(forgotten))
-
-
-def wanted(found: Merged) -> dict[str, str]:
-    """Names of services, and where they come from."""
-    return {one.name: one.source.name for one in found.wishes}
-
-
-def errors(found: Merged) -> dict[str, str]:
-    return {report.source.name: report.error for report in found.sources}
-
+from tests.managers.datacenter.bodies import row, service, wish
+from tests.managers.datacenter.sources.answers import (
+    DECLARED,
+    HOOK,
+    SET,
+    errors,
+    failed,
+    good,
+    merged,
+    silent,
+    wanted,
+)
 
 # --- sources that answer ------------------------------------------------------------------------
 
@@ -86,13 +58,16 @@ def errors(found: Merged) -> dict[str, str]:
             id="the higher priority wins",
         ),
         pytest.param(
-            [good(Source("hook/b"), service("a")), good(Source("hook/a"), service("a"))],
+            [
+                good(ServiceSource("hook/b"), service("a")),
+                good(ServiceSource("hook/a"), service("a")),
+            ],
             {"a": "hook/a"},
             id="among equals the name that comes first",
         ),
     ],
 )
-def test_who_gives_a_service(answers: list[Answer], expected: dict[str, str]) -> None:
+def test_who_gives_a_service(answers: list[SourceAnswer], expected: dict[str, str]) -> None:
     assert wanted(merged(answers)) == expected
 
 
@@ -106,8 +81,8 @@ def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
         [good(HOOK, service("a")), good(SET, service("a")), good(DECLARED, service("a"))]
     )
     assert found.conflicts == (
-        Conflict("a", "declared", "set/edge"),
-        Conflict("a", "declared", "hook/network"),
+        NameConflict("a", "declared", "set/edge"),
+        NameConflict("a", "declared", "hook/network"),
     )
     assert found.conflicts[0].message == (
         "service a: declared and set/edge both give it; that of declared is used (declared, then "
@@ -118,12 +93,12 @@ def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
 def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
     """The order in which sources are known must not decide, or services would be rebuilt."""
     answers = [
-        good(Source("hook/a"), service("x", replicas=1), service("y")),
-        good(Source("hook/b"), service("x", replicas=2)),
-        good(Source("set/c", 5), service("z"), service("y", replicas=4)),
-        failed(Source("hook/d")),
+        good(ServiceSource("hook/a"), service("x", replicas=1), service("y")),
+        good(ServiceSource("hook/b"), service("x", replicas=2)),
+        good(ServiceSource("set/c", 5), service("z"), service("y", replicas=4)),
+        failed(ServiceSource("hook/d")),
         # One that gives a name twice, with different bodies.
-        good(Source("hook/e"), service("w", replicas=7), service("w", replicas=8)),
+        good(ServiceSource("hook/e"), service("w", replicas=7), service("w", replicas=8)),
     ]
     rows = [
         row(wish(service("x", replicas=2), "hook/b")),
@@ -146,7 +121,9 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
         rng.shuffle(answers)
         rng.shuffle(rows)
         shuffled = [
-            Answer(one.source, one.services and tuple(rng.sample(one.services, len(one.services))))
+            SourceAnswer(
+                one.source, one.services and tuple(rng.sample(one.services, len(one.services)))
+            )
             if not one.error
             else one
             for one in answers
@@ -156,7 +133,7 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
 
 def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
     found = merged([good(HOOK, service("a", replicas=1), service("a", replicas=2))])
-    assert found.conflicts == (Conflict("a", "hook/network", "hook/network"),)
+    assert found.conflicts == (NameConflict("a", "hook/network", "hook/network"),)
     assert len(found.wishes) == 1
 
 
@@ -180,10 +157,12 @@ def test_only_a_successful_answer_retires() -> None:
 def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     """An unreadable set has lost its priority, but not the name that it has won."""
     rows = [row(wish(service("a", replicas=3), "set/edge", 10))]
-    found = merged([failed(Source("set/edge", 0)), good(Source("hook/b", 5), service("a"))], rows)
+    found = merged(
+        [failed(ServiceSource("set/edge", 0)), good(ServiceSource("hook/b", 5), service("a"))], rows
+    )
     assert wanted(found) == {"a": "set/edge"}
-    assert found.conflicts == (Conflict("a", "set/edge", "hook/b"),)
-    assert [report.source for report in found.sources] == [SET, Source("hook/b", 5)]
+    assert found.conflicts == (NameConflict("a", "set/edge", "hook/b"),)
+    assert [report.source for report in found.sources] == [SET, ServiceSource("hook/b", 5)]
 
 
 def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
@@ -193,7 +172,7 @@ def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
 
 
 @pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "nobody was asked"])
-def test_without_a_list_what_was_declared_is_left_alone(answers: list[Answer]) -> None:
+def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceAnswer]) -> None:
     before = wish(service("a"))
     found = merged(answers, [row(before)])
     assert (found.wishes, errors(found)) == ((before,), {"declared": ""})
@@ -259,7 +238,7 @@ def test_what_is_retiring_already_is_not_wanted_back_by_a_failure() -> None:
 )
 @pytest.mark.parametrize("source", [DECLARED, HOOK])
 def test_orders_reach_services_of_every_source(
-    source: Source, redeploy: dict[str, str], rows: list[Row], expected: str
+    source: ServiceSource, redeploy: dict[str, str], rows: list[ServiceRecord], expected: str
 ) -> None:
     found = merged([good(source, service("a"))], rows, redeploy)
     assert [one.redeploy for one in found.wishes] == [expected]
@@ -270,114 +249,20 @@ def test_an_order_reaches_what_a_failing_source_keeps() -> None:
     assert [one.redeploy for one in found.wishes] == ["2"]
 
 
-# --- circles ------------------------------------------------------------------------------------
-
-
-def test_services_of_a_circle_stay_as_their_rows_are_and_new_ones_are_left_out() -> None:
-    before = wish(service("a", replicas=1))
-    found = merged(
-        [
-            good(DECLARED, service("a", replicas=2, depends_on=("b",)), service("d")),
-            good(HOOK, service("b", depends_on=("c",)), service("c", depends_on=("a",))),
-        ],
-        [row(before)],
-    )
-    assert {one.name: one.service for one in found.wishes} == {
-        "a": before.service,
-        "d": service("d"),
-    }
-    text = (
-        "dependsOn goes round in a circle: a -> b -> c -> a; what there is of a, b, c stays as it "
-        "was, and nothing is made anew: take one of them out"
-    )
-    assert errors(found) == {"declared": text, "hook/network": text}
-
-
-def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
-    found = merged(
-        [
-            good(
-                DECLARED,
-                service("a", depends_on=("b",)),
-                service("b", depends_on=("b2",)),
-                service("b2", depends_on=("b",)),
-                service("c"),
-            )
-        ]
-    )
-    assert wanted(found) == {"a": "declared", "c": "declared"}
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        pytest.param(
-            [good(DECLARED, openbao("v", depends_on=("openbao:ready",)))], id="on all vaults"
-        ),
-        pytest.param([good(DECLARED, service("v", depends_on=("v",)))], id="on itself"),
-    ],
-)
-def test_a_service_that_waits_for_itself_is_left_out(answers: list[Answer]) -> None:
-    found = merged(answers)
-    assert wanted(found) == {}
-    assert "circle: v -> v; what" in errors(found)["declared"]
-
-
-def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
-    found = merged(
-        [
-            good(DECLARED, openbao("v", depends_on=("a",)), openbao("w")),
-            good(HOOK, service("a", depends_on=("openbao:ready",))),
-        ]
-    )
-    assert wanted(found) == {"w": "declared"}
-
-
-def test_rows_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
-    rows = [row(wish(service("a", depends_on=("b",)))), row(wish(service("b", depends_on=("a",))))]
-    found = merged([silent()], rows)
-    assert found.wishes == (rows[0].wish, rows[1].wish)
-    assert "a -> b -> a" in errors(found)["declared"]
-
-
-def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
-    """First a and b wait for each other; a as it was waits for c, which is new and waits for a."""
-    before = wish(service("a", depends_on=("c",)))
-    found = merged(
-        [
-            good(
-                DECLARED,
-                service("a", depends_on=("b",)),
-                service("b", depends_on=("a",)),
-                service("c", depends_on=("a",)),
-            )
-        ],
-        [row(before)],
-    )
-    assert found.wishes == (before,)
-    assert "a -> b -> a" in errors(found)["declared"]
-    assert "a -> c -> a" in errors(found)["declared"]
-
-
-def test_a_name_that_nobody_gives_makes_no_circle() -> None:
-    found = merged([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
-    assert (wanted(found), errors(found)) == ({"a": "declared"}, {"declared": ""})
-
-
 # --- reports ------------------------------------------------------------------------------------
 
 
 def test_sources_are_reported_by_rank_with_what_they_contribute() -> None:
     a, b, c = service("a"), service("b"), service("c")
     found = merged(
-        [failed(HOOK), good(SET, b, a), good(DECLARED, a), good(Source("hook/none"))],
+        [failed(HOOK), good(SET, b, a), good(DECLARED, a), good(ServiceSource("hook/none"))],
         [row(wish(c, "hook/network"))],
     )
     assert found.sources == (
         SourceReport(DECLARED, 1, digest([a.to_object()]), ""),
         SourceReport(SET, 1, digest([b.to_object()]), ""),
         SourceReport(HOOK, 1, digest([c.to_object()]), "refused"),
-        SourceReport(Source("hook/none"), 0, digest([]), ""),
+        SourceReport(ServiceSource("hook/none"), 0, digest([]), ""),
     )
 
 

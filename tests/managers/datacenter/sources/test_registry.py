@@ -12,9 +12,14 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.datacenter.workload_records import DatacenterInfo, Source
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import Body, FunctionHook, Hook, HookContext
-from managers.datacenter.sources.registry import InvalidHookError, Registered, Registry, source_of
+from managers.datacenter.sources.registry import (
+    InvalidHookError,
+    Registered,
+    SourceRegistry,
+    source_of,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Plain:
         return []
 
 
-def names(registry: Registry) -> list[str]:
+def names(registry: SourceRegistry) -> list[str]:
     return [source.name for source, _ in registry.snapshot()]
 
 
@@ -37,22 +42,22 @@ def test_sources_come_by_rank_whatever_order_they_are_registered_in() -> None:
     rng = random.Random(3)
     for _ in range(20):
         rng.shuffle(hooks)
-        registry = Registry()
+        registry = SourceRegistry()
         for hook in hooks:
             registry.register(hook)
         assert names(registry) == ["hook/high", "hook/a", "hook/b", "hook/c", "hook/low"]
 
 
 def test_the_same_name_replaces_and_never_doubles() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     registry.register(Plain("a", 1))
     later = Plain("a", 2)
-    assert registry.register(later) == Source("hook/a", 2)
-    assert registry.snapshot() == (Registered(Source("hook/a", 2), later),)
+    assert registry.register(later) == ServiceSource("hook/a", 2)
+    assert registry.snapshot() == (Registered(ServiceSource("hook/a", 2), later),)
 
 
 def test_a_hook_and_a_set_of_one_name_are_two_sources() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     registry.register(Plain("a"))
     registry.register(Plain("a"), "set/")
     assert names(registry) == ["hook/a", "set/a"]
@@ -61,7 +66,7 @@ def test_a_hook_and_a_set_of_one_name_are_two_sources() -> None:
 
 
 def test_a_hook_is_unregistered_once() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     registry.register(Plain("a"))
     assert not registry.unregister("b")
     assert registry.unregister("a")
@@ -70,7 +75,7 @@ def test_a_hook_is_unregistered_once() -> None:
 
 
 def test_a_snapshot_stays_as_it_was() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     registry.register(Plain("a"))
     before = registry.snapshot()
     registry.register(Plain("b"))
@@ -80,11 +85,11 @@ def test_a_snapshot_stays_as_it_was() -> None:
 
 def test_a_priority_counts_as_it_was_when_the_hook_was_registered() -> None:
     """Or the order could change between two looks at it."""
-    registry = Registry()
+    registry = SourceRegistry()
     hook = FunctionHook("a", lambda ctx, datacenter: [], 3)
     registry.register(hook)
     hook.priority = 9
-    assert registry.snapshot()[0].source == Source("hook/a", 3)
+    assert registry.snapshot()[0].source == ServiceSource("hook/a", 3)
 
 
 NAME_RULE = (
@@ -128,7 +133,7 @@ class Serviceless:
     ],
 )
 def test_what_is_no_hook_is_refused_with_what_to_do(hook: Any, expected: str) -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     with pytest.raises(InvalidHookError) as caught:
         registry.register(cast(Hook, hook))
     assert str(caught.value) == expected
@@ -137,7 +142,7 @@ def test_what_is_no_hook_is_refused_with_what_to_do(hook: Any, expected: str) ->
 
 @pytest.mark.parametrize("name", ["a", "A.b-c_9", "x" * 253])
 def test_names_that_pass(name: str) -> None:
-    assert source_of(Plain(name, -1_000_000)) == Source(f"hook/{name}", -1_000_000)
+    assert source_of(Plain(name, -1_000_000)) == ServiceSource(f"hook/{name}", -1_000_000)
 
 
 def test_a_name_that_is_too_long_is_refused() -> None:
@@ -146,7 +151,7 @@ def test_a_name_that_is_too_long_is_refused() -> None:
 
 
 def test_listeners_hear_of_each_change_and_of_nothing_else() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     heard: list[tuple[str, list[str]]] = []
     registry.on_change(lambda source: heard.append((source, names(registry))))
     registry.register(Plain("a"))
@@ -158,7 +163,7 @@ def test_listeners_hear_of_each_change_and_of_nothing_else() -> None:
 
 
 def test_a_listener_that_fails_keeps_nobody_else_from_hearing() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     heard: list[str] = []
     registry.on_change(lambda source: [][1])
     registry.on_change(heard.append)
@@ -171,7 +176,7 @@ def test_a_listener_that_fails_keeps_nobody_else_from_hearing() -> None:
 
 
 def test_a_listener_may_change_the_registry() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
 
     def follow(source: str) -> None:
         if source == "hook/a":
@@ -193,7 +198,7 @@ def hasty_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("hasty_threads")
 def test_threads_lose_no_registration() -> None:
-    registry = Registry()
+    registry = SourceRegistry()
     together = threading.Barrier(8)
 
     def work(part: int) -> None:

@@ -9,10 +9,10 @@ import pytest
 from contracts.datacenter.kinds import SERVICE_SET_KIND
 from contracts.datacenter.objects import DatacenterSelector
 from contracts.datacenter.rules.all_rules import check_services
-from contracts.datacenter.workload_records import DatacenterInfo, Source
+from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import FunctionHook, ask, ask_all
-from managers.datacenter.sources.merge import Answer, merge
-from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.merge import SourceAnswer, merge
+from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler, SetHook, read_set, selects
 from runtime.cache.informer import EventHandler
 from runtime.testing.clock import ManualClock
@@ -32,7 +32,7 @@ class Mirror:
 
     def __init__(self) -> None:
         self.objects: dict[ObjectKey, Object] = {}
-        self.registry = Registry()
+        self.registry = SourceRegistry()
         self.handler = SetHandler(self.registry, self.objects.get)
         self.changes: list[str] = []
         self.registry.on_change(self.changes.append)
@@ -48,7 +48,7 @@ class Mirror:
     def drop(self, name: str) -> None:
         self.handler.on_delete(self.objects.pop(ObjectKey("", name)))
 
-    async def answers(self, place: DatacenterInfo = FRA1) -> tuple[Answer, ...]:
+    async def answers(self, place: DatacenterInfo = FRA1) -> tuple[SourceAnswer, ...]:
         return await ask_all(self.registry.snapshot(), place, ManualClock())
 
 
@@ -83,8 +83,8 @@ async def test_everything_that_a_selector_names_must_be_so(
 ) -> None:
     assert selects(DatacenterSelector.model_validate(selector), FRA1) is expected
     hook = read_set(a_set(selector=selector))
-    found = await ask(Source("set/edge"), hook, FRA1, ManualClock())
-    assert found == Answer(Source("set/edge"), (service("a"),) if expected else ())
+    found = await ask(ServiceSource("set/edge"), hook, FRA1, ManualClock())
+    assert found == SourceAnswer(ServiceSource("set/edge"), (service("a"),) if expected else ())
 
 
 def test_a_datacenter_without_a_region_is_in_none() -> None:
@@ -150,16 +150,16 @@ async def test_the_registry_holds_what_the_informer_holds() -> None:
     mirror.put(a_set("high", priority=1))
     mirror.registry.register(FunctionHook("low", lambda ctx, info: []))
     assert [one.source for one in await mirror.answers()] == [
-        Source("set/high", 1),
-        Source("hook/low"),
-        Source("set/low", -1),
+        ServiceSource("set/high", 1),
+        ServiceSource("hook/low"),
+        ServiceSource("set/low", -1),
     ]
     mirror.put(a_set("low", priority=2))
     mirror.drop("high")
     handler.on_resync(a_set("low", priority=2))
     assert [one.source for one in await mirror.answers()] == [
-        Source("set/low", 2),
-        Source("hook/low"),
+        ServiceSource("set/low", 2),
+        ServiceSource("hook/low"),
     ]
 
 
@@ -181,7 +181,7 @@ async def test_a_set_that_is_made_anew_before_its_end_is_told_goes_on() -> None:
     renewed = a_set(services=[service("b").to_object()])
     mirror.objects[key_of(renewed)] = renewed
     mirror.handler.on_delete(a_set())
-    assert await mirror.answers() == (Answer(Source("set/edge"), (service("b"),)),)
+    assert await mirror.answers() == (SourceAnswer(ServiceSource("set/edge"), (service("b"),)),)
 
 
 async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_not() -> None:

@@ -13,7 +13,12 @@ import pytest
 
 from contracts.datacenter.objects import InvalidDatacenterError, State
 from contracts.datacenter.workload import WorkloadStatus
-from contracts.datacenter.workload_records import Failure, Progress, Row, Source
+from contracts.datacenter.workload_records import (
+    Failure,
+    ServiceProgress,
+    ServiceRecord,
+    ServiceSource,
+)
 from managers.datacenter.store.workload_object import (
     body_of,
     placed,
@@ -30,7 +35,7 @@ FRA = datacenter()
 SHIPPER = wish(service("shipper", replicas=2), "hook/net", priority=7, redeploy="again-1")
 
 
-def live(progress: Progress | None = None, **metadata: Any) -> Object:
+def live(progress: ServiceProgress | None = None, **metadata: Any) -> Object:
     """The object of the row as the server keeps it."""
     obj = body_of(FRA, SHIPPER)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5", "generation": 3, **metadata}
@@ -39,7 +44,9 @@ def live(progress: Progress | None = None, **metadata: Any) -> Object:
     return obj
 
 
-def conditions(progress: Progress, state: State = "Active") -> dict[str, tuple[str, str, str]]:
+def conditions(
+    progress: ServiceProgress, state: State = "Active"
+) -> dict[str, tuple[str, str, str]]:
     obj = live()
     row = row_of(obj, replace(FRA, state=state))
     status = status_of(obj, row, progress, NOW)
@@ -63,7 +70,7 @@ def test_the_spec_says_all_that_the_row_is_to_be() -> None:
 def test_a_row_comes_back(given: Any) -> None:
     obj = body_of(FRA, given)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
-    assert row_of(obj, FRA) == Row("u1", FRA, given, version="5")
+    assert row_of(obj, FRA) == ServiceRecord("u1", FRA, given, version="5")
 
 
 def test_without_the_datacenter_a_row_knows_its_own_place() -> None:
@@ -133,7 +140,7 @@ def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
         "Orphan",
         "Delete",
     )
-    assert (row.datacenter.namespace, row.wish.source) == ("dc-other", Source("hook/net"))
+    assert (row.datacenter.namespace, row.wish.source) == ("dc-other", ServiceSource("hook/net"))
 
 
 def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:
@@ -145,20 +152,22 @@ def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:
 
 @pytest.mark.parametrize("status", [None, "x", {"state": "Happy"}, {"attempts": -1}, []])
 def test_a_status_that_nobody_can_read_is_none(status: Any) -> None:
-    assert row_of({**live(), "status": status}).progress == Progress()
+    assert row_of({**live(), "status": status}).progress == ServiceProgress()
 
 
-RUNNING = Progress("Running", digest="d1", running_since=THEN, ready="2/2")
-STARTING = Progress("Provisioning", "1 of 2 pods are ready", "d1", attempts=1)
+RUNNING = ServiceProgress("Running", digest="d1", running_since=THEN, ready="2/2")
+STARTING = ServiceProgress("Provisioning", "1 of 2 pods are ready", "d1", attempts=1)
 BUSY = Failure("Unavailable", "the server is busy", THEN)
-RETRIED = Progress("Failed", BUSY.message, "d1", 2, NOW + timedelta(seconds=10), BUSY)
-BROKEN = Progress("Failed", "no image", "d1", 1, None, Failure("Rejected", "no image", THEN))
+RETRIED = ServiceProgress("Failed", BUSY.message, "d1", 2, NOW + timedelta(seconds=10), BUSY)
+BROKEN = ServiceProgress("Failed", "no image", "d1", 1, None, Failure("Rejected", "no image", THEN))
 NO_RIGHT = replace(RETRIED, failure=replace(BUSY, reason="Forbidden"))
 RETIRING = replace(RETRIED, state="Retiring", digest="")
 
 
-@pytest.mark.parametrize("progress", [RUNNING, STARTING, RETRIED, BROKEN, RETIRING, Progress()])
-def test_progress_comes_back(progress: Progress) -> None:
+@pytest.mark.parametrize(
+    "progress", [RUNNING, STARTING, RETRIED, BROKEN, RETIRING, ServiceProgress()]
+)
+def test_progress_comes_back(progress: ServiceProgress) -> None:
     status = WorkloadStatus.model_validate(live(progress)["status"])
     assert progress_from(status) == progress
     assert status.observed_generation == 3
@@ -168,7 +177,7 @@ def test_progress_comes_back(progress: Progress) -> None:
     ("progress", "state", "ready", "stalled"),
     [
         (
-            Progress(),
+            ServiceProgress(),
             "Active",
             ("False", "Pending", "Nothing of it was made yet."),
             ("False", "Pending", "Nothing of it was made yet."),
@@ -230,7 +239,7 @@ def test_progress_comes_back(progress: Progress) -> None:
     ],
 )
 def test_conditions(
-    progress: Progress,
+    progress: ServiceProgress,
     state: State,
     ready: tuple[str, str, str],
     stalled: tuple[str, str, str],
@@ -249,7 +258,7 @@ def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
 
 def test_what_is_too_long_is_cut() -> None:
     refs = tuple((f"part{at:03}", "x" * 300) for at in range(70))
-    long = Progress("Running", "m" * 2000, "d1", provider_ref="r" * 300, service_refs=refs)
+    long = ServiceProgress("Running", "m" * 2000, "d1", provider_ref="r" * 300, service_refs=refs)
     obj = live()
     status = status_of(obj, row_of(obj, FRA), long, NOW)
     assert (len(status.message), len(status.provider_ref)) == (1024, 253)

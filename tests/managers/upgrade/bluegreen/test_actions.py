@@ -13,7 +13,7 @@ from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
 from contracts.jobs import upgrade_actions
-from contracts.jobs.template import Executor
+from contracts.jobs.template import JobTemplate
 from contracts.records.bluegreen import (
     DELETE_CLAIM,
     DELETE_SET,
@@ -25,7 +25,7 @@ from contracts.records.bluegreen import (
 )
 from contracts.records.desired import Effect
 from managers.jobs.client import Jobs
-from managers.upgrade.bluegreen.actions import SECOND_ACTS, SecondActs
+from managers.upgrade.bluegreen.actions import SECOND_ACTS, BlueGreenActions
 from runtime.builtin_kinds import JOB, PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.outcome import Blocked, Wait
@@ -56,10 +56,10 @@ JUDGED = Effect(MAKE_HOOK, "hook", "uid-x", JUDGE)
 class Bench:
     """The effects over a server in a dict that has one cluster."""
 
-    def __init__(self, answer: Executor | Wait | Blocked | None = None) -> None:
+    def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.api = FakeApi().holding((CLUSTERS, gen.cluster().object()))
         self.outside = Outside(self.api)
-        self.acts = SecondActs(Jobs(self.api), AnExecutor(answer or upgrader()))
+        self.acts = BlueGreenActions(Jobs(self.api), AnExecutor(answer or upgrader()))
 
     async def run(self, *effects: Effect) -> list[str]:
         """Run effects and say what was written."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import (
     MAKE_HOOK,
     MAKE_JOB,
@@ -19,12 +19,12 @@ from contracts.records.bluegreen import (
     offered,
     revision_of,
 )
-from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer, ReadPoolFacts
+from contracts.records.observed import ClaimFacts, Observed, PoolFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
+    BlueGreenObservation,
     HookSeen,
-    JobEnd,
+    JobStatus,
     Release,
-    SecondSeen,
     SnapshotSeen,
     UpgradeFacts,
 )
@@ -72,10 +72,10 @@ def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFa
     return facts_of(cluster.read(), observed or gen.world().facts(), OLD)
 
 
-def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> ReadPoolFacts:
+def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> PoolFacts:
     """A set as it is observed."""
     live = gen.stateful_set().of(revision).sized(len(pods)).facts()
-    return ReadPoolFacts(live, tuple(one.facts() for one in pods), **more)
+    return PoolFacts(live, tuple(one.facts() for one in pods), **more)
 
 
 def green_pod(ordinal: int = 0) -> gen.Pod:
@@ -150,7 +150,7 @@ HOOK: dict[str, str] = {
 
 @pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
 def test_which_sets_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
-    assert sets_in_sight(cluster.read()) == tuple(VoterSet("x", one) for one in wanted)
+    assert sets_in_sight(cluster.read()) == tuple(ServerPool("x", one) for one in wanted)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ class TestSets:
             seen,
             stateful_set=seen.green.stateful_set,
             pods=seen.green.pods,
-            green=ReadPoolFacts(seen.stateful_set, seen.pods),
+            green=PoolFacts(seen.stateful_set, seen.pods),
         )
         before, after = facts(at("DemotingBlue"), seen), facts(at("Cleanup"), turned)
         assert (before.blue, before.green) == (after.blue, after.green)
@@ -271,7 +271,7 @@ class TestTrouble:
 
 
 class TestMembership:
-    BLUE, OF_GREEN = VoterSet("x"), VoterSet("x", GREEN)
+    BLUE, OF_GREEN = ServerPool("x"), ServerPool("x", GREEN)
 
     def seen(self, leader: gen.Pod | None = None, **quorum: Any) -> Observed:
         servers = (
@@ -314,8 +314,8 @@ class TestMembership:
 
 class TestLookedUp:
     def test_it_is_handed_on(self) -> None:
-        second = SecondSeen(
-            job=JobEnd("job", "Active"),
+        second = BlueGreenObservation(
+            job=JobStatus("job", "Active"),
             former_job="former",
             hook=HookSeen("uid", "Active"),
             snapshot=SnapshotSeen("snap", "Completed"),
@@ -363,7 +363,7 @@ class TestReadReplicas:
     def settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
         cluster = self.END.wanting(readReplicas={"replicas": wanted} if wanted else None).read()
         seen = replace(
-            gen.world().facts(), read=ReadPoolFacts(None, tuple(one.facts() for one in pods))
+            gen.world().facts(), read=PoolFacts(None, tuple(one.facts() for one in pods))
         )
         return facts_of(cluster, seen, NEW).reads_settled
 

@@ -11,8 +11,15 @@ import pytest
 from contracts.records.bluegreen import CLEANUP, DEMOTING, revision_of
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
-from contracts.records.upgrade_decision import Course
-from managers.upgrade.decide import accepted, as_accepted, as_targeted, at_rest, direct, wants_facts
+from contracts.records.upgrade_decision import UpgradeDecision
+from managers.upgrade.decide import (
+    accepted,
+    decide_upgrade,
+    idle_decision,
+    wants_facts,
+    with_accepted_release,
+    with_target_release,
+)
 from tests import gen
 
 OLD, NEW = Release("2.4.0"), Release("2.5.0")
@@ -43,8 +50,8 @@ def at(phase: str, cluster: gen.Cluster = ASKED, **status: Any) -> gen.Cluster:
     return cluster.having(blueGreen={**known, **status})
 
 
-def course(cluster: gen.Cluster, observed: Observed | None = None) -> Course:
-    return direct(cluster.read(), observed or gen.running(cluster).facts(), DEADLINE)
+def course(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDecision:
+    return decide_upgrade(cluster.read(), observed or gen.running(cluster).facts(), DEADLINE)
 
 
 def ordering(cluster: gen.Cluster, **tokens: str) -> gen.Cluster:
@@ -81,7 +88,7 @@ LIVES: dict[str, tuple[gen.Cluster, bool]] = {
 @pytest.mark.parametrize(("cluster", "busy"), LIVES.values(), ids=LIVES)
 def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) -> None:
     assert wants_facts(cluster.read()) == busy
-    assert (at_rest(cluster.read()) is None) == busy
+    assert (idle_decision(cluster.read()) is None) == busy
 
 
 class TestWhoDecides:
@@ -134,39 +141,39 @@ class TestOrders:
 class TestAsAccepted:
     def test_it_is_the_cluster_itself_when_nothing_differs(self) -> None:
         for cluster in (PLAIN.read(), at("Syncing", PLAIN).read()):
-            assert as_accepted(cluster) is cluster
+            assert with_accepted_release(cluster) is cluster
 
     @pytest.mark.parametrize(("phase", "replicas"), [("Idle", 3), (DEMOTING, 3), (CLEANUP, 5)])
     def test_what_an_upgrade_froze_stays(self, phase: str, replicas: int) -> None:
         edited = at(phase, ASKED, greenReplicas=5).wanting(
             replicas=7, hibernate=True, fencedPods=["x-0"]
         )
-        spec = as_accepted(edited.read()).spec
+        spec = with_accepted_release(edited.read()).spec
         assert (spec.replicas, spec.hibernate, spec.fenced_pods) == (replicas, False, ())
         assert (spec.version, spec.image) == ("2.4.0", None)
 
     def test_everything_is_as_asked_again_afterwards(self) -> None:
         done = PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})
-        spec = as_accepted(done.wanting(replicas=5, hibernate=True).read()).spec
+        spec = with_accepted_release(done.wanting(replicas=5, hibernate=True).read()).spec
         assert (spec.replicas, spec.hibernate) == (5, True)
 
     def test_a_fence_of_the_former_set_counts_for_nothing_afterwards(self) -> None:
         done = PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})
         fenced = done.wanting(fencedPods=["x-0", f"x-{GREEN}-1"]).read()
-        assert as_accepted(fenced).spec.fenced_pods == (f"x-{GREEN}-1",)
+        assert with_accepted_release(fenced).spec.fenced_pods == (f"x-{GREEN}-1",)
 
 
 class TestAsTargeted:
     def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
         cluster = at("Syncing", ASKED.wanting(version="2.6.0"), greenImage="a/b:2.5.0")
-        told = as_targeted(cluster.read())
+        told = with_target_release(cluster.read())
         assert told is not None
         assert (told.spec.version, told.spec.image) == ("2.5.0", "a/b:2.5.0")
 
     def test_there_is_none_without_a_second_set(self) -> None:
         ended = PLAIN.having(blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN})
         for cluster in (ASKED, ended):
-            assert as_targeted(cluster.read()) is None
+            assert with_target_release(cluster.read()) is None
 
 
 class TestRelease:
@@ -197,5 +204,7 @@ def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:
     """The records are shared by everybody who remembers them."""
     cluster, seen = at("Syncing").read(), gen.running(ASKED).facts()
     before = cluster.model_copy(deep=True)
-    assert direct(cluster, seen, DEADLINE) == direct(cluster, replace(seen), DEADLINE)
+    assert decide_upgrade(cluster, seen, DEADLINE) == decide_upgrade(
+        cluster, replace(seen), DEADLINE
+    )
     assert cluster == before

@@ -8,15 +8,15 @@ import pytest
 
 from contracts.api.cluster.status_backup import BreakGlass
 from contracts.jobs import upgrade_actions
-from contracts.records.bluegreen import BlueGreenFacts, Membership, SetSeen
-from contracts.records.upgrade import JobEnd
+from contracts.records.bluegreen import BlueGreenFacts, Membership, PoolObservation
+from contracts.records.upgrade import JobStatus
 from managers.upgrade.bluegreen import break_glass
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
 from tests.managers.upgrade.two_sets import FOR_EVER, TwoSets
 
 LATE = timedelta(minutes=11)
-THERE = SetSeen(uid="there", replicas=3, pods=3, ready=3)
+THERE = PoolObservation(uid="there", replicas=3, pods=3, ready=3)
 
 
 def at(phase: str) -> TwoSets:
@@ -142,7 +142,7 @@ def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[st
 def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Membership) -> None:
     """The Job took longer than the phase may wait; what it did is not seen everywhere yet."""
     facts = told(phase, late=True, membership=members)
-    ended = dataclasses.replace(facts, job=JobEnd(facts.job_name, "Succeeded"))
+    ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
     course = direct(ended)
     assert course.place == phase
     assert course.status is not None
@@ -160,12 +160,12 @@ def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Members
 )
 class TestMembersLeft:
     def facts(self, phase: str, members: Membership) -> BlueGreenFacts:
-        gone: dict[str, Any] = {"blue" if phase == "Cleanup" else "green": SetSeen()}
+        gone: dict[str, Any] = {"blue" if phase == "Cleanup" else "green": PoolObservation()}
         world = at(phase)
         status = world.status["blueGreen"]
         job = world.facts().job_name
         world.status["blueGreen"] = {**status, "completedJob": job}
-        ended = JobEnd(job, "Succeeded")
+        ended = JobStatus(job, "Succeeded")
         return dataclasses.replace(world.facts(), membership=members, job=ended, **gone)
 
     def test_they_are_removed_again(self, phase: str, members: Membership) -> None:

@@ -12,9 +12,9 @@ from contracts.api.group import BACKUPS
 from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
 from contracts.naming import labels
 from contracts.records.bluegreen import ACTIONS, job_name
-from contracts.records.upgrade import SecondSeen
-from managers.upgrade.bluegreen.observe import SecondSight, hook_seen
-from managers.upgrade.observe import UpgradeSight
+from contracts.records.upgrade import BlueGreenObservation
+from managers.upgrade.bluegreen.observe import BlueGreenObserver, hook_seen
+from managers.upgrade.observe import UpgradeObserver
 from runtime.builtin_kinds import JOB, SERVICE
 from runtime.types import Object
 from tests import gen
@@ -67,9 +67,11 @@ def ended(kind: str) -> Object:
     return {"conditions": [{"type": kind, "status": "True"}]}
 
 
-async def look(cluster: OpenBaoCluster, *held: tuple[Any, Object]) -> tuple[SecondSeen, list[str]]:
+async def look(
+    cluster: OpenBaoCluster, *held: tuple[Any, Object]
+) -> tuple[BlueGreenObservation, list[str]]:
     api = FakeApi().holding(*held)
-    seen = await SecondSight(api, lambda count: b"\x07" * count).look(cluster)
+    seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).look(cluster)
     return seen, api.asked
 
 
@@ -89,7 +91,7 @@ async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
     own = [f"get Job {job_name(cluster)}"] if phase in ACTIONS else []
     seen, asked = await look(cluster)
     assert asked == [*own, *MORE.get(phase, [])]
-    assert seen == SecondSeen(nonce="07" * 16)
+    assert seen == BlueGreenObservation(nonce="07" * 16)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -201,7 +203,7 @@ class TestHook:
 class TestWhenAnybodyLooks:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
-        found = await UpgradeSight(api, bytes).facts(cluster)
+        found = await UpgradeObserver(api, bytes).facts(cluster)
         return found.second is not None, api.asked
 
     async def test_a_quiet_cluster_costs_nothing(self) -> None:

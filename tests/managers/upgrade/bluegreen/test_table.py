@@ -7,6 +7,7 @@ import pytest
 
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.jobs import upgrade_actions
+from contracts.records import upgrade
 from contracts.records.bluegreen import (
     ACTIONS,
     FREE_LOCK,
@@ -18,7 +19,6 @@ from contracts.records.bluegreen import (
 from contracts.state_machine import always, decide, diagram
 from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.bluegreen.table import TABLE
-from managers.upgrade.rolling import table
 from runtime.outcome import Blocked, Wait
 from tests.managers.upgrade.two_sets import OLD, TwoSets
 
@@ -64,7 +64,7 @@ class TestShape:
 
     def test_what_is_shared_with_the_rolling_upgrade_has_one_name(self) -> None:
         ours = (TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT)
-        assert ours == (table.TAKE_LOCK, table.FREE_LOCK, table.MAKE_SNAPSHOT)
+        assert ours == (upgrade.TAKE_LOCK, upgrade.FREE_LOCK, upgrade.MAKE_SNAPSHOT)
 
     def test_every_phase_with_a_job_has_an_action_that_the_executor_knows(self) -> None:
         assert set(ACTIONS.values()) == set(upgrade_actions.ACTIONS) - {upgrade_actions.STEP_DOWN}

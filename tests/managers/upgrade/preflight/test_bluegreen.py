@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from contracts.records.observed import Observed
-from contracts.records.upgrade import Release, SecondSeen, UpgradeFacts
-from managers.upgrade.preflight.checks import Verdict, check
+from contracts.records.upgrade import BlueGreenObservation, Release, UpgradeFacts
+from managers.upgrade.preflight.checks import PreflightResult, check
 from tests import gen
 from tests.contracts.api.clusters import with_request
 from tests.managers.upgrade.preflight.test_checks import CLUSTER, FINE, GREEN, NEW, PODS, found
@@ -23,17 +23,17 @@ ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
 
 def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
     """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
-    facts = UpgradeFacts(asks_quorum=True, second=SecondSeen())
+    facts = UpgradeFacts(asks_quorum=True, second=BlueGreenObservation())
     quorum = world.facts().quorum if answers else None
     return replace(world.facts(), upgrade=facts, quorum=quorum)
 
 
-def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> Verdict:
+def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> PreflightResult:
     read = cluster.read()
     return check(read, observed, Release.asked(read), resuming=resuming)
 
 
-def said(verdict: Verdict, name: str) -> str:
+def said(verdict: PreflightResult, name: str) -> str:
     return next(one for one in verdict.results if one.check == name).messages[0]
 
 

@@ -12,7 +12,7 @@ import pytest
 from contracts.api.rules.cluster import violations
 from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer
 from contracts.records.upgrade import Release
-from managers.upgrade.preflight.checks import CHECKS, Verdict, check
+from managers.upgrade.preflight.checks import CHECKS, PreflightResult, check
 from tests import gen
 from tests.gen.executors import target
 
@@ -38,7 +38,9 @@ BOUND = tuple(
 FINE = replace(WORLD.with_quorum(WELL), claims=BOUND)
 
 
-def asked(cluster: gen.Cluster, world: gen.World = FINE, *, resuming: bool = False) -> Verdict:
+def asked(
+    cluster: gen.Cluster, world: gen.World = FINE, *, resuming: bool = False
+) -> PreflightResult:
     read = cluster.read()
     return check(read, world.facts(), Release.asked(read), resuming=resuming)
 
@@ -197,7 +199,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
 }  # fmt: skip
 
 
-def found(verdict: Verdict) -> list[str]:
+def found(verdict: PreflightResult) -> list[str]:
     """What the checks that are not content said, in order."""
     return [
         " ".join(filter(None, (one.check, one.state, one.reason)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contracts.pools.voter_pool import VoterSet
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import PodFacts
 from managers.cluster.observe.from_objects import pod_facts
 from managers.workload.objects.pod import pod_template
@@ -20,7 +20,7 @@ from managers.workload.rollout.reload import (
     RELOAD_PATIENCE,
     RELOAD_POD,
     Files,
-    Target,
+    ReloadTarget,
     container,
     has_read,
     split,
@@ -99,7 +99,7 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
 @pytest.mark.parametrize(("pod", "image", "where"), SORTED.values(), ids=SORTED.keys())
 def test_sorting(pod: PodFacts, image: str, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
-    found = split(world, world.pods, Target(NEW, "c1"), image)
+    found = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
     sorts = ("due", "waiting", "hopeless")
     assert [kind for kind in sorts if getattr(found, kind)] == ([where] if where else [])
 
@@ -111,7 +111,7 @@ def test_what_the_api_server_refuses_is_not_asked_again() -> None:
         .tried(RELOAD_POD, "uid-x-1", refused="forbidden")
         .facts()
     )
-    assert split(world, world.pods, Target(NEW), IMAGE).hopeless == world.pods
+    assert split(world, world.pods, ReloadTarget(NEW), IMAGE).hopeless == world.pods
 
 
 def test_a_pod_is_told_only_so_often() -> None:
@@ -130,7 +130,7 @@ def test_other_ephemeral_containers_are_nobodys_business() -> None:
         {"name": "reload-1-nothexxx"},
         {"name": f"reload-3-{NEW[:8]}", "args": ["--asked", "never"]},
     ]
-    (found,) = pod_facts(VoterSet("x"), [pod])
+    (found,) = pod_facts(ServerPool("x"), [pod])
     assert [(one.number, one.asked) for one in found.reloads] == [(3, None)]
 
 

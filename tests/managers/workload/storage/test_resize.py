@@ -13,8 +13,8 @@ from managers.workload.storage.resize import (
     IN_PLACE,
     TAKE_CLAIM,
     Growth,
-    cramped,
     growth,
+    needs_restart_for_resize,
 )
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
@@ -243,7 +243,7 @@ class TestNewPods:
         return replace(there.facts(), pods=made(there, self.SINCE - made_ago))
 
     def names(self, observed: Observed) -> list[str]:
-        return [pod.name for pod in cramped(observed)]
+        return [pod.name for pod in needs_restart_for_resize(observed)]
 
     def test_its_pod_has_to_go(self) -> None:
         assert self.names(self.seen(grown(0), waiting(1, self.SINCE), grown(2))) == ["x-1"]

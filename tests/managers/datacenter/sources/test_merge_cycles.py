@@ -1,0 +1,110 @@
+"""Services that depend on each other in a cycle: what is kept, and who is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from managers.datacenter.sources.merge import (
+    SourceAnswer,
+)
+from tests.managers.datacenter.bodies import openbao, row, service, wish
+from tests.managers.datacenter.sources.answers import (
+    DECLARED,
+    HOOK,
+    errors,
+    good,
+    merged,
+    silent,
+    wanted,
+)
+
+
+def test_services_of_a_circle_stay_as_their_rows_are_and_new_ones_are_left_out() -> None:
+    before = wish(service("a", replicas=1))
+    found = merged(
+        [
+            good(DECLARED, service("a", replicas=2, depends_on=("b",)), service("d")),
+            good(HOOK, service("b", depends_on=("c",)), service("c", depends_on=("a",))),
+        ],
+        [row(before)],
+    )
+    assert {one.name: one.service for one in found.wishes} == {
+        "a": before.service,
+        "d": service("d"),
+    }
+    text = (
+        "dependsOn goes round in a circle: a -> b -> c -> a; what there is of a, b, c stays as it "
+        "was, and nothing is made anew: take one of them out"
+    )
+    assert errors(found) == {"declared": text, "hook/network": text}
+
+
+def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
+    found = merged(
+        [
+            good(
+                DECLARED,
+                service("a", depends_on=("b",)),
+                service("b", depends_on=("b2",)),
+                service("b2", depends_on=("b",)),
+                service("c"),
+            )
+        ]
+    )
+    assert wanted(found) == {"a": "declared", "c": "declared"}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param(
+            [good(DECLARED, openbao("v", depends_on=("openbao:ready",)))], id="on all vaults"
+        ),
+        pytest.param([good(DECLARED, service("v", depends_on=("v",)))], id="on itself"),
+    ],
+)
+def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceAnswer]) -> None:
+    found = merged(answers)
+    assert wanted(found) == {}
+    assert "circle: v -> v; what" in errors(found)["declared"]
+
+
+def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
+    found = merged(
+        [
+            good(DECLARED, openbao("v", depends_on=("a",)), openbao("w")),
+            good(HOOK, service("a", depends_on=("openbao:ready",))),
+        ]
+    )
+    assert wanted(found) == {"w": "declared"}
+
+
+def test_rows_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
+    rows = [row(wish(service("a", depends_on=("b",)))), row(wish(service("b", depends_on=("a",))))]
+    found = merged([silent()], rows)
+    assert found.wishes == (rows[0].wish, rows[1].wish)
+    assert "a -> b -> a" in errors(found)["declared"]
+
+
+def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
+    """First a and b wait for each other; a as it was waits for c, which is new and waits for a."""
+    before = wish(service("a", depends_on=("c",)))
+    found = merged(
+        [
+            good(
+                DECLARED,
+                service("a", depends_on=("b",)),
+                service("b", depends_on=("a",)),
+                service("c", depends_on=("a",)),
+            )
+        ],
+        [row(before)],
+    )
+    assert found.wishes == (before,)
+    assert "a -> b -> a" in errors(found)["declared"]
+    assert "a -> c -> a" in errors(found)["declared"]
+
+
+def test_a_name_that_nobody_gives_makes_no_circle() -> None:
+    found = merged([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
+    assert (wanted(found), errors(found)) == ({"a": "declared"}, {"declared": ""})
