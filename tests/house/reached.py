@@ -1,7 +1,7 @@
 """Reasons are API: what was ever shown stays, and a test expects each.
 
 Uses the standard library. A reason counts as reached when a test file holds its name in a text
-that is not an input. The name as an argument of `Wait`, `Blocked`, `Finding`, `Reason` or
+that is not an input. The name as an argument of `Wait`, `Blocked`, `ConditionUpdate`, `Reason` or
 `condition`, or as a value of a dict entry `reason`, is what a test feeds in, and proves nothing.
 What is left are expected values: on the right side of an assertion, as in `("False", "NotReady")`,
 "False NotReady" or `reason="NotReady"`, or by the name of a constant of the product. It is read and
@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from tests.house.checkout import Source
 
 _FEEDS = frozenset(
-    {"Wait", "Blocked", "Finding", "Reason", "ConditionType", "condition", "trouble"}
+    {"Wait", "Blocked", "Reason", "ConditionType", "condition", "trouble"}
+    | {"ConditionUpdate", "DatacenterCondition", "ProvisionedCondition"}
 )
 _WORD = re.compile(r"[A-Za-z]+")
 

@@ -71,9 +71,10 @@ def tenant_reason(source: Source) -> Iterator[str]:
     named = dict(_constants_of_module(source))
     for call in _calls(source.nodes):
         word = _called(call).lower().strip("_")
-        position = 1 if word == "finding" else 0
+        position = 1 if word == "provisionedcondition" else 0
         reason = _text(_argument(call, position, "reason"), named)
-        if word in (*_ENDS_IN, "finding") and reason is not None and reason not in TENANT_REASONS:
+        known = (*_ENDS_IN, "provisionedcondition")
+        if word in known and reason is not None and reason not in TENANT_REASONS:
             yield f"line {call.lineno}: {reason} is no reason of a tenant"
 
 
@@ -83,12 +84,12 @@ def datacenter_reason(source: Source) -> Iterator[str]:
         return
     for call in _calls(source.nodes):
         reason = _text(_argument(call, 1, "reason"))
-        if _called(call) == "Finding" and reason not in (None, *DATACENTER_REASONS):
+        if _called(call) == "DatacenterCondition" and reason not in (None, *DATACENTER_REASONS):
             yield f"line {call.lineno}: {reason} is no reason of a datacenter"
 
 
 def finding_reason(source: Source) -> Iterator[str]:
-    """A `Finding` of a type that exists, with a reason that the type allows."""
+    """A `ConditionUpdate` of a type that exists, with a reason that the type allows."""
     if speaks_of_datacenters(source.path):
         return
     for line, kind, reason in findings(source):
@@ -99,18 +100,18 @@ def finding_reason(source: Source) -> Iterator[str]:
 
 
 def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
-    """Line, type and reason of each Finding; the reason is None where it is computed."""
+    """Line, type and reason of each ConditionUpdate; the reason is None where it is computed."""
     for function in source.nodes:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             local = _constants(function)
             for call in _calls(ast.walk(function)):
                 kind = _text(_argument(call, 0, "type"), local)
-                if _called(call) == "Finding" and kind is not None:
+                if _called(call) == "ConditionUpdate" and kind is not None:
                     yield call.lineno, kind, _text(_argument(call, 2, "reason"), local)
 
 
 def unstated_types(sources: Iterable[Source]) -> list[str]:
-    """Condition types of the catalogue that no Finding states.
+    """Condition types of the catalogue that no ConditionUpdate states.
 
     A type may be named by a constant of a module, which another one may import.
     """
@@ -123,7 +124,7 @@ def unstated_types(sources: Iterable[Source]) -> list[str]:
 
 def _states_by_constant(source: Source) -> bool:
     return any(
-        _called(call) == "Finding" and isinstance(_argument(call, 0, "type"), ast.Name)
+        _called(call) == "ConditionUpdate" and isinstance(_argument(call, 0, "type"), ast.Name)
         for call in _calls(source.nodes)
     )
 
@@ -235,12 +236,12 @@ RULES = (
         broken=(
             Source(_TENANTS, "Wait('Thinking', 'slow')"),
             Source(_TENANTS, "Blocked(reason='QuorumLost', message='x')"),
-            Source(_TENANTS, "Finding(True, 'Splendid')"),
+            Source(_TENANTS, "ProvisionedCondition(True, 'Splendid')"),
             Source(_TENANTS, "WHY: Final = 'Undecided'\nBlocked(WHY, 'x')"),
         ),
         kept=(
             Source(_TENANTS, "Wait('NamespaceNotFound', 'x')"),
-            Source(_TENANTS, "Finding(False, outcome.reason)"),
+            Source(_TENANTS, "ProvisionedCondition(False, outcome.reason)"),
             Source(_OF_CLUSTERS, "Wait('TenantNotProvisioned', 'x')"),
         ),
     ),
@@ -249,14 +250,14 @@ RULES = (
         datacenter_reason,
         below("managers"),
         broken=(
-            Source(_DATACENTERS, "Finding('True', 'Splendid')"),
-            Source(_DATACENTERS, "Finding('False', reason='QuorumLost')"),
+            Source(_DATACENTERS, "DatacenterCondition('True', 'Splendid')"),
+            Source(_DATACENTERS, "DatacenterCondition('False', reason='QuorumLost')"),
         ),
         kept=(
-            Source(_DATACENTERS, "Finding('True', 'AllRunning')"),
-            Source(_DATACENTERS, "Finding('False', reason, told)"),
+            Source(_DATACENTERS, "DatacenterCondition('True', 'AllRunning')"),
+            Source(_DATACENTERS, "DatacenterCondition('False', reason, told)"),
             Source(_DATACENTERS, "Wait('WriteFailed', 'in the log')"),
-            Source(_TENANTS, "Finding('True', 'Provisioned')"),
+            Source(_TENANTS, "ProvisionedCondition('True', 'Provisioned')"),
         ),
     ),
     Rule(
@@ -264,15 +265,15 @@ RULES = (
         finding_reason,
         below("managers"),
         broken=(
-            Source(_PLAN, _in_a_function("Finding('Splendid', 'True', 'Ready', '')")),
-            Source(_PLAN, _in_a_function("Finding('Available', 'True', 'Sealed', '')")),
-            Source(_PLAN, _in_a_function("Finding(kind, 'True', reason='Sealed')")),
+            Source(_PLAN, _in_a_function("ConditionUpdate('Splendid', 'True', 'Ready', '')")),
+            Source(_PLAN, _in_a_function("ConditionUpdate('Available', 'True', 'Sealed', '')")),
+            Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', reason='Sealed')")),
         ),
         kept=(
-            Source(_PLAN, _in_a_function("Finding(kind, 'True', 'AllReplicasReady', '')")),
-            Source(_PLAN, _in_a_function("Finding(kind, 'True', outcome.reason, '')")),
+            Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', 'AllReplicasReady', '')")),
+            Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', outcome.reason, '')")),
             # See the rule before.
-            Source(_DATACENTERS, _in_a_function("Finding('True', 'AllRunning', '')")),
+            Source(_DATACENTERS, _in_a_function("DatacenterCondition('True', 'AllRunning', '')")),
         ),
     ),
 )

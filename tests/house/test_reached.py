@@ -47,7 +47,7 @@ def test_what_a_test_feeds_in_is_no_expectation() -> None:
         (
             "Wait('Slow', 'x')",
             "Blocked(reason='Slow', message='x')",
-            "Finding('Ready', 'False', 'Slow')",
+            "ConditionUpdate('Ready', 'False', 'Slow')",
             "status = {'reason': 'Slow'}",
             "'a sentence about Slow things'",
         )

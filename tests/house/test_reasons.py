@@ -67,11 +67,15 @@ def test_an_unused_reason_is_reported() -> None:
 
 
 def test_a_type_that_nobody_states_is_reported() -> None:
-    lines = [f"    Finding({kind.name!r}, 'True', r)" for kind in TYPES if kind.name != "Paused"]
+    lines = [
+        f"    ConditionUpdate({kind.name!r}, 'True', r)" for kind in TYPES if kind.name != "Paused"
+    ]
     planted = Source("managers/x.py", "\n".join(["def f(r):", *lines]))
     assert unstated_types([planted]) == ["Paused"]
 
 
 def test_findings_are_found() -> None:
-    source = Source("managers/x.py", "def f():\n    kind = 'A'\n    Finding(kind, 'True', 'B', '')")
+    source = Source(
+        "managers/x.py", "def f():\n    kind = 'A'\n    ConditionUpdate(kind, 'True', 'B', '')"
+    )
     assert list(findings(source)) == [(3, "A", "B")]

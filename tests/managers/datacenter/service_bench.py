@@ -19,12 +19,12 @@ from managers.datacenter.lifecycle.service import (
     DatacenterService,
     ServiceOptions,
 )
+from managers.datacenter.provider.memory import MemoryProvider
 from managers.datacenter.sources.hooks import Body, HookContext
 from managers.datacenter.sources.registry import SourceRegistry
+from managers.datacenter.store.memory import MemoryStore
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import datacenter, openbao, service
-from tests.managers.datacenter.memory_provider import MemoryProvider
-from tests.managers.datacenter.memory_store import MemoryStore
 
 FRA = datacenter(provider="memory")
 SHIPPER = service("shipper")

@@ -24,12 +24,12 @@ from contracts.datacenter.workload_records import (
 )
 from managers.datacenter.interfaces import WorkloadStore
 from managers.datacenter.lifecycle.service import DatacenterService, ServiceOptions
+from managers.datacenter.provider.memory import MemoryProvider
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import yield_to_loop
 from runtime.errors import TransportError
 from runtime.testing.simulation import Simulation, simulate
 from tests.managers.datacenter.bodies import service
-from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.service_bench import DNS, FRA, SHOP, Bench
 from tests.managers.datacenter.test_stores import Cluster
 

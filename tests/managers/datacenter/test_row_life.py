@@ -14,10 +14,10 @@ import pytest
 from contracts.datacenter.workload_records import Observation, ServiceProgress, ServiceRecord, Vault
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.lifecycle.service import ServiceOptions
+from managers.datacenter.provider.memory import MemoryProvider
+from managers.datacenter.store.memory import MemoryStore
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import service
-from tests.managers.datacenter.memory_provider import MemoryProvider
-from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DNS, SHOP, Bench
 
 

@@ -14,6 +14,7 @@ from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.kubernetes import KubernetesStore
+from managers.datacenter.store.memory import MemoryStore
 from runtime.client.transport import HttpRequest
 from runtime.errors import LeaseLost
 from runtime.testing.api_server.kinds import custom
@@ -23,7 +24,6 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests.gen.api import StillInformer
 from tests.managers.datacenter.bodies import service, wish
-from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.store_contract import FAILED, FRA, RUNNING, SHIPPER, StoreContract
 
 KEY = ObjectKey("", "fra1.shipper")

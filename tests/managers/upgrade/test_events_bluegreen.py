@@ -196,7 +196,7 @@ def test_what_is_told_of_a_life(live: Callable[[], Told], expected: list[str]) -
 
 
 def test_every_event_is_on_the_page() -> None:
-    part = PAGE.split("Of one by a second set of servers:")[1].split("## Alerts")[0]
+    part = PAGE.split("Of a blue/green upgrade:")[1].split("## Alerts")[0]
     listed = {
         word for row in re.findall(r"^\| (\w[\w, ]*) \|", part, re.M) for word in row.split(", ")
     }

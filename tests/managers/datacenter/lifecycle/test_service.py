@@ -17,11 +17,11 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
 )
 from managers.datacenter.interfaces import ProviderError, StoreConflictError
+from managers.datacenter.provider.memory import MemoryProvider
+from managers.datacenter.store.memory import MemoryStore
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 from tests.managers.datacenter.bodies import datacenter, service
-from tests.managers.datacenter.memory_provider import MemoryProvider
-from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BROKEN, BUSY, DNS, FRA, SHIPPER, Bench, Given
 
 # --- what the services of a datacenter always did -------------------------------------------------
