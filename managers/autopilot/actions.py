@@ -32,12 +32,12 @@ class Asking:
     login: TokenSource | None
 
 
-async def keep(asking: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
+async def keep(session: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
     """Let the leader have these settings; one read, and a write only when they differ.
 
     None when nobody could be asked now. Never raises.
     """
-    bao, pods, login = asking.bao, asking.pods, asking.login
+    bao, pods, login = session.bao, session.pods, session.login
     if login is None:
         return AutopilotDecision(applied=False, refused=True, message=NO_LOGIN)
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]

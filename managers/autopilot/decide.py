@@ -46,21 +46,21 @@ def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
     Below three servers nobody is removed, unless the spec says so: there is nobody to spare.
     """
     raft = spec.configuration.raft
-    asked = (raft.autopilot if raft else None) or Autopilot()
-    cleanup = asked.cleanup_dead_servers
+    autopilot = (raft.autopilot if raft else None) or Autopilot()
+    cleanup = autopilot.cleanup_dead_servers
     if cleanup is None:
         cleanup = spec.replicas >= QUORUM_MIN
     settings: dict[str, Any] = {
         "cleanup_dead_servers": cleanup,
         "dead_server_last_contact_threshold": (
-            asked.dead_server_last_contact_threshold or DEAD_AFTER
+            autopilot.dead_server_last_contact_threshold or DEAD_AFTER
         ),
-        "last_contact_threshold": asked.last_contact_threshold or ILL_AFTER,
-        "max_trailing_logs": asked.max_trailing_logs or TRAILING_LOGS,
-        "server_stabilization_time": asked.server_stabilization_time or STABLE_AFTER,
+        "last_contact_threshold": autopilot.last_contact_threshold or ILL_AFTER,
+        "max_trailing_logs": autopilot.max_trailing_logs or TRAILING_LOGS,
+        "server_stabilization_time": autopilot.server_stabilization_time or STABLE_AFTER,
     }
-    if cleanup or asked.min_quorum is not None:
-        settings["min_quorum"] = asked.min_quorum or max(QUORUM_MIN, spec.replicas // 2 + 1)
+    if cleanup or autopilot.min_quorum is not None:
+        settings["min_quorum"] = autopilot.min_quorum or max(QUORUM_MIN, spec.replicas // 2 + 1)
     return settings
 
 
@@ -74,11 +74,11 @@ def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttem
     return EffectAttempt(SET_AUTOPILOT, uid, now, _named(settings))
 
 
-def is_pointless(tried: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
+def is_pointless(attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
     """Tell whether the same was refused a moment ago."""
-    if tried is None or tried.refused != _named(settings):
+    if attempt is None or attempt.refused != _named(settings):
         return False
-    return now - tried.at < REFUSED_RECHECK
+    return now - attempt.at < REFUSED_RECHECK
 
 
 def _named(settings: Mapping[str, Any]) -> str:
@@ -93,6 +93,6 @@ def autopilot_status(kept: AutopilotDecision) -> AutopilotStatus:
 
 def _same(value: Any, live: Any) -> bool:
     if isinstance(value, str):
-        meant, found = counted_duration(value), counted_duration(str(live))
-        return value == live if meant is None else meant == found
+        desired, actual = counted_duration(value), counted_duration(str(live))
+        return value == live if desired is None else desired == actual
     return bool(value == live)

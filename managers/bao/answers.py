@@ -25,7 +25,7 @@ REASONS_MAX = 8
 """Errors of one refusal that are looked at; OpenBao gives one, sometimes two."""
 REASON_MAX = 200
 SETTING_MAX = 256
-_PLACE_MAX = 60
+_PATH_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def settings_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def reason(body: Mapping[str, Any]) -> str:
     """Say why a server refuses, in its own words, as one short line."""
-    told = "; ".join(one[:REASON_MAX] for one in errors_of(body))
-    return clean_message(" ".join(told.split()))[:REASON_MAX] or "no reason given"
+    text = "; ".join(one[:REASON_MAX] for one in errors_of(body))
+    return clean_message(" ".join(text.split()))[:REASON_MAX] or "no reason given"
 
 
 def errors_of(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -125,6 +125,6 @@ def as_model(model: type[Answer], body: Mapping[str, Any]) -> Answer:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         # A place may hold a key of the answer.
-        place = clean_message(".".join(str(part)[:_PLACE_MAX] for part in first["loc"]))
-        told = f"no {model.__name__}: {place[:_PLACE_MAX]}: {first['msg']}"
-        raise UnreadableError(told) from None
+        path = clean_message(".".join(str(part)[:_PATH_MAX] for part in first["loc"]))
+        message = f"no {model.__name__}: {path[:_PATH_MAX]}: {first['msg']}"
+        raise UnreadableError(message) from None

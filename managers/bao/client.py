@@ -27,7 +27,7 @@ from managers.bao.answers import (
     reason,
     settings_of,
 )
-from managers.bao.exchange import Exchange, Told
+from managers.bao.exchange import Exchange, Reply
 from managers.bao.models import (
     AutopilotState,
     JoinAnswer,
@@ -78,12 +78,14 @@ class JoinOrder:
 
     def payload(self) -> Mapping[str, Any]:
         """The body of the request."""
-        found = {
+        fields = {
             "leader_api_addr": self.leader,
             "leader_ca_cert": self.authority,
             "leader_tls_servername": self.server_name if self.authority else "",
         }
-        return {key: value for key, value in found.items() if value} | {"non_voter": self.non_voter}
+        return {key: value for key, value in fields.items() if value} | {
+            "non_voter": self.non_voter
+        }
 
 
 class Bao:
@@ -317,5 +319,5 @@ class Bao:
         token: str = "",
         payload: Mapping[str, Any] | None = None,
         bound: Bound = OWN,
-    ) -> Told:
+    ) -> Reply:
         return await self._exchange.call(method, address, path, token, payload, bound)

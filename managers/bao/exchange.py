@@ -44,7 +44,7 @@ from runtime.limits.http_client import (
 from runtime.limits.nesting import UnreadableError
 
 Answer = TypeVar("Answer", bound=BaseModel)
-Told = tuple[int, Mapping[str, Any]]
+Reply = tuple[int, Mapping[str, Any]]
 """Code and body of an answer."""
 # Of a write too: one that the guard of an elector let out has ended before another may lead.
 _QUESTION, _CONNECT = 5.0, 2.0
@@ -98,26 +98,26 @@ class Exchange:
         token: str,
         payload: Mapping[str, Any] | None,
         bound: Bound,
-    ) -> Told:
+    ) -> Reply:
         """Ask once. Raises BaoError, and what the guard raises."""
         with question(address, path, _QUESTION) as seconds:
             return await self.send(
                 ServerRequest(method, address, path, token, payload, bound), seconds
             )
 
-    async def send(self, request: ServerRequest, seconds: float) -> Told:
+    async def send(self, request: ServerRequest, seconds: float) -> Reply:
         """Send a question that may take so long. Raises BaoError, and what the guard raises."""
         url = self._url(request.address, request.path)
         writes = request.method != "GET"
-        look = LastLook(self._guard)
+        guard_check = LastLook(self._guard)
         if writes:
-            look()
+            guard_check()
         try:
             async with self._session.request(
                 request.method,
                 url,
                 headers={_TOKEN_HEADER: request.token} if request.token else {},
-                data=_body(request.payload, look) if writes else None,
+                data=_body(request.payload, guard_check) if writes else None,
                 server_hostname=self._server_name,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=seconds, connect=_CONNECT),
@@ -126,8 +126,8 @@ class Exchange:
                 text = await _text(response, request.bound)
             return response.status, as_object(text, request.bound)
         except (aiohttp.ClientError, ConnectionDropped, OSError, ValueError) as error:
-            if look.refused is not None:
-                raise look.refused from None
+            if guard_check.refused is not None:
+                raise guard_check.refused from None
             raise self._failed(request.path, request.address, error) from error
 
     @asynccontextmanager
@@ -154,18 +154,20 @@ class Exchange:
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
             raise self._failed(path, address, error) from error
 
-    async def upload(self, address: str, path: str, token: str, body: AsyncIterable[bytes]) -> Told:
+    async def upload(
+        self, address: str, path: str, token: str, body: AsyncIterable[bytes]
+    ) -> Reply:
         """Send a stream once. Raises NotSentError when nothing was sent, and BaoError.
 
         Raises what the guard raises, too.
         """
-        look = LastLook(self._guard)
-        look()
+        guard_check = LastLook(self._guard)
+        guard_check()
         try:
             async with self._transfer().post(
                 self._url(address, path),
                 headers={_TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
-                data=guarded_pieces(body, look),
+                data=guarded_pieces(body, guard_check),
                 server_hostname=self._server_name,
                 allow_redirects=False,
             ) as response:
@@ -173,8 +175,8 @@ class Exchange:
         except aiohttp.ClientConnectorError as error:
             raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
-            if look.refused is not None:
-                raise look.refused from None
+            if guard_check.refused is not None:
+                raise guard_check.refused from None
             raise self._failed(path, address, error) from error
 
     def read(self, model: type[Answer], body: Mapping[str, Any], path: str, address: str) -> Answer:
@@ -198,18 +200,18 @@ class Exchange:
     def _failed(self, path: str, address: str, error: Exception) -> BaoError:
         broken = broken_bound(error) if isinstance(error, aiohttp.ClientError) else error
         if isinstance(broken, UnreadableError):
-            told = f"{path} of {address}: the answer is {broken}"
+            message = f"{path} of {address}: the answer is {broken}"
             # The same one of several in every session, so that a status stays as it is.
-            self.unusable = min(self.unusable or told, told)
-            return BaoError(told)
+            self.unusable = min(self.unusable or message, message)
+            return BaoError(message)
         # The class says what happened; the text of some of these holds the whole request.
-        made = UnansweredError if isinstance(error, TimeoutError) else BaoError
-        return made(f"{path} of {address}: {type(error).__name__}")
+        error_type = UnansweredError if isinstance(error, TimeoutError) else BaoError
+        return error_type(f"{path} of {address}: {type(error).__name__}")
 
 
-def _body(payload: Mapping[str, Any] | None, look: LastLook) -> GuardedBody:
+def _body(payload: Mapping[str, Any] | None, guard_check: LastLook) -> GuardedBody:
     encoded = b"" if payload is None else orjson.dumps(payload)
-    return GuardedBody(encoded, look, content_type="application/json")
+    return GuardedBody(encoded, guard_check, content_type="application/json")
 
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:

@@ -155,7 +155,7 @@ async def as_known(
     bao: Bao,
     address: str,
     login: TokenSource,
-    ask: Callable[[str, str], Awaitable[Answer]],
+    request: Callable[[str, str], Awaitable[Answer]],
 ) -> Answer:
     """Ask a server with a token, and once more with a new one if it refuses the first.
 
@@ -163,11 +163,11 @@ async def as_known(
     when no other token is to be had or that one is refused too, and BaoError.
     """
     try:
-        return await ask(address, await login.token(bao, address))
+        return await request(address, await login.token(bao, address))
     except Denied:
         if not login.forget():
             raise
-        return await ask(address, await login.token(bao, address))
+        return await request(address, await login.token(bao, address))
 
 
 @dataclass(slots=True)

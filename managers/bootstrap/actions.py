@@ -63,8 +63,8 @@ async def _create(
 
 async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Create the claim for the files of audit devices."""
-    wanted = resolved.audit_volume
-    if wanted is not None:
+    volume = resolved.audit_volume
+    if volume is not None:
         await make_claim_of_all(
-            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+            context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

@@ -39,11 +39,11 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     effects = tuple(step for step in (seal.effect, token) if isinstance(step, Effect))
     first_boot = (_first_volume(resolved, observed), token, _token_issuer(resolved))
     blocked = tuple(step for step in first_boot if isinstance(step, Blocked))
-    told: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
+    outcomes: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
     if isinstance(token, Effect):
-        told.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
+        outcomes.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
     gate = seal.gate or bool(blocked) or isinstance(token, Effect)
-    return Plan(tuple(intents), effects, combine(*told), gate=gate)
+    return Plan(tuple(intents), effects, combine(*outcomes), gate=gate)
 
 
 @memoize
@@ -85,10 +85,10 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     """
     claim = resolved.voter_set.data_claim(0)
     # The volume of a read replica holds a whole copy.
-    found = (*observed.claims, *observed.read.claims)
-    if resolved.initialized or not found or any(one.name == claim for one in found):
+    claims = (*observed.claims, *observed.read.claims)
+    if resolved.initialized or not claims or any(one.name == claim for one in claims):
         return None
-    others = ", ".join(one.name for one in found)
+    others = ", ".join(one.name for one in claims)
     return Blocked(
         "PrerequisitesMissing",
         f"PersistentVolumeClaim {claim} does not exist and {others} may hold the data of an "

@@ -91,16 +91,16 @@ async def prepare_authority(context: Context, resolved: Resolved, effect: Effect
     def change(data: Mapping[str, bytes]) -> Change:
         if secret_data.NEXT_KEY in data or secret_data.FORMER_KEY in data:
             raise Transient(f"Secret {effect.target} holds a second authority already")
-        made = make_authority(resolved.name, context.clock.now())
+        pair = make_authority(resolved.name, context.clock.now())
         return {
-            secret_data.NEXT_CERTIFICATE: made.certificate,
-            secret_data.NEXT_KEY: made.key,
+            secret_data.NEXT_CERTIFICATE: pair.certificate,
+            secret_data.NEXT_KEY: pair.key,
             secret_data.CA_CERTIFICATE: secret_data.bundle(
-                data[secret_data.CA_CERTIFICATE], made.certificate
+                data[secret_data.CA_CERTIFICATE], pair.certificate
             ),
         }
 
-    await _turn(context, resolved, effect, change, answered=resolved.tls.ca_request)
+    await _rotate_secret(context, resolved, effect, change, answered=resolved.tls.ca_request)
 
 
 async def promote_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -118,7 +118,7 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Effect
             secret_data.NEXT_KEY: None,
         }
 
-    await _turn(context, resolved, effect, change)
+    await _rotate_secret(context, resolved, effect, change)
 
 
 async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -132,14 +132,14 @@ async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -
             secret_data.CA_CERTIFICATE: first_certificate(data[secret_data.CA_CERTIFICATE]),
         }
 
-    await _turn(context, resolved, effect, change)
+    await _rotate_secret(context, resolved, effect, change)
 
 
 Change = Mapping[str, bytes | None]
 """Entries of a Secret and their new content; None removes one."""
 
 
-async def _turn(
+async def _rotate_secret(
     context: Context,
     resolved: Resolved,
     effect: Effect,
@@ -167,11 +167,11 @@ async def _turn(
         resolved.owner.identity(),
         "Normal",
         "AuthorityRotated",
-        f"Secret {effect.target}: {TOLD[effect.name]}",
+        f"Secret {effect.target}: {EVENT_TEXTS[effect.name]}",
     )
 
 
-TOLD = {
+EVENT_TEXTS = {
     "prepare-authority": "a new authority was made; it is trusted, and signs after the overlap",
     "promote-authority": "the new authority signs now; the former one is still trusted",
     "drop-authority": "the former authority is trusted no more, and its key is gone",
@@ -184,14 +184,14 @@ def _guard(live: Object) -> list[dict[str, Any]]:
 
 
 def _entries(live: Object, changed: Change) -> list[dict[str, Any]]:
-    there = live.get("data") or {}
+    present = live.get("data") or {}
     ops: list[dict[str, Any]] = []
     for name, content in changed.items():
         path = f"/data/{name}"
         if content is not None:
             text = base64.b64encode(content).decode()
             ops.append({"op": "add", "path": path, "value": text})
-        elif name in there:
+        elif name in present:
             ops.append({"op": "remove", "path": path})
     return ops
 
@@ -208,8 +208,8 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
 
 async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Create the claim with the certificates: what it holds was counted by the ACME server."""
-    wanted = resolved.tls.acme_volume
-    if wanted is not None:
+    volume = resolved.tls.acme_volume
+    if volume is not None:
         await make_claim_of_all(
-            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+            context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

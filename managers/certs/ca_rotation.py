@@ -37,11 +37,11 @@ class RotationStep:
     action: Action | None = None
     due: datetime | None = None
     """When time alone brings the next step; None when it does not."""
-    told: str = ""
+    progress: str = ""
     """How far it is, for a person; "" when nothing is going on."""
 
 
-def next_turn(
+def next_step(
     resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
 ) -> RotationStep:
     """Say what is next; both Secrets are good, and the server certificate is the newest."""
@@ -53,8 +53,8 @@ def next_turn(
     if ca.upcoming is not None:
         return _promoting(resolved, observed, ca, ca.upcoming, leaf)
     renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
-    asked = resolved.tls.ca_request
-    if observed.now >= renew_at or (asked and asked != ca.answered):
+    requested = resolved.tls.ca_request
+    if observed.now >= renew_at or (requested and requested != ca.answered):
         return RotationStep("prepare")
     return RotationStep(due=renew_at)
 
@@ -73,21 +73,21 @@ def _promoting(
 ) -> RotationStep:
     if ca.certificate is not None and is_over(ca.certificate, observed.now):
         return RotationStep("promote")
-    since = max(_made(leaf), _made(upcoming))
-    told = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
-    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", told=told))
+    since = max(_issued_at(leaf), _issued_at(upcoming))
+    progress = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
+    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", progress=progress))
 
 
 def _dropping(
     resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
 ) -> RotationStep:
-    told = f"the former authority (serial {former.serial}) is still trusted"
+    progress = f"the former authority (serial {former.serial}) is still trusted"
     since = (
-        _made(leaf)
+        _issued_at(leaf)
         if not is_over(former, observed.now)
         else datetime.min.replace(tzinfo=observed.now.tzinfo)
     )
-    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", told=told))
+    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", progress=progress))
 
 
 def _once_proven(
@@ -100,14 +100,14 @@ def _once_proven(
     """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
     if not all_serve(observed.servers, leaf.fingerprint):
         return RotationStep(
-            told=f"{then.told}; not every server is known to serve the newest certificate"
+            progress=f"{then.progress}; not every server is known to serve the newest certificate"
         )
     overlap = resolved.tls.ca_overlap
     if observed.now - since < overlap:
         due = since + overlap
-        return RotationStep(due=due, told=f"{then.told}, until {due.isoformat()} at least")
+        return RotationStep(due=due, progress=f"{then.progress}, until {due.isoformat()} at least")
     return then
 
 
-def _made(certificate: CertificateFacts) -> datetime:
+def _issued_at(certificate: CertificateFacts) -> datetime:
     return certificate.not_before + BACKDATE

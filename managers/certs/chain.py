@@ -74,10 +74,10 @@ def build(served: bytes, trusted: bytes) -> Chain:
     """
     leaf, *between = read_all(served)
     roots = read_all(trusted)
-    known = set(map(fingerprint, roots))
+    root_fingerprints = set(map(fingerprint, roots))
     candidates = by_subject((*roots, *between))
     chain = [leaf]
-    while fingerprint(chain[-1]) not in known and len(chain) < LONGEST_CHAIN:
+    while fingerprint(chain[-1]) not in root_fingerprints and len(chain) < LONGEST_CHAIN:
         signed = signers(chain[-1], candidates)
         issuer = next(filter(_is_authority, signed), None)
         if issuer is None or issuer in chain:
@@ -87,7 +87,7 @@ def build(served: bytes, trusted: bytes) -> Chain:
                 None,
             )
         chain.append(issuer)
-    if fingerprint(chain[-1]) not in known:
+    if fingerprint(chain[-1]) not in root_fingerprints:
         return Chain("the chain in tls.crt is too long", None)
     until = min(link.not_valid_after_utc for link in chain)
     return Chain("", until, fingerprint(chain[-1]))

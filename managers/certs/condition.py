@@ -24,14 +24,14 @@ def tls_ready(
         return _acme(observed)
     secret = observed.secrets.get(server_secret)
     if secret is None:
-        told = f"Secret {server_secret} is not there yet"
-        return ConditionUpdate(kind, "False", "TLSSecretMissing", told)
+        message = f"Secret {server_secret} is not there yet"
+        return ConditionUpdate(kind, "False", "TLSSecretMissing", message)
     if not secret.mine and mode == "OperatorManaged":
-        told = f"Secret {server_secret} belongs to {secret.owner}"
-        return ConditionUpdate(kind, "False", "ForeignObject", told)
+        message = f"Secret {server_secret} belongs to {secret.owner}"
+        return ConditionUpdate(kind, "False", "ForeignObject", message)
     if secret.certificate is None:
-        told = f"Secret {server_secret}: {secret.problem}"
-        return ConditionUpdate(kind, "False", "TLSSecretInvalid", told)
+        message = f"Secret {server_secret}: {secret.problem}"
+        return ConditionUpdate(kind, "False", "TLSSecretInvalid", message)
     return _served(secret.certificate, secret, observed)
 
 
@@ -49,11 +49,14 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
         )
     until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()
     return ConditionUpdate(
-        kind, "True", "Ready", f"The server certificate is valid until {until}{_turn(observed)}"
+        kind,
+        "True",
+        "Ready",
+        f"The server certificate is valid until {until}{_ca_rotation(observed)}",
     )
 
 
-def _turn(observed: Observed) -> str:
+def _ca_rotation(observed: Observed) -> str:
     """Tell of a second authority, while there is one."""
     for secret in observed.secrets.values():
         if secret.upcoming is not None:
@@ -66,10 +69,10 @@ def _turn(observed: Observed) -> str:
 def _acme(observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     if any(pod.ready for pod in observed.servers):
-        told = "The servers fetch their certificates by ACME, and at least one has one"
-        return ConditionUpdate(kind, "True", "Ready", told)
-    told = (
+        message = "The servers fetch their certificates by ACME, and at least one has one"
+        return ConditionUpdate(kind, "True", "Ready", message)
+    message = (
         "No server answers with a certificate yet. It asks the ACME server when it is first asked "
         "itself: look for listener-acme in its log"
     )
-    return ConditionUpdate(kind, "Unknown", "Unknown", told)
+    return ConditionUpdate(kind, "Unknown", "Unknown", message)

@@ -51,8 +51,8 @@ def no_authority(it: ExternalCheckInput) -> str | None:
     """Nobody could be told whom to trust."""
     if it.authority.trusted:
         return None
-    told = it.authority.problem or "ca.crt missing"
-    return f"Secret {it.authority.name}: {told}. It needs the authority in ca.crt"
+    problem = it.authority.problem or "ca.crt missing"
+    return f"Secret {it.authority.name}: {problem}. It needs the authority in ca.crt"
 
 
 def other_authority(it: ExternalCheckInput) -> str | None:
@@ -108,24 +108,24 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Want both Secrets to be there and to be good together."""
-    wanted = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
-    server, authority = (observed.secrets.get(name) for name in wanted)
+    secret_names = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
+    server, authority = (observed.secrets.get(name) for name in secret_names)
     if server is None or authority is None:
-        absent = [name for name in wanted if name not in observed.secrets]
+        absent = [name for name in secret_names if name not in observed.secrets]
         message = (
             f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you make them: "
             "tls.crt, tls.key and ca.crt for the servers, ca.crt for clients"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     if server.certificate is None:
-        told = server.problem or "it holds no certificate"
-        return _invalid(f"Secret {server.name}: {told}. It needs tls.crt, tls.key and ca.crt")
-    given = ExternalCheckInput(
+        problem = server.problem or "it holds no certificate"
+        return _invalid(f"Secret {server.name}: {problem}. It needs tls.crt, tls.key and ca.crt")
+    check_input = ExternalCheckInput(
         server, server.certificate, authority, resolved.tls.server_name, observed.now
     )
     for _, check in CHAIN:
-        if (objection := check(given)) is not None:
-            return _invalid(objection)
+        if (violation := check(check_input)) is not None:
+            return _invalid(violation)
     return Plan(outcome=Done())
 
 
@@ -133,8 +133,8 @@ def _invalid(message: str) -> Plan:
     return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
 
 
-def _covers(names: frozenset[str], wanted: str) -> bool:
+def _covers(names: frozenset[str], server_name: str) -> bool:
     """Match as TLS clients do: a star stands for the whole first label and for nothing else."""
-    wanted = wanted.lower()
-    _, _, parent = wanted.partition(".")
-    return any(name.lower() in (wanted, f"*.{parent}") for name in names)
+    server_name = server_name.lower()
+    _, _, parent = server_name.partition(".")
+    return any(name.lower() in (server_name, f"*.{parent}") for name in names)

@@ -17,9 +17,9 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
-from managers.certs.ca_rotation import is_over, next_turn
+from managers.certs.ca_rotation import is_over, next_step
 from managers.certs.checks import CheckInput, first_objection
-from managers.certs.rollout import LOOK_AGAIN, behind
+from managers.certs.rollout import RECHECK, behind
 from runtime.outcome import Blocked, Done, Wait, combine
 
 ISSUE_AUTHORITY = "issue-authority"
@@ -27,20 +27,24 @@ ISSUE_SERVER_CERTIFICATE = "issue-server-certificate"
 PREPARE_AUTHORITY = "prepare-authority"
 PROMOTE_AUTHORITY = "promote-authority"
 DROP_AUTHORITY = "drop-authority"
-TURNS = {"prepare": PREPARE_AUTHORITY, "promote": PROMOTE_AUTHORITY, "drop": DROP_AUTHORITY}
+ROTATION_EFFECTS = {
+    "prepare": PREPARE_AUTHORITY,
+    "promote": PROMOTE_AUTHORITY,
+    "drop": DROP_AUTHORITY,
+}
 # A timer further away than this would only sit in the queue: the next resync asks again.
 LONGEST_TIMER = timedelta(days=1)
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Want what the mode needs, and ask to be woken when something of it is to be renewed."""
-    made = PLANS[resolved.tls.mode](resolved, observed)
+    planned = PLANS[resolved.tls.mode](resolved, observed)
     server = observed.secrets.get(resolved.tls.server_secret or "")
     leaf = server.certificate if server else None
-    if leaf is None or made.gate or not behind(observed.servers, leaf.fingerprint):
-        return made
+    if leaf is None or planned.gate or not behind(observed.servers, leaf.fingerprint):
+        return planned
     # Nobody tells us when a server has read its files anew.
-    return replace(made, outcome=combine(made.outcome, Done(LOOK_AGAIN)))
+    return replace(planned, outcome=combine(planned.outcome, Done(RECHECK)))
 
 
 def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
@@ -66,12 +70,14 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
 
 def _ended(ca: SecretFacts) -> Plan:
     """Replace an authority that nobody trusts any more: there is nothing left to overlap with."""
-    turn = "prepare"
+    action = "prepare"
     if ca.upcoming is not None:
-        turn = "promote"
+        action = "promote"
     elif ca.former is not None:
-        turn = "drop"
-    return _making("the authority has ended and is replaced", Effect(TURNS[turn], ca.name, ca.uid))
+        action = "drop"
+    return _making(
+        "the authority has ended and is replaced", Effect(ROTATION_EFFECTS[action], ca.name, ca.uid)
+    )
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
@@ -96,7 +102,7 @@ def _server(
     name = names.tls_server_secret(resolved.name)
     if server is None:
         return _making("the server certificate is issued", Effect(ISSUE_SERVER_CERTIFICATE, name))
-    given = CheckInput(
+    check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
         authority_until=ca.not_after,
@@ -106,19 +112,19 @@ def _server(
         now=observed.now,
         rotate_before=resolved.rotate_before,
     )
-    objection = first_objection(given)
+    objection = first_objection(check_input)
     if objection is not None:
         return _making(
             f"the server certificate is renewed: {objection[1]}",
             Effect(ISSUE_SERVER_CERTIFICATE, name),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
-    turn = next_turn(resolved, observed, authority, server)
-    if turn.action is not None:
+    step = next_step(resolved, observed, authority, server)
+    if step.action is not None:
         # At once: the next pass issues what follows from it. Nothing is amiss meanwhile.
-        effect = Effect(TURNS[turn.action], authority.name, authority.uid)
+        effect = Effect(ROTATION_EFFECTS[step.action], authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
-    due = None if turn.due is None else _timer(turn.due - observed.now)
+    due = None if step.due is None else _timer(step.due - observed.now)
     return Plan(outcome=combine(renewal, Done(due)))
 
 

@@ -66,7 +66,7 @@ class ServedCertificates:
 
     def __init__(self, shake: Handshake = handshake) -> None:
         self._shake = shake
-        self._seen: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._fingerprints: OrderedDict[str, tuple[int, str]] = OrderedDict()
 
     async def of(
         self, pods: Iterable[PodFacts], expected: str, server_name: str
@@ -76,16 +76,18 @@ class ServedCertificates:
         Only those are asked that were not seen to serve what is expected.
         """
         ready = [pod for pod in pods if pod.ready and pod.ip]
-        ask = [pod for pod in ready if self._seen.get(pod.uid) != (pod.restarts, expected)]
-        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in ask))
-        for pod, served in zip(ask, answers, strict=True):
-            self._seen[pod.uid] = (pod.restarts, served)
-            self._seen.move_to_end(pod.uid)
-        told = {pod.uid: self._seen[pod.uid][1] for pod in ready}
-        while len(self._seen) > KEPT:
+        pending = [
+            pod for pod in ready if self._fingerprints.get(pod.uid) != (pod.restarts, expected)
+        ]
+        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in pending))
+        for pod, served in zip(pending, answers, strict=True):
+            self._fingerprints[pod.uid] = (pod.restarts, served)
+            self._fingerprints.move_to_end(pod.uid)
+        by_uid = {pod.uid: self._fingerprints[pod.uid][1] for pod in ready}
+        while len(self._fingerprints) > KEPT:
             # Of pods that are gone, most likely; else they are looked at once more.
-            self._seen.popitem(last=False)
-        return told
+            self._fingerprints.popitem(last=False)
+        return by_uid
 
     def __len__(self) -> int:
-        return len(self._seen)
+        return len(self._fingerprints)

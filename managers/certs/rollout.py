@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contracts.records.observed import PodFacts
 
 # How soon to look again at a server that serves another certificate than the newest.
-LOOK_AGAIN = 2.0
+RECHECK = 2.0
 
 
 def all_serve(pods: Iterable[PodFacts], fingerprint: str) -> bool:

@@ -172,8 +172,10 @@ def check_public_key(key: PublicKeyTypes) -> None:
 
     None that is refused is one that the server takes.
     """
-    known = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
-    if not known and not (isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES):
+    is_supported = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
+    if not is_supported and not (
+        isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES
+    ):
         raise RefusedFileError(
             "its key is none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519: use an authority "
             "with one of these"

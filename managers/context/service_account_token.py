@@ -36,9 +36,9 @@ class AccountTokens:
     account: ObjectKey
     audience: str
     _kept: SensitiveString | None = None
-    _made: float = 0.0
+    _issued_at: float = 0.0
     _refusal: ApiError | None = None
-    _refused: float = 0.0
+    _refused_at: float = 0.0
 
     async def get(self) -> SensitiveString:
         """Return a token with at least a fifth of its life left.
@@ -47,9 +47,9 @@ class AccountTokens:
         Transient when it does not answer.
         """
         now = self.clock.monotonic()
-        if self._kept is not None and now - self._made < RENEW_AFTER:
+        if self._kept is not None and now - self._issued_at < RENEW_AFTER:
             return self._kept
-        if self._refusal is not None and now - self._refused < REFUSED_SECONDS:
+        if self._refusal is not None and now - self._refused_at < REFUSED_SECONDS:
             raise self._refusal
         self._refusal = None
         try:
@@ -57,14 +57,14 @@ class AccountTokens:
         except Transient:
             raise
         except ApiError as error:
-            self._refusal, self._refused = error, now
+            self._refusal, self._refused_at = error, now
             raise
-        self._made = now
+        self._issued_at = now
         return self._kept
 
     def doubt(self) -> None:
         """Hear that a server refused the token; one that is not new is not used again."""
-        if self.clock.monotonic() - self._made >= DOUBTFUL_AFTER:
+        if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
             self._kept = None
 
     async def _request(self) -> SensitiveString:

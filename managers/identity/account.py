@@ -29,8 +29,8 @@ def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blo
     The rules of the API refuse the others that are never meant (`default`, those of jobs); this
     one they do not know.
     """
-    asked = cluster.spec.service_account
-    name = asked.name if asked else None
+    account = cluster.spec.service_account
+    name = account.name if account else None
     if cluster.metadata.namespace != installation.namespace or name != installation.service_account:
         return None
     return Blocked(
@@ -46,8 +46,8 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpd
     if account is None or not account.free:
         return None
     kind = "ServiceAccountReady"
-    wished = (spec.service_account.annotations if spec.service_account else None) or {}
-    missing = sorted(key for key, value in wished.items() if account.annotations.get(key) != value)
+    desired = (spec.service_account.annotations if spec.service_account else None) or {}
+    missing = sorted(key for key, value in desired.items() if account.annotations.get(key) != value)
     if missing:
         message = (
             f"ServiceAccount {account.name} was made by somebody else, so spec.serviceAccount."
@@ -60,8 +60,8 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpd
 
 def account_name(cluster: OpenBaoCluster) -> str | None:
     """Return the account that the spec names, as far as anybody has to look at it."""
-    asked = cluster.spec.service_account
-    named = asked.name if asked else None
+    account = cluster.spec.service_account
+    named = account.name if account else None
     # Our own name is nobody else's to take: what stands there and is not ours is a conflict.
     return None if named == names.service_account(cluster.metadata.name) else named
 
@@ -82,23 +82,23 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
     reach a store have the identity at the cloud that spec.backup names.
     """
     spec, lock = cluster.spec, cluster.status.operation_lock
-    wanted: set[Job] = set()
+    jobs: set[Job] = set()
     if spec.backup is not None:
-        wanted |= {"backup", "restore"}
+        jobs |= {"backup", "restore"}
     if spec.restore is not None:
-        wanted.add("restore")
+        jobs.add("restore")
     if spec.upgrade is not None or spec.wants_operator_login:
-        wanted.add("upgrade")
+        jobs.add("upgrade")
     running = _RUNNING.get(lock.operation) if lock else None
     if running is not None:
-        wanted.add(running)
+        jobs.add(running)
     identity = spec.backup.target.workload_identity if spec.backup else None
-    asked = (identity.service_account_annotations if identity else None) or {}
-    at_cloud = labels.users_own(asked)
+    annotations = (identity.service_account_annotations if identity else None) or {}
+    at_cloud = labels.users_own(annotations)
     return tuple(
         JobAccount(
             names.job_service_account(cluster.metadata.name, job),
             {} if job == "upgrade" else at_cloud,
         )
-        for job in sorted(wanted)
+        for job in sorted(jobs)
     )

@@ -29,12 +29,12 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
     readers = tuple(pod.ordinal for pod in observed.read.pods)
-    second = tuple(pod.name for pod in observed.green.pods)
+    green_pods = tuple(pod.name for pod in observed.green.pods)
     account = () if resolved.reuses_account else (_account(resolved),)
     return Plan(
         intents=(
             *account,
-            _role(resolved, voters, readers, second),
+            _role(resolved, voters, readers, green_pods),
             _binding(resolved),
             *_job_accounts(resolved),
         ),
@@ -88,15 +88,18 @@ def _role(
     resolved: Resolved,
     voters: tuple[int, ...],
     readers: tuple[int, ...],
-    second: tuple[str, ...] = (),
+    green_pods: tuple[str, ...] = (),
 ) -> Intent:
     # Names of pods that still run stay in the list while the cluster shrinks. In the order of
     # ordinals: an unordered list would be written anew in every pass.
-    wanted = resolved.read.replicas if resolved.read is not None else 0
-    first, reading = {*range(max(3, resolved.replicas)), *voters}, {*range(wanted), *readers}
+    desired_readers = resolved.read.replicas if resolved.read is not None else 0
+    first, reading = (
+        {*range(max(3, resolved.replicas)), *voters},
+        {*range(desired_readers), *readers},
+    )
     pods = [
         *(resolved.voter_set.pod(ordinal) for ordinal in sorted(first)),
-        *dict.fromkeys((*_second(resolved), *second)),
+        *dict.fromkeys((*_green_pods(resolved), *green_pods)),
         *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reading)),
     ]
     return cluster_object(
@@ -116,7 +119,7 @@ def _role(
     )
 
 
-def _second(resolved: Resolved) -> tuple[str, ...]:
+def _green_pods(resolved: Resolved) -> tuple[str, ...]:
     """Name the pods of a second set of voters that is to take over."""
     green = resolved.green
     if green is None:

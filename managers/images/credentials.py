@@ -49,8 +49,8 @@ def login_for(reference: ImageReference, secrets: Iterable[Object]) -> RegistryL
     """
     for secret in secrets:
         entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
-        for place, entry in entries:
-            login = _login(entry) if _covers(place, reference) else None
+        for registry, entry in entries:
+            login = _login(entry) if _covers(registry, reference) else None
             if login is not None:
                 return login
     return None
@@ -61,24 +61,24 @@ def _entries(secret: Object) -> Mapping[str, Any]:
     try:
         if _CONFIG_JSON in data:
             whole = orjson.loads(base64.b64decode(data[_CONFIG_JSON]))
-            found = whole.get("auths") if isinstance(whole, dict) else None
+            entries = whole.get("auths") if isinstance(whole, dict) else None
         else:
-            found = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
+            entries = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
     except (ValueError, TypeError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(entries, dict):
         return {}
-    if len(found) > LOGINS_MAX:
+    if len(entries) > LOGINS_MAX:
         raise PullSecretError(
-            f"Secret {key_of(secret)}: it holds {len(found)} logins, and up to {LOGINS_MAX} are "
+            f"Secret {key_of(secret)}: it holds {len(entries)} logins, and up to {LOGINS_MAX} are "
             "read: leave in it only those that are needed"
         )
-    return found
+    return entries
 
 
-def _covers(place: str, reference: ImageReference) -> bool:
+def _covers(registry: str, reference: ImageReference) -> bool:
     """Tell whether an entry is for this registry, and for this repository if it names a path."""
-    bare = place.partition("://")[2] or place
+    bare = registry.partition("://")[2] or registry
     host, _, path = bare.strip("/").partition("/")
     if path in ("v1", "v2"):
         path = ""

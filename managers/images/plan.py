@@ -40,12 +40,14 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     return ImageChoice(
         server=verdict.pinned if asked and verdict and verdict.pinned else reference,
         helper=helper,
-        outcome=_obstacle(policy, reference, verdict) if policy and asked else Done(),
+        outcome=_image_outcome(policy, reference, verdict) if policy and asked else Done(),
         records=tuple(sorted(records.items())),
     )
 
 
-def _obstacle(policy: ImageVerification, reference: str, verdict: ImageVerdict | None) -> Outcome:
+def _image_outcome(
+    policy: ImageVerification, reference: str, verdict: ImageVerdict | None
+) -> Outcome:
     """Say what stands between an image and its use."""
     if verdict is not None and verdict.pinned:
         return Done()
@@ -70,8 +72,8 @@ def _helper(policy: ImageVerification | None, reference: str, observed: Observed
 
 def version_mismatch(spec: ClusterSpec) -> Blocked | None:
     """Compare the tag of an image of the user's own choice with the version; None when it fits."""
-    told = image_reference.mismatch(spec.image, spec.version)
-    return Blocked("ImageVersionMismatch", told) if told else None
+    message = image_reference.mismatch(spec.image, spec.version)
+    return Blocked("ImageVersionMismatch", message) if message else None
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:

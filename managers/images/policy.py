@@ -102,16 +102,16 @@ def record(key: str, pinned: str) -> str:
 
 def recorded(question: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
     """Read an annotation; None when it answers another question, or is none of ours."""
-    known, _, pinned = text.partition(" ")
-    if known != key:
+    recorded_key, _, pinned = text.partition(" ")
+    if recorded_key != key:
         return None
     try:
-        asked = image_reference.parse(question.reference)
-        found = image_reference.parse(pinned)
+        requested = image_reference.parse(question.reference)
+        image = image_reference.parse(pinned)
     except ValueError:
         return None
-    if found.digest is None or found.name != asked.name:
+    if image.digest is None or image.name != requested.name:
         return None
-    if asked.digest is not None and asked.digest != found.digest:
+    if requested.digest is not None and requested.digest != image.digest:
         return None
     return ImageVerdict(question.reference, pinned=pinned, record=text)

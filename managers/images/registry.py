@@ -77,12 +77,12 @@ class RegistryContent:
     def json(self) -> Mapping[str, Any]:
         """Read a manifest. Raises RegistryError."""
         try:
-            found = read_json(self.body, values=VALUES_MAX)
+            manifest = read_json(self.body, values=VALUES_MAX)
         except UnreadableError:
-            found = None
-        if not isinstance(found, dict):
+            manifest = None
+        if not isinstance(manifest, dict):
             raise RegistryError("the registry's answer is no manifest", lasting=True)
-        return found
+        return manifest
 
 
 class PublicResolver(AbstractResolver):
@@ -95,8 +95,8 @@ class PublicResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        usable = [one for one in found if may_be_asked(one["host"], loopback=self._loopback)]
+        addresses = await self._inner.resolve(host, port, family)
+        usable = [one for one in addresses if may_be_asked(one["host"], loopback=self._loopback)]
         if not usable:
             raise OSError("no address that may be asked")
         return usable
@@ -119,7 +119,7 @@ def may_be_asked(address: str, *, loopback: bool) -> bool:
         ip = ip.ipv4_mapped or ip.sixtofour or ip
     if ip.is_loopback:
         return loopback
-    if any(ip.version == place.version and ip in place for place in _METADATA):
+    if any(ip.version == network.version and ip in network for network in _METADATA):
         return False
     return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
 
@@ -156,8 +156,8 @@ class RegistrySession:
         What is asked for by digest has that digest, or is an error.
         """
         path = f"/v2/{self._repository}/manifests/{reference}"
-        found = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
-        return None if found is None else _checked(found, reference)
+        content = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
+        return None if content is None else _checked(content, reference)
 
     async def referrers(self, digest: str, kind: str) -> RegistryContent | None:
         """Ask who refers to a manifest; None when the registry does not know that question."""
@@ -167,8 +167,8 @@ class RegistrySession:
     async def blob(self, digest: str) -> RegistryContent | None:
         """Read a small blob; None when there is none. Raises RegistryError."""
         path = f"/v2/{self._repository}/blobs/{digest}"
-        found = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
-        return None if found is None else _checked(found, digest)
+        content = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
+        return None if content is None else _checked(content, digest)
 
     async def _get(
         self, path: str, accept: str, most: int, *, redirects: int = 0
@@ -202,13 +202,13 @@ class RegistrySession:
             return self._login.basic() if self._login else ""
         if scheme.lower() != "bearer":
             return ""
-        asked = dict(_PARAMETER.findall(rest))
+        parameters = dict(_PARAMETER.findall(rest))
         # The scope is ours to choose: this repository, and to read.
         query = {"scope": f"repository:{self._repository}:pull"}
-        if asked.get("service"):
-            query["service"] = asked["service"]
+        if parameters.get("service"):
+            query["service"] = parameters["service"]
         try:
-            url = str(URL(asked.get("realm", "")).update_query(query))
+            url = str(URL(parameters.get("realm", "")).update_query(query))
         except ValueError:
             raise RegistryError("the registry names no usable token service") from None
         basic = self._login.basic() if self._login else ""
@@ -245,10 +245,10 @@ class RegistrySession:
                 f"the registry's answer is longer than it may be ({most} bytes)", lasting=True
             ) from None
         except aiohttp.ClientError as error:
-            told = broken_bound(error)
-            if told is None:
+            bound = broken_bound(error)
+            if bound is None:
                 raise _unreachable(error) from error
-            raise RegistryError(f"the registry's answer is {told}") from None
+            raise RegistryError(f"the registry's answer is {bound}") from None
         except (OSError, ValueError) as error:
             raise _unreachable(error) from error
 
@@ -295,7 +295,7 @@ def _tls() -> ssl.SSLContext:
     return context
 
 
-def _checked(found: RegistryContent, reference: str) -> RegistryContent:
-    if reference.startswith("sha256:") and found.digest != reference:
+def _checked(content: RegistryContent, reference: str) -> RegistryContent:
+    if reference.startswith("sha256:") and content.digest != reference:
         raise RegistryError("the registry's answer does not have the digest that was asked for")
-    return found
+    return content

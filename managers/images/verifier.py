@@ -62,7 +62,7 @@ class ImageVerifier:
         self._trust = trust or Trust()
         # The namespace is part of the name: what one may read is not told to another.
         self._answers: OrderedDict[tuple[str, str], _Remembered] = OrderedDict()
-        self._asking: list[str] = []
+        self._running: list[str] = []
 
     async def verdicts(
         self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
@@ -81,30 +81,30 @@ class ImageVerifier:
         """Answer one question. Raises what the API server answers when a pull secret is read."""
         key = answer_key(question, self._trust.root.digest)
         for text in records:
-            known = recorded(question, key, text)
-            if known is not None:
-                return known
+            stored = recorded(question, key, text)
+            if stored is not None:
+                return stored
         slot = (question.namespace, key)
         kept = self._answers.get(slot)
         if kept is not None and self._clock.monotonic() < kept.until:
             self._answers.move_to_end(slot)
             return kept.verdict
-        if len(self._asking) >= _AT_ONCE or question.namespace in self._asking:
+        if len(self._running) >= _AT_ONCE or question.namespace in self._running:
             return ImageVerdict(
                 question.reference,
                 problem="unreachable",
                 message=f"image {question.reference}: waits its turn to be verified",
                 retry_after=_BUSY_FOR,
             )
-        verdict = await self._ask(question, key)
+        verdict = await self._verify(question, key)
         seconds = verdict.retry_after or PROVEN_FOR
         self._answers[slot] = _Remembered(verdict, self._clock.monotonic() + seconds)
         while len(self._answers) > _MOST:
             self._answers.popitem(last=False)
         return verdict
 
-    async def _ask(self, question: VerificationRequest, key: str) -> ImageVerdict:
-        self._asking.append(question.namespace)
+    async def _verify(self, question: VerificationRequest, key: str) -> ImageVerdict:
+        self._running.append(question.namespace)
         try:
             reference = image_reference.parse(question.reference)
             login = await self._login(question, reference)
@@ -121,7 +121,7 @@ class ImageVerifier:
                 question, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
             )
         finally:
-            self._asking.remove(question.namespace)
+            self._running.remove(question.namespace)
         return ImageVerdict(question.reference, pinned=pinned, record=record(key, pinned))
 
     async def _prove(
@@ -140,11 +140,11 @@ class ImageVerifier:
         secrets: list[Object] = []
         for name in question.pull_secrets:
             try:
-                found = await self._client.get(SECRET, ObjectKey(question.namespace, name))
+                secret = await self._client.get(SECRET, ObjectKey(question.namespace, name))
             except (NotFound, Forbidden):
                 # One that is not there yet is no obstacle to a registry that anybody may read.
                 continue
-            secrets.append(found)
+            secrets.append(secret)
         return login_for(reference, secrets)
 
 

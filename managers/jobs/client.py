@@ -47,18 +47,18 @@ class Jobs:
         """
         metadata = {**job["metadata"], "ownerReferences": [run.reference()]}
         try:
-            made = await self._client.create(
+            live = await self._client.create(
                 JOB, {**job, "metadata": metadata}, field_manager=FIELD_MANAGER
             )
         except AlreadyExists:
-            seen = await self.look(key_of(job), "", run.uid)
-            if seen is None:
+            observed = await self.look(key_of(job), "", run.uid)
+            if observed is None:
                 raise Transient(f"Job {key_of(job)} was deleted while it was made") from None
-            return seen
+            return observed
         except ApiError as error:
             _give_up(error, f"Job {key_of(job)}")
             raise
-        return job_seen(made, run.uid)
+        return job_seen(live, run.uid)
 
     async def look(self, key: ObjectKey, uid: str, owner_uid: str) -> JobSeen | None:
         """Look at a Job; None when it is gone.

@@ -51,12 +51,12 @@ class JobSeen:
         Only for a Job that has not ended and has reported nothing: for a moment after its pod has
         ended it looks the same.
         """
-        made = self.created_at
+        created_at = self.created_at
         return (
             self.state == "Active"
             and not self.ready
-            and made is not None
-            and now - counted_from(made, resumed) > START_PATIENCE
+            and created_at is not None
+            and now - counted_from(created_at, resumed) > START_PATIENCE
         )
 
 
@@ -65,7 +65,7 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
     status: Mapping[str, Any] = job.get("status") or {}
     end = _end(status.get("conditions") or ())
     controller = controller_of(job)
-    seen = JobSeen(
+    observed = JobSeen(
         uid=uid_of(job),
         state="Active" if end is None else _ENDS[end["type"]],
         foreign=controller is None or controller.uid != owner_uid,
@@ -74,14 +74,14 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
         created_at=_moment(job["metadata"].get("creationTimestamp")),
     )
     if end is None:
-        return seen
+        return observed
     finished = status.get("completionTime") or end.get("lastTransitionTime")
     return JobSeen(
-        uid=seen.uid,
-        state=seen.state,
-        foreign=seen.foreign,
-        terminating=seen.terminating,
-        created_at=seen.created_at,
+        uid=observed.uid,
+        state=observed.state,
+        foreign=observed.foreign,
+        terminating=observed.terminating,
+        created_at=observed.created_at,
         finished_at=_moment(finished),
         reason=end.get("reason") or "",
         message=end.get("message") or "",

@@ -52,9 +52,9 @@ async def renew(
     """
     try:
         token = await login.token(bao, address)
-        wanted = correction(await bao.login_settings(address, token), issuer, chosen)
-        if wanted is not None:
-            await bao.set_login_settings(address, token, wanted)
+        corrected = correction(await bao.login_settings(address, token), issuer, chosen)
+        if corrected is not None:
+            await bao.set_login_settings(address, token, corrected)
     except Denied as error:
         return outdated(issuer, str(error))
     return known(issuer)

@@ -44,9 +44,9 @@ def correction(
         # No key is trusted, or what answers is no OpenBao.
         return None
     name = chosen or issuer.issuer
-    wanted = sorted(map(str.strip, issuer.public_keys))
+    desired = sorted(map(str.strip, issuer.public_keys))
     present = sorted(str(key).strip() for key in trusted)
-    if present == wanted and settings.get("bound_issuer") == name:
+    if present == desired and settings.get("bound_issuer") == name:
         return None
     kept = {key: settings[key] for key in KEPT if settings.get(key)}
     return {**kept, "bound_issuer": name, KEYS: sorted(issuer.public_keys)}
@@ -64,7 +64,7 @@ def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
         f"not be told: {error}. An administrator writes them to auth/jwt-operator/config; "
         "docs/first-boot.md says how"
     )
-    return _in_trouble(digest(issuer), OUTDATED, message)
+    return _failed(digest(issuer), OUTDATED, message)
 
 
 def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
@@ -77,13 +77,13 @@ def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginSt
         "auth/jwt-operator has to take the operator's ServiceAccount and the audience of this "
         "cluster; docs/first-boot.md says how an administrator corrects it"
     )
-    return _in_trouble(_keys(previous), "OperatorLoginRefused", message)
+    return _failed(_keys(previous), "OperatorLoginRefused", message)
 
 
 def without_token(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
     """Say that the API server gives the operator nothing to log in with."""
     message = f"{error}. It needs the right to create serviceaccounts/token of itself"
-    return _in_trouble(_keys(previous), "OperatorLoginMissing", message)
+    return _failed(_keys(previous), "OperatorLoginMissing", message)
 
 
 def lets_in(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
@@ -93,7 +93,7 @@ def lets_in(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
     return OperatorLoginStatus(keys=previous.keys)
 
 
-def _in_trouble(keys: str, reason: str, message: str) -> OperatorLoginStatus:
+def _failed(keys: str, reason: str, message: str) -> OperatorLoginStatus:
     return OperatorLoginStatus(keys=keys, reason=reason, problem=clean_message(message))
 
 

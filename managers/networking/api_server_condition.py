@@ -23,26 +23,26 @@ def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate
 
     None when all of it was found and the spec says nothing about it.
     """
-    asked = spec.network
-    invalid = _invalid(asked.api_server_cidr, observed)
+    network = spec.network
+    invalid = _invalid(network.api_server_cidr, observed)
     if invalid:
         return ConditionUpdate(KIND, "False", INVALID, invalid)
-    known = asked.api_server_endpoint_ips or observed.api_endpoints.addresses
-    if not known:
+    endpoint_ips = network.api_server_endpoint_ips or observed.api_endpoints.addresses
+    if not endpoint_ips:
         message = (
             "The addresses behind the API server's Service cannot be read: a network plugin that "
             "checks after address translation lets no server through; if yours does, set "
             "spec.network.apiServerEndpointIPs"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
-    missing = _missing(asked.api_server_endpoint_ips, observed.api_endpoints.addresses)
+    missing = _missing(network.api_server_endpoint_ips, observed.api_endpoints.addresses)
     if missing:
         message = (
             f"spec.network.apiServerEndpointIPs does not name {', '.join(missing)}, where the API "
             "server listens as well: add them, or remove the field to have them found"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
-    if not asked.api_server_cidr and not asked.api_server_endpoint_ips:
+    if not network.api_server_cidr and not network.api_server_endpoint_ips:
         return None
     return ConditionUpdate(KIND, "True", KIND, "The servers may call the API server")
 
@@ -70,7 +70,7 @@ def _within(host: str, cidr: str) -> bool:
     return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
 
 
-def _missing(asked: tuple[str, ...], found: tuple[str, ...]) -> list[str]:
-    if not asked:
+def _missing(configured: tuple[str, ...], discovered: tuple[str, ...]) -> list[str]:
+    if not configured:
         return []
-    return [one for one in found if one not in asked]
+    return [one for one in discovered if one not in configured]

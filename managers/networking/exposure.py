@@ -34,33 +34,33 @@ GATEWAY_PENDING = 10.0
 
 def ways(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
     """Name every object of the ways in that can be made now."""
-    wishes = resolved.ways
-    made: list[Intent] = []
-    if wishes.ingress is not None:
-        made.append(ingress(resolved, wishes.ingress))
-    authority = authority_of(resolved, observed) if wishes.authority_wanted else ""
+    spec = resolved.ways
+    intents: list[Intent] = []
+    if spec.ingress is not None:
+        intents.append(ingress(resolved, spec.ingress))
+    authority = authority_of(resolved, observed) if spec.authority_wanted else ""
     if authority:
-        made.append(authority_config_map(resolved, authority))
-    if wishes.gateway is not None:
-        made += _gateway(resolved, observed, wishes.gateway)
-    if wishes.monitor is not None:
-        made.append(metrics_service(resolved, wishes.monitor))
+        intents.append(authority_config_map(resolved, authority))
+    if spec.gateway is not None:
+        intents += _gateway(resolved, observed, spec.gateway)
+    if spec.monitor is not None:
+        intents.append(metrics_service(resolved, spec.monitor))
         resource = observed.ways.offer(SERVICE_MONITOR).resource
         if resource is not None:
-            made.append(service_monitor(resolved, wishes.monitor, resource))
-    return tuple(made)
+            intents.append(service_monitor(resolved, spec.monitor, resource))
+    return tuple(intents)
 
 
-def _gateway(resolved: Resolved, observed: Observed, wishes: GatewayWishes) -> Iterator[Intent]:
-    kind, build = (TLS_ROUTE, tls_route) if wishes.passthrough else (HTTP_ROUTE, http_route)
+def _gateway(resolved: Resolved, observed: Observed, spec: GatewayWishes) -> Iterator[Intent]:
+    kind, build = (TLS_ROUTE, tls_route) if spec.passthrough else (HTTP_ROUTE, http_route)
     route = observed.ways.offer(kind).resource
     if route is None:
         # A policy without a route would check nothing.
         return
-    yield build(resolved, wishes, route)
+    yield build(resolved, spec, route)
     policy = observed.ways.offer(BACKEND_TLS_POLICY).resource
-    if policy is not None and wishes.backend_hostname is not None:
-        yield backend_tls_policy(resolved, wishes.backend_hostname, policy)
+    if policy is not None and spec.backend_hostname is not None:
+        yield backend_tls_policy(resolved, spec.backend_hostname, policy)
 
 
 def authority_of(resolved: Resolved, observed: Observed) -> str:
@@ -78,7 +78,7 @@ def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
     Done in any case: a way in that is not there yet is told in its condition, and is no reason to
     call the servers not ready.
     """
-    found = gateway_ready(resolved.ways.gateway, observed.ways)
-    if found is None or found.reason in ASLEEP:
+    condition = gateway_ready(resolved.ways.gateway, observed.ways)
+    if condition is None or condition.reason in ASLEEP:
         return Done()
-    return Done(GATEWAY_RECHECK if found.status == "True" else GATEWAY_PENDING)
+    return Done(GATEWAY_RECHECK if condition.status == "True" else GATEWAY_PENDING)

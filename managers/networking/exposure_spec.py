@@ -57,40 +57,40 @@ def _authority(cluster: OpenBaoCluster) -> str:
 
 
 def _ingress(cluster: OpenBaoCluster) -> IngressWishes | None:
-    asked = cluster.spec.ingress
-    if asked is None or not asked.enabled or asked.host is None:
+    ingress = cluster.spec.ingress
+    if ingress is None or not ingress.enabled or ingress.host is None:
         return None
     return IngressWishes(
-        host=asked.host,
-        path=asked.path,
-        path_type=asked.path_type,
-        class_name=asked.class_name,
-        annotations=asked.annotations or {},
-        tls_secret=asked.tls_secret_name or tls_names.server_secret(cluster),
+        host=ingress.host,
+        path=ingress.path,
+        path_type=ingress.path_type,
+        class_name=ingress.class_name,
+        annotations=ingress.annotations or {},
+        tls_secret=ingress.tls_secret_name or tls_names.server_secret(cluster),
     )
 
 
 def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
-    asked, namespace = cluster.spec.gateway, cluster.metadata.namespace
-    if asked is None or not asked.enabled or asked.hostname is None:
+    gateway, namespace = cluster.spec.gateway, cluster.metadata.namespace
+    if gateway is None or not gateway.enabled or gateway.hostname is None:
         return None
-    if asked.gateway_ref is None or asked.gateway_ref.name is None:
+    if gateway.gateway_ref is None or gateway.gateway_ref.name is None:
         return None
-    backend = asked.backend_tls
-    checked = not asked.tls_passthrough and (backend is None or backend.enabled)
-    given = backend.hostname if backend else None
+    backend = gateway.backend_tls
+    checked = not gateway.tls_passthrough and (backend is None or backend.enabled)
+    hostname = backend.hostname if backend else None
     # The same Service as the route's: a policy for another one would check nothing.
     service = names.public_service(cluster.metadata.name)
     return GatewayWishes(
         namespace=namespace,
-        gateway=asked.gateway_ref.name,
-        gateway_namespace=asked.gateway_ref.namespace or namespace,
-        listener=asked.listener_name,
-        hostname=asked.hostname,
-        path=asked.path,
-        annotations=asked.annotations or {},
-        passthrough=asked.tls_passthrough,
-        backend_hostname=(given or names.service_dns(service, namespace)) if checked else None,
+        gateway=gateway.gateway_ref.name,
+        gateway_namespace=gateway.gateway_ref.namespace or namespace,
+        listener=gateway.listener_name,
+        hostname=gateway.hostname,
+        path=gateway.path,
+        annotations=gateway.annotations or {},
+        passthrough=gateway.tls_passthrough,
+        backend_hostname=(hostname or names.service_dns(service, namespace)) if checked else None,
     )
 
 
@@ -99,10 +99,10 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
         return None
-    asked = metrics.service_monitor
-    if asked is None or not asked.enabled:
+    monitor = metrics.service_monitor
+    if monitor is None or not monitor.enabled:
         return None
-    tls, login = asked.tls_config or ScrapeTls(), asked.authorization
+    tls, login = monitor.tls_config or ScrapeTls(), monitor.authorization
     authorization: dict[str, object] | None = None
     if login is not None:
         authorization = {"type": login.type}
@@ -112,11 +112,11 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
     return MonitorWishes(
         every_node=metrics.scrape_profile == "AllNodes",
         port=metrics_port(observability),
-        interval=asked.interval,
-        scrape_timeout=asked.scrape_timeout,
-        labels=asked.labels or {},
-        annotations=asked.annotations or {},
-        job_label=asked.job_label,
+        interval=monitor.interval,
+        scrape_timeout=monitor.scrape_timeout,
+        labels=monitor.labels or {},
+        annotations=monitor.annotations or {},
+        job_label=monitor.job_label,
         authorization=authorization,
         server_name=tls.server_name or tls_names.server_name(cluster),
         skip_verify=tls.insecure_skip_verify,
@@ -125,8 +125,8 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
 
 
 def _scrape_authority(cluster: OpenBaoCluster, tls: ScrapeTls) -> Mapping[str, object] | None:
-    given = (("configMap", tls.ca_config_map), ("secret", tls.ca_secret))
-    for kind, reference in given:
+    references = (("configMap", tls.ca_config_map), ("secret", tls.ca_secret))
+    for kind, reference in references:
         if reference is not None:
             return {kind: {"name": reference.name, "key": reference.key or AUTHORITY_KEY}}
     if cluster.spec.tls.mode == "ACME":

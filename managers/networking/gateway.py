@@ -27,23 +27,23 @@ _GROUP = frozenset({"group"})
 
 
 @memoize
-def http_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+def http_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
     """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
-    path = {"type": "PathPrefix", "value": wishes.path}
+    path = {"type": "PathPrefix", "value": spec.path}
     rule = {"matches": [{"path": path}], "backendRefs": [_backend(resolved)]}
-    return _route(resolved, wishes, resource, names.http_route(resolved.name), rule)
+    return _route(resolved, spec, resource, names.http_route(resolved.name), rule)
 
 
 @memoize
-def tls_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+def tls_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
     """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
     rule = {"backendRefs": [_backend(resolved)]}
-    return _route(resolved, wishes, resource, names.tls_route(resolved.name), rule)
+    return _route(resolved, spec, resource, names.tls_route(resolved.name), rule)
 
 
 def _route(
     resolved: Resolved,
-    wishes: GatewayWishes,
+    spec: GatewayWishes,
     resource: Resource,
     name: str,
     rule: dict[str, Any],
@@ -51,16 +51,16 @@ def _route(
     parent = {
         "group": GATEWAY_API,
         "kind": "Gateway",
-        "namespace": wishes.gateway_namespace,
-        "name": wishes.gateway,
-        "sectionName": wishes.listener,
+        "namespace": spec.gateway_namespace,
+        "name": spec.gateway,
+        "sectionName": spec.listener,
     }
     return cluster_object(
         resolved,
         resource,
         name,
-        {"spec": {"parentRefs": [parent], "hostnames": [wishes.hostname], "rules": [rule]}},
-        annotations=wishes.annotations,
+        {"spec": {"parentRefs": [parent], "hostnames": [spec.hostname], "rules": [rule]}},
+        annotations=spec.annotations,
         keep=_GROUP,
     )
 

@@ -33,8 +33,8 @@ def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
 
 @memoize
 def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    ways = Ways(resolved, hosts, endpoints)
-    wishes = resolved.network
+    context = Ways(resolved, hosts, endpoints)
+    settings = resolved.network
     return cluster_object(
         resolved,
         NETWORK_POLICY,
@@ -43,8 +43,8 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
             "spec": {
                 "podSelector": {"matchLabels": labels.servers(resolved.name)},
                 "policyTypes": ["Ingress", "Egress"],
-                "ingress": [*rules(ways, "servers", "in"), *map(dict, wishes.ingress_rules)],
-                "egress": [*rules(ways, "servers", "out"), *map(dict, wishes.egress_rules)],
+                "ingress": [*rules(context, "servers", "in"), *map(dict, settings.ingress_rules)],
+                "egress": [*rules(context, "servers", "out"), *map(dict, settings.egress_rules)],
             }
         },
     )
@@ -52,7 +52,7 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
 
 @memoize
 def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    ways = Ways(resolved, hosts, endpoints)
+    context = Ways(resolved, hosts, endpoints)
     return cluster_object(
         resolved,
         NETWORK_POLICY,
@@ -64,7 +64,7 @@ def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -
                 # would be written anew by every apply, because the server stores none.
                 "policyTypes": ["Ingress", "Egress"],
                 "egress": [
-                    *rules(ways, "jobs", "out"),
+                    *rules(context, "jobs", "out"),
                     *map(dict, resolved.network.egress_rules),
                 ],
             }

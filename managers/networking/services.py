@@ -61,10 +61,10 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
     The template of the first set names no revision, and must not change for this: its pods are
     labelled one by one while there is another set (managers.workload.objects.annotations).
     """
-    wanted = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
+    intents = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:
-        wanted[labels.FIRST_SET] = "true"
-    return wanted
+        intents[labels.FIRST_SET] = "true"
+    return intents
 
 
 @memoize

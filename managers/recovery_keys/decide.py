@@ -98,8 +98,8 @@ def _moment(seconds: int) -> str:
 
 def due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
     """Tell whether shares are wanted that were not stored yet."""
-    asked = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
-    return asked and not (previous is not None and previous.stored)
+    requested = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
+    return requested and not (previous is not None and previous.stored)
 
 
 def stored(nonce: str) -> RecoveryKeysStatus:

@@ -47,18 +47,18 @@ def fenced(
 
     `cluster` is as its user wrote it; `spec` may name only those of its fences that are heeded.
     """
-    asked = cluster.spec.fenced_pods if cluster else spec.fenced_pods
-    if not asked:
+    requested = cluster.spec.fenced_pods if cluster else spec.fenced_pods
+    if not requested:
         return None
-    heard = of_servers(cluster) if cluster else asked
-    others = _others(cluster, heard) if cluster else ""
-    if not heard:
+    effective = of_servers(cluster) if cluster else requested
+    others = _others(cluster, effective) if cluster else ""
+    if not effective:
         return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
     if cluster is not None and takes_over(cluster):
-        late = f"{', '.join(heard)} will be stopped once the upgrade by a second set is over"
+        late = f"{', '.join(effective)} will be stopped once the upgrade by a second set is over"
         return ConditionUpdate("PodsFenced", "False", FENCING, late + others)
-    stopped = {pod.name for pod in fenced_pods(observed, heard)}
-    left = [name for name in heard if name not in stopped]
+    stopped = {pod.name for pod in fenced_pods(observed, effective)}
+    left = [name for name in effective if name not in stopped]
     if not left:
         message = f"Stopped, with their volumes kept: {', '.join(sorted(stopped))}"
         return ConditionUpdate("PodsFenced", "True", PODS_FENCED, message + others)
@@ -69,9 +69,9 @@ def fenced(
     )
 
 
-def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
+def _others(cluster: OpenBaoCluster, effective: Collection[str]) -> str:
     """Name the fences that hold nobody, and how the servers are called; "" when there are none."""
-    names = [name for name in cluster.spec.fenced_pods if name not in heard]
+    names = [name for name in cluster.spec.fenced_pods if name not in effective]
     if not names:
         return ""
     called = serving_set(cluster).stateful_set
@@ -93,8 +93,8 @@ def stopped_on_purpose(spec: ClusterSpec, observed: Observed, *, initialized: bo
     """Say why servers do not run although nothing is wrong; None when the spec wants them all."""
     if spec.hibernate and initialized:
         left = len(observed.pods)
-        told = f"{left} servers are still stopping" if left else "no server runs"
-        return Hold(HIBERNATED, f"spec.hibernate is true: {told}")
+        message = f"{left} servers are still stopping" if left else "no server runs"
+        return Hold(HIBERNATED, f"spec.hibernate is true: {message}")
     if not spec.fenced_pods:
         return None
     others = sum(pod.ready for pod in observed.pods if pod.name not in spec.fenced_pods)

@@ -47,27 +47,27 @@ def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
     )
 
 
-def green_inputs(meant: Resolved, serving: Inputs) -> Inputs:
-    """Say what a server of the second set reads; `meant` is its view."""
-    files = replace(serving.files, config=meant.config_text, named=meant.config_named)
-    return replace(serving, restart=meant.restart_text, files=files)
+def green_inputs(view: Resolved, serving: Inputs) -> Inputs:
+    """Say what a server of the second set reads; `view` is its view."""
+    files = replace(serving.files, config=view.config_text, named=view.config_named)
+    return replace(serving, restart=view.restart_text, files=files)
 
 
-def green_shape(meant: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -> Shape:
-    """Say what the StatefulSet is to be; `meant` is its view, `inputs` what its servers read.
+def green_shape(view: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -> Shape:
+    """Say what the StatefulSet is to be; `view` is its view, `inputs` what its servers read.
 
     Volumes of its own, of the size that the spec asked for when they were made.
     """
     return Shape(
-        replicas=meant.replicas,
-        digest=template_digest(meant, inputs.restart),
+        replicas=view.replicas,
+        digest=template_digest(view, inputs.restart),
         reload=inputs.files.digest,
         first_boot=False,
-        claim_size=live.claim_size if live else meant.storage_size,
-        claim_class=live.claim_class if live else meant.storage_class,
+        claim_size=live.claim_size if live else view.storage_size,
+        claim_class=live.claim_class if live else view.storage_class,
     )
 
 
-def green_set(meant: Resolved, shape: Shape) -> Intent:
-    """Build the StatefulSet of the second set; `meant` is its view."""
-    return stateful_set(meant, shape)
+def green_set(view: Resolved, shape: Shape) -> Intent:
+    """Build the StatefulSet of the second set; `view` is its view."""
+    return stateful_set(view, shape)

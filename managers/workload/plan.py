@@ -40,7 +40,7 @@ from managers.workload.rollout.stuck_pods import absent, stuck
 from managers.workload.scale import voters as scaling
 from managers.workload.scale.hibernate import hibernate
 from managers.workload.scale.read_replicas import asks_for_members, asks_for_votes
-from managers.workload.scale.replicas import Row, Size, first_boot, guarded
+from managers.workload.scale.replicas import Size, SizeRule, first_boot, guarded
 from managers.workload.storage.recreate_statefulset import renewal
 from managers.workload.storage.resize import growth, needs_restart_for_resize
 from runtime.outcome import Done, Outcome, Wait, combine
@@ -52,12 +52,12 @@ ROLL = frozenset({ROLLING_OUT, ROLL_STUCK, BUDGET_CLOSED})
 # A pod is back within seconds; a roll that lasts longer than this is in trouble. Judged here and
 # nowhere else: conditions follow the reason.
 ROLL_PATIENCE = timedelta(minutes=5)
-_UNDER_WAY = frozenset({"replace", "step-down", "hold"})
+_IN_PROGRESS = frozenset({"replace", "step-down", "hold"})
 # What a leader finds of its followers changes without any event.
 QUORUM_RECHECK = 0.5
 BUDGET_RECHECK = 1.0
 # An eviction that a budget refuses changes nothing either.
-_LOOKED_AT_AGAIN = frozenset({"hold", "step-down", "mark", "replace"})
+_RECHECKED = frozenset({"hold", "step-down", "mark", "replace"})
 # Kubernetes API reference, PodCondition PodScheduled.
 UNSCHEDULABLE = "Unschedulable"
 
@@ -128,10 +128,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         unstarted = replace_unstarted(observed, shape.digest, newest=is_newest(live, shape))
         return Plan(intents, unstarted, combine(size.outcome, waiting))
     stopped = fencing.fence(resolved, observed)
-    asked = (*size.effects, *stopped.effects, *pod_marks(resolved, observed))
+    base_effects = (*size.effects, *stopped.effects, *pod_marks(resolved, observed))
     if resolved.hibernate:
         outcome = combine(size.outcome, stuck(observed))
-        return Plan(intents, asked, outcome, operation=size.operation)
+        return Plan(intents, base_effects, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
     held = hold(resolved)
     move = restart_all(resolved, observed) if held is None and is_newest(live, shape) else REST
@@ -139,13 +139,13 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
     busy = bool(pods.outdated or inputs.halt)
-    anew = renewal(resolved, observed, servers.body["spec"], rolling=busy)
-    if anew.barred:
+    recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
+    if recreation.barred:
         intents = intents[1:]
     effects = (
-        *asked,
+        *base_effects,
         *volumes.effects,
-        *anew.effects,
+        *recreation.effects,
         *_of_move(move, observed, inputs.hand_over),
         *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
@@ -157,10 +157,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         or stopped.operation
         or _roll(pods, progress, shape)
         or volumes.operation
-        or anew.operation
+        or recreation.operation
     )
-    pods_told = combine(size.outcome, stopped.outcome, progress, stuck(observed))
-    outcome = combine(pods_told, volumes.told.outcome(), anew.outcome)
+    pods_outcome = combine(size.outcome, stopped.outcome, progress, stuck(observed))
+    outcome = combine(pods_outcome, volumes.state.outcome(), recreation.outcome)
     rolled = _rolled(observed, pods, move, shape)
     return Plan(intents, effects, outcome, operation=operation, rolled=rolled)
 
@@ -168,13 +168,13 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
 def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -> RolloutProgress:
     live = observed.stateful_set
     newest = live is not None and live.settled and is_newest(live, shape)
-    there = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    renewed = tuple(sorted(p.ordinal for p in there if p not in pods.outdated)) if newest else ()
-    missing = next((p.name for p in observed.pods if p not in there), "")
+    ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
+    renewed = tuple(sorted(p.ordinal for p in ready if p not in pods.outdated)) if newest else ()
+    missing = next((p.name for p in observed.pods if p not in ready), "")
     return RolloutProgress(
         renewed=renewed,
         complete=newest and len(renewed) == shape.replicas == len(observed.pods),
-        pod=missing or (move.pod.name if move.pod and move.kind in _UNDER_WAY else ""),
+        pod=missing or (move.pod.name if move.pod and move.kind in _IN_PROGRESS else ""),
     )
 
 
@@ -192,8 +192,8 @@ def _later(pods: Pods, held: Hold | None) -> Wait | None:
     """Say which replacements wait for a person."""
     if held is None or not pods.outdated:
         return None
-    told = f"{len(pods.outdated)} pods are to be replaced by newer ones"
-    return Wait(held.reason, f"{told}; {held.message}")
+    message = f"{len(pods.outdated)} pods are to be replaced by newer ones"
+    return Wait(held.reason, f"{message}; {held.message}")
 
 
 def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
@@ -204,12 +204,12 @@ def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
 
 
 # The first row that has a say decides how many pods there are to be.
-SIZES: tuple[Row, ...] = (first_boot, hibernate, scaling.scale)
+SIZES: tuple[SizeRule, ...] = (first_boot, hibernate, scaling.scale)
 
 
 def size_of(resolved: Resolved, observed: Observed) -> Size:
     """Ask the rows."""
-    sizes = (row(resolved, observed) for row in SIZES)
+    sizes = (rule(resolved, observed) for rule in SIZES)
     return next(size for size in sizes if size is not None)
 
 
@@ -274,8 +274,8 @@ def _of_move(
     if pod is not None and move.kind == "replace":
         return (Effect(REPLACE_POD, pod.name, pod.uid, {"evict": True} if pod.ready else None),)
     if pod is not None and move.kind == "step-down" and hand_over is not None:
-        said = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
-        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, said),)
+        body = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
+        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, body),)
     if pod is not None and move.kind == "step-down":
         return ask_leader(pod, observed.reach)
     if pod is not None and move.kind == "mark":
@@ -316,35 +316,39 @@ def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) ->
     """Say what the pods are waited for. Their events wake us; only a leader's opinion does not."""
     ready = sum(pod.ready for pod in observed.pods)
     if pods.outdated:
-        told = f"{len(pods.outdated)} of {size} pods run an older template"
+        message = f"{len(pods.outdated)} of {size} pods run an older template"
         if pods.needs_restart_for_resize:
             small = pods.needs_restart_for_resize
-            told += f", or need a new pod for their file system to grow ({small})"
-        return _rolling(observed, told, move)
+            message += f", or need a new pod for their file system to grow ({small})"
+        return _rolling(observed, message, move)
     if ready < size:
         unfenced = [pod for pod in observed.pods if not pod.fence_gate]
-        told = f"{ready} of {size} servers are ready{absent(unfenced)}"
+        message = f"{ready} of {size} servers are ready{absent(unfenced)}"
         # The last pod of a roll is the newest already, and on its way.
-        return _rolling(observed, told, move) if observed.rolling_since else Wait("NotReady", told)
+        return (
+            _rolling(observed, message, move)
+            if observed.rolling_since
+            else Wait("NotReady", message)
+        )
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
         return Wait(RELOADING, f"{lagging} of {size} servers read their files again")
     return Done()
 
 
-def _rolling(observed: Observed, told: str, move: RolloutAction) -> Outcome:
-    told = "; ".join(filter(None, (told, move.why)))
+def _rolling(observed: Observed, message: str, move: RolloutAction) -> Outcome:
+    message = "; ".join(filter(None, (message, move.why)))
     late = is_late(observed)
     if move.reason == BUDGET_CLOSED:
-        return Wait(ROLL_STUCK if late else BUDGET_CLOSED, told, BUDGET_RECHECK)
+        return Wait(ROLL_STUCK if late else BUDGET_CLOSED, message, BUDGET_RECHECK)
     if move.reason:
-        return Wait(move.reason, told, QUESTION_RECHECK)
-    after = QUORUM_RECHECK if move.kind in _LOOKED_AT_AGAIN else None
+        return Wait(move.reason, message, QUESTION_RECHECK)
+    after = QUORUM_RECHECK if move.kind in _RECHECKED else None
     # What the scheduler says is no passing state, and worth a word at once.
     broken = (pod for pod in observed.pods if not pod.ready and pod.waiting)
-    told += "".join(
+    message += "".join(
         f"; {pod.name} waits: {pod.waiting}"
         for pod in islice(broken, 1)
         if late or pod.waiting.startswith(UNSCHEDULABLE)
     )
-    return Wait(ROLL_STUCK if late else ROLLING_OUT, told, after)
+    return Wait(ROLL_STUCK if late else ROLLING_OUT, message, after)

@@ -19,7 +19,7 @@ from managers.bootstrap.seal.prerequisites import problems
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
 GUIDE = 'docs/seals.md, "Which key opens my data", has the steps'
 # What each cloud reads on a ServiceAccount or on a pod to give the pod an identity.
-IDENTITY_MARKS = (
+IDENTITY_ANNOTATIONS = (
     "eks.amazonaws.com/role-arn",
     "iam.gke.io/gcp-service-account",
     "azure.workload.identity/client-id",
@@ -35,13 +35,13 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
     servers = ServerEvidence.of(observed, initialized=True)
     if unseal.type != "static" or not servers.shut:
         return ""
-    told = cluster.status.unseal.keys if cluster.status.unseal else ""
-    ring = live_ring(servers, told)
+    status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
+    ring = live_ring(servers, status_keys)
     if ring is None:
         return ""
-    known = " or ".join(key.id for key in ring.keys)
+    key_ids = " or ".join(key.id for key in ring.keys)
     lasts = (
-        f"If this lasts for more than a minute, no server can open its data with the key {known}"
+        f"If this lasts for more than a minute, no server can open its data with the key {key_ids}"
     )
     if unseal.secret_name is not None:
         return (
@@ -81,14 +81,14 @@ def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | 
         wrong = problems(spec.unseal, observed.secrets.get(name))
         if wrong:
             return ConditionUpdate(kind, "False", "CredentialsSecretMissing", wrong[0])
-        told = f"The servers use the credentials of Secret {name}"
-        return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", told)
+        message = f"The servers use the credentials of Secret {name}"
+        return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", message)
     account = spec.service_account
-    marks = (account.annotations if account else None) or {}
-    found = next((mark for mark in IDENTITY_MARKS if marks.get(mark)), None)
-    if found is not None:
-        told = f"spec.serviceAccount.annotations: {found} is {marks[found]}"
-        return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", told)
+    annotations = (account.annotations if account else None) or {}
+    annotation = next((mark for mark in IDENTITY_ANNOTATIONS if annotations.get(mark)), None)
+    if annotation is not None:
+        message = f"spec.serviceAccount.annotations: {annotation} is {annotations[annotation]}"
+        return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", message)
     return ConditionUpdate(
         kind,
         "Unknown",

@@ -72,8 +72,8 @@ class ServerEvidence:
 
 def is_sealed(pod: PodFacts) -> bool:
     """Tell whether a server says that it has data and cannot open it."""
-    told = pod.registration
-    return not pod.ready and told.sealed is True and told.initialized is True
+    registration = pod.registration
+    return not pod.ready and registration.sealed is True and registration.initialized is True
 
 
 def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]) -> bool:
@@ -91,8 +91,8 @@ def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
     of the last status, which every pod still carries, was never ours: each row keeps one key of the
     row before it. The same holds for a status that somebody restored from a backup.
     """
-    found, last = servers.stateful_set, KeyRing.parse(status) if status else None
-    live = KeyRing.parse(found.unseal) if found is not None else None
+    stateful_set, last = servers.stateful_set, KeyRing.parse(status) if status else None
+    live = KeyRing.parse(stateful_set.unseal) if stateful_set is not None else None
     if live is not None and (last is None or live.keys == last.keys):
         return live
     common = ring_of_pods(servers.pods)
@@ -107,8 +107,8 @@ def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
 
 def ring_of_pods(pods: Iterable[PodFacts]) -> KeyRing | None:
     """The row that all pods carry; None if they carry none, or several."""
-    rows = {pod.unseal for pod in pods}
-    return KeyRing.parse(rows.pop()) if len(rows) == 1 else None
+    rings = {pod.unseal for pod in pods}
+    return KeyRing.parse(rings.pop()) if len(rings) == 1 else None
 
 
 def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
@@ -134,15 +134,15 @@ def unseal_secrets(
     ring = KeyRing.parse(live)
     newest = ring.newest if ring is not None else 0
     if seeking:
-        wanted = {*range(1, max(KEYS_SOUGHT, newest + 1) + 1)}
+        generations = {*range(1, max(KEYS_SOUGHT, newest + 1) + 1)}
     elif ring is None:
-        wanted = {1}
+        generations = {1}
     elif unseal.static_key().current_key_id in {key.id for key in ring.keys}:
-        wanted = {key.generation for key in ring.keys}
+        generations = {key.generation for key in ring.keys}
     else:
         # A new key is asked for: every older one is looked at, so that no id is ever used twice.
-        wanted = {*range(1, newest + 2)}
-    return tuple(names.unseal_key_secret(cluster, number) for number in sorted(wanted))
+        generations = {*range(1, newest + 2)}
+    return tuple(names.unseal_key_secret(cluster, number) for number in sorted(generations))
 
 
 def stored(
@@ -157,24 +157,24 @@ def stored(
     if unseal.secret_name is not None:
         return ()
     last = max(KEYS_SOUGHT, live.newest + 1 if live is not None else 0)
-    found = {
+    secrets = {
         number: observed.secrets[name]
         for number in range(last, 0, -1)
         if (name := names.unseal_key_secret(cluster, number)) in observed.secrets
     }
-    taken = {one.key_id for one in found.values()}
+    taken = {one.key_id for one in secrets.values()}
     free = dict.fromkeys((unseal.static_key().current_key_id, KEY_ID))
     nameless = iter([one for one in free if one not in taken])
-    ids = {number: one.key_id or next(nameless, "") for number, one in found.items()}
+    ids = {number: one.key_id or next(nameless, "") for number, one in secrets.items()}
     return tuple(UnsealKey(key, generated_file(number)) for number, key in ids.items() if key)
 
 
 def opening(
-    live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, wanted: str
+    live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, key_id: str
 ) -> KeyRing | None:
     """What servers get to open the data; None when no key of it lies in the namespace.
 
-    `live`: what the first witness tells; `keys` those that are stored, the newest first; `wanted`
+    `live`: what the first witness tells; `keys` those that are stored, the newest first; `key_id`
     the id of the spec. A status that is older than the newest key was itself restored, or is a
     write behind: the newest two open what it opens.
     """
@@ -184,7 +184,7 @@ def opening(
         return live
     if not servers.holds_data:
         # Any key will do, under the id that it has.
-        other = UnsealKey(wanted, keys[0].file)
-        return KeyRing(next((key for key in keys if key.id == wanted), other))
+        other = UnsealKey(key_id, keys[0].file)
+        return KeyRing(next((key for key in keys if key.id == key_id), other))
     older = next((key for key in keys if key.generation == keys[0].generation - 1), None)
     return KeyRing(keys[0], older, recovered=older is not None)

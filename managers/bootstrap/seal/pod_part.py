@@ -85,16 +85,16 @@ def _generated(cluster: str, ring: KeyRing) -> list[dict[str, Any]]:
     That one is mounted before it exists: when a rotation starts, config.hcl changes under the pods
     that run, and a server that happens to restart then must find the file that it names.
     """
-    wanted = {key.generation: False for key in ring.keys}
+    optional_by_generation = {key.generation: False for key in ring.keys}
     if ring.other is None:
-        wanted[ring.current.generation + 1] = True
+        optional_by_generation[ring.current.generation + 1] = True
     return [
         {
             "name": names.unseal_key_secret(cluster, generation),
             "items": [{"key": generated_file(1), "path": generated_file(generation)}],
             **({"optional": True} if optional else {}),
         }
-        for generation, optional in sorted(wanted.items())
+        for generation, optional in sorted(optional_by_generation.items())
     ]
 
 
@@ -119,17 +119,17 @@ def _variables(unseal: Unseal, secret: str | None) -> list[dict[str, Any]]:
 def _runtime(runtime: Pkcs11Runtime | None, secret: str | None) -> list[dict[str, Any]]:
     if runtime is None:
         return []
-    found = []
+    env = []
     if runtime.library_path is not None:
-        found.append({"name": "LD_LIBRARY_PATH", "value": runtime.library_path})
+        env.append({"name": "LD_LIBRARY_PATH", "value": runtime.library_path})
     if secret is None:
-        return found
-    found += [_from(secret, one.name, one.secret_key) for one in runtime.env]
-    found += [
+        return env
+    env += [_from(secret, one.name, one.secret_key) for one in runtime.env]
+    env += [
         {"name": one.name, "value": f"{mount_paths.SEAL_CREDENTIALS}/{one.secret_key}"}
         for one in runtime.file_env
     ]
-    return found
+    return env
 
 
 def _from(secret: str, name: str, key: str, *, optional: bool = False) -> dict[str, Any]:

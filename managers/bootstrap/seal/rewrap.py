@@ -104,7 +104,7 @@ async def rewrap(
 async def _everywhere(servers: SealSession, index: int) -> bool:
     """Whether every server has that index of the log in its own copy. Raises Denied, BaoError."""
     applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
-    return all(found >= index for found in applied)
+    return all(applied_index >= index for applied_index in applied)
 
 
 async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> None:
@@ -128,7 +128,7 @@ async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> 
 
 
 def _refused(context: Context, leader: PodFacts) -> bool:
-    tried = context.attempts.last(REWRAP, leader.uid)
-    if tried is None or not tried.refused:
+    attempt = context.attempts.last(REWRAP, leader.uid)
+    if attempt is None or not attempt.refused:
         return False
-    return context.clock.now() - tried.at < REFUSED_PATIENCE
+    return context.clock.now() - attempt.at < REFUSED_PATIENCE

@@ -22,12 +22,12 @@ def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
         secret = observed.secrets.get(supplied) if supplied else None
         secrets = () if supplied is None else (supplied,)
         return SealSettings(with_mounted_authority(unseal, secret), secrets, None)
-    told = cluster.status.unseal.keys if cluster.status.unseal else ""
-    keys = rotation(name, unseal, observed, told, initialized=cluster.status.initialized)
+    status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
+    keys = rotation(name, unseal, observed, status_keys, initialized=cluster.status.initialized)
     needed = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
     return SealSettings(unseal, tuple(needed), keys)
 
 
-def stanza_of(wishes: SealSettings) -> SealStanza:
+def stanza_of(settings: SealSettings) -> SealStanza:
     """The stanza of config.hcl."""
-    return seal_stanza(wishes.spec) if wishes.ring is None else static_stanza(wishes.ring)
+    return seal_stanza(settings.spec) if settings.ring is None else static_stanza(settings.ring)

@@ -12,13 +12,13 @@ def policies_lacking(facts: AdmissionFacts | None) -> str:
     """Name what lacks or differs, and the next step; "" when all stand or nobody has looked."""
     if facts is None or not facts.lacking:
         return ""
-    found = (
+    sections = (
         ("Not in place", facts.missing),
         ("Other than in this release", facts.different),
         ("The operator may not look at", facts.unreadable),
     )
-    told = "; ".join(f"{what}: {_listed(names)}" for what, names in found if names)
-    return f"{told}. Apply deploy/admission of this release, or the overlay that it is part of"
+    text = "; ".join(f"{what}: {_listed(names)}" for what, names in sections if names)
+    return f"{text}. Apply deploy/admission of this release, or the overlay that it is part of"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -51,36 +51,36 @@ class AdmissionPolicies:
         self._account = installation.account
         self._parts = parts(installation.account)
         self._gauge = metrics.gauge(FAMILY, MEANING)
-        self._looked = asyncio.Event()
+        self._checked = asyncio.Event()
         self.facts: AdmissionFacts | None = None
 
     async def run(self) -> None:
         """Look again and again; never returns."""
         while True:
-            wait = self._max_age if await self._look() else min(AGAIN, self._max_age)
-            self._looked.set()
+            wait = self._max_age if await self._check() else min(AGAIN, self._max_age)
+            self._checked.set()
             await self._clock.sleep(wait * (1 + self._rng.uniform(0, JITTER)))
 
     async def ready(self) -> None:
         """Return when somebody has tried to look: the first status then tells it already."""
-        await self._looked.wait()
+        await self._checked.wait()
 
-    async def _look(self) -> bool:
+    async def _check(self) -> bool:
         """Look at everything once; False when the API server could not be asked."""
         slots = asyncio.Semaphore(AT_ONCE)
         try:
-            found = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
+            states = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
         except (ApiError, Transient) as error:
             log.warning("admission policies could not be read", error=str(error))
             return False
         by_state: defaultdict[str, set[str]] = defaultdict(set)
-        for part, state in zip(self._parts, found, strict=True):
+        for part, state in zip(self._parts, states, strict=True):
             by_state[state].add(part.key.name.removeprefix(PREFIX))
-        told = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
-        facts = AdmissionFacts(**told)
-        self._gauge.set(sum(bool(state) for state in found))
+        names_by_state = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
+        facts = AdmissionFacts(**names_by_state)
+        self._gauge.set(sum(bool(state) for state in states))
         if facts != self.facts:
-            log.info("admission policies", in_place=not told, **told)
+            log.info("admission policies", in_place=not names_by_state, **names_by_state)
         self.facts = facts
         return True
 

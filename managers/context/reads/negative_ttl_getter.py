@@ -43,14 +43,14 @@ class NegativeTtlGetter:
         kept = self._kept.get(slot)
         if kept is not None and now - kept[0] < self._max_age:
             return kept[1]
-        found = await self._ask(resource, key)
-        self._kept[slot] = (now, found)
+        cached = await self._read(resource, key)
+        self._kept[slot] = (now, cached)
         self._kept.move_to_end(slot)
         if len(self._kept) > self._size:
             self._kept.popitem(last=False)
-        return found
+        return cached
 
-    async def _ask(self, resource: Resource, key: ObjectKey) -> CachedObject:
+    async def _read(self, resource: Resource, key: ObjectKey) -> CachedObject:
         try:
             return CachedObject(await self._client.get(resource, key))
         except NotFound:

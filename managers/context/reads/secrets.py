@@ -80,9 +80,9 @@ class SecretStore(Generic[Facts]):
             return await self._client.get(SECRET, key, metadata_only=True)
         if entry is None or entry.facts is None:
             return await self._client.get(SECRET, key)
-        known = await self._client.get(SECRET, key, metadata_only=True)
-        if resource_version_of(known) == entry.version:
-            return known
+        metadata = await self._client.get(SECRET, key, metadata_only=True)
+        if resource_version_of(metadata) == entry.version:
+            return metadata
         return await self._client.get(SECRET, key)
 
     def written(self, live: Object) -> Facts:

@@ -25,10 +25,10 @@ async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> No
     What the API server refuses (the class cannot grow, a quota) is remembered, so that it is not
     asked again at once. Raises what it cannot say now.
     """
-    asked = effect.body or {}
+    sizes = effect.body or {}
     ops = [
-        {"op": "test", "path": _SIZE, "value": asked["from"]},
-        {"op": "replace", "path": _SIZE, "value": asked["to"]},
+        {"op": "test", "path": _SIZE, "value": sizes["from"]},
+        {"op": "replace", "path": _SIZE, "value": sizes["to"]},
     ]
     try:
         done = await _patch(context, resolved, effect, ops)
@@ -38,7 +38,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> No
         return
     if done:
         _tell(
-            context, resolved, "VolumeGrows", f"{effect.target}: {asked['from']} to {asked['to']}"
+            context, resolved, "VolumeGrows", f"{effect.target}: {sizes['from']} to {sizes['to']}"
         )
 
 

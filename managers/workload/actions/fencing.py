@@ -53,8 +53,8 @@ async def ungate_pod(context: Context, resolved: Resolved, effect: Effect) -> No
 
 def _position(pod: Object) -> int | None:
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
-    found = (n for n, gate in enumerate(gates) if gate.get("name") == labels.FENCE_GATE)
-    return next(found, None)
+    positions = (n for n, gate in enumerate(gates) if gate.get("name") == labels.FENCE_GATE)
+    return next(positions, None)
 
 
 async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None:

@@ -65,8 +65,8 @@ async def replace_unstarted(context: Context, resolved: Resolved, effect: Effect
         )
     except (NotFound, Conflict):
         return
-    told = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
-    _tell(context, resolved, "PodReplaced", told)
+    message = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
+    _tell(context, resolved, "PodReplaced", message)
 
 
 def _has_run(pod: Object) -> bool:
@@ -169,7 +169,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
         return
     async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
-            await as_known(bao, where["address"], login, partial(_write_anew, bao))
+            await as_known(bao, where["address"], login, partial(_rewrite_setting, bao))
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return
@@ -178,7 +178,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
     _note(context, effect)
 
 
-async def _write_anew(bao: Bao, address: str, token: str) -> None:
+async def _rewrite_setting(bao: Bao, address: str, token: str) -> None:
     live = await bao.autopilot_settings(address, token)
     setting = "max_trailing_logs"
     await bao.set_autopilot(address, token, {setting: live[setting]} if setting in live else {})

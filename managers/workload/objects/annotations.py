@@ -38,12 +38,12 @@ def set_marks(resolved: Resolved) -> dict[str, str]:
 
 def pod_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
     """Mark the pods that were there before the maintenance began, and unmark them after it."""
-    wanted = resolved.maintenance
+    maintenance = resolved.maintenance
     return tuple(
-        Effect(MARK_POD, pod.name, pod.uid, {"on": wanted})
+        Effect(MARK_POD, pod.name, pod.uid, {"on": maintenance})
         for pod in (*observed.pods, *observed.read.pods)
         # Without a digest it has no annotations of ours at all: it is going to be replaced.
-        if pod.maintenance != wanted and pod.template and not pod.terminating
+        if pod.maintenance != maintenance and pod.template and not pod.terminating
     )
 
 

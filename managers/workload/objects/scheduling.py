@@ -15,7 +15,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 # The largest that the API knows: nothing of ours competes with it.
 WEIGHT = 100
-NO_WISHES = Scheduling()
+UNSET = Scheduling()
 
 
 def scheduling_fields(
@@ -27,17 +27,17 @@ def scheduling_fields(
     of the spec replace ours, each one alone; a constraint without a selector counts the pods of
     the set, because to the API it would count none.
     """
-    asked = scheduling or NO_WISHES
-    wishes = asked.to_object()
+    spec = scheduling or UNSET
+    fields = spec.to_object()
     copied = {
-        key: wishes[key]
+        key: fields[key]
         for key in ("nodeSelector", "tolerations", "priorityClassName")
-        if wishes.get(key)
+        if fields.get(key)
     }
-    constraints = [_constraint(one, selector_labels) for one in asked.topology_spread_constraints]
+    constraints = [_constraint(one, selector_labels) for one in spec.topology_spread_constraints]
     return {
         **copied,
-        "affinity": wishes.get("affinity") or _apart(selector_labels),
+        "affinity": fields.get("affinity") or _apart(selector_labels),
         "topologySpreadConstraints": constraints or _even(selector_labels),
     }
 
@@ -68,5 +68,5 @@ def _even(selector_labels: Mapping[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def _constraint(asked: TopologySpread, selector_labels: Mapping[str, str]) -> dict[str, Any]:
-    return {"labelSelector": {"matchLabels": dict(selector_labels)}, **asked.to_object()}
+def _constraint(constraint: TopologySpread, selector_labels: Mapping[str, str]) -> dict[str, Any]:
+    return {"labelSelector": {"matchLabels": dict(selector_labels)}, **constraint.to_object()}

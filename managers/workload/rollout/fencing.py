@@ -87,56 +87,56 @@ def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]
 def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], Outcome]:
     live = observed.stateful_set
     running = _running(observed, resolved.fenced)
-    told = f"to be stopped: {', '.join(pod.name for pod in running)}"
+    message = f"to be stopped: {', '.join(pod.name for pod in running)}"
     if live is None or not live.fence_gate or not live.settled:
-        return (), Wait(FENCING, f"{told}; new pods do not wait at the gate yet")
+        return (), Wait(FENCING, f"{message}; new pods do not wait at the gate yet")
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:
         return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
     leaders = {pod.uid for pod in observed.leaders}
-    victim = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    objection = _objection(observed, victim, live.replicas)
-    if objection:
-        return (), objection
-    if victim.uid in leaders and observed.quorum is not None:
-        return _hand_over(observed, victim)
-    return (Effect(FENCE_POD, victim.name, victim.uid),), Wait(FENCING, told)
+    target = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    blocked = _blocking_reason(observed, target, live.replicas)
+    if blocked:
+        return (), blocked
+    if target.uid in leaders and observed.quorum is not None:
+        return _hand_over(observed, target)
+    return (Effect(FENCE_POD, target.name, target.uid),), Wait(FENCING, message)
 
 
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
-    asked, reach = observed.attempted(STEP_DOWN, leader.uid), observed.reach
-    if (asked is not None and asked.refused) or reach is None:
+    attempt, client_config = observed.attempted(STEP_DOWN, leader.uid), observed.reach
+    if (attempt is not None and attempt.refused) or client_config is None:
         # It hands over when it is told to end.
         return (Effect(FENCE_POD, leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
     waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
-    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+    if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return (), waiting
-    return ask_leader(leader, reach), waiting
+    return ask_leader(leader, client_config), waiting
 
 
-def _objection(observed: Observed, victim: PodFacts, size: int) -> Wait | Blocked | None:
+def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | Blocked | None:
     """Say why the victim may not stop now: the others could not write any more without it."""
     quorum = observed.quorum
-    if is_down(victim):
+    if is_down(target):
         return None
     if quorum is None:
-        others = sum(pod.ready for pod in observed.pods if pod.uid != victim.uid)
-        return None if others >= majority(size) else _refused(victim, others, majority(size))
+        others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
+        return None if others >= majority(size) else _refused(target, others, majority(size))
     if quorum.trouble:
-        message = f"{victim.name} runs on: {quorum.unanswered}"
+        message = f"{target.name} runs on: {quorum.unanswered}"
         return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]
     others = sum(
-        server.healthy and server.follows for server in voters if server.node_id != victim.name
+        server.healthy and server.follows for server in voters if server.node_id != target.name
     )
     needed = majority(len(voters))
-    return None if others >= needed else _refused(victim, others, needed)
+    return None if others >= needed else _refused(target, others, needed)
 
 
-def _refused(victim: PodFacts, others: int, needed: int) -> Blocked:
+def _refused(target: PodFacts, others: int, needed: int) -> Blocked:
     return Blocked(
         REFUSED,
-        f"spec.fencedPods: {victim.name} runs on, because {others} healthy voters would be left "
-        f"and {needed} are needed: repair the other servers, or take {victim.name} off the list",
+        f"spec.fencedPods: {target.name} runs on, because {others} healthy voters would be left "
+        f"and {needed} are needed: repair the other servers, or take {target.name} off the list",
         REFUSED_RECHECK,
     )

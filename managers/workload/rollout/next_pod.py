@@ -90,35 +90,41 @@ def next_move(
     if any(pod.terminating for pod in observed.pods) or len(observed.pods) < size:
         return REST
     unready = [pod for pod in observed.pods if not pod.ready]
-    ill = [pod for pod in unready if pod in outdated]
+    unready_outdated = [pod for pod in unready if pod in outdated]
     if unready:
-        locked_out = next((pod for pod in ill if is_locked_out(pod, live)), None)
+        locked_out = next((pod for pod in unready_outdated if is_locked_out(pod, live)), None)
         if locked_out is not None and not _starts(observed, locked_out):
             return RolloutAction("replace", locked_out)
-        down = [pod for pod in ill if is_down(pod)]
-        victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
-        if victim is not None and not down and _starts(observed, victim):
-            told = f"{victim.name} has just started, and would not hear that it is to end"
-            return RolloutAction("hold", victim, told)
-        return REST if victim is None else _unless_objected(observed, victim, size)
+        down = [pod for pod in unready_outdated if is_down(pod)]
+        target = (
+            down[0]
+            if down
+            else unready_outdated[0]
+            if len(unready) == 1 and unready_outdated
+            else None
+        )
+        if target is not None and not down and _starts(observed, target):
+            message = f"{target.name} has just started, and would not hear that it is to end"
+            return RolloutAction("hold", target, message)
+        return REST if target is None else _unless_objected(observed, target, size)
     # Two that say they lead, or none while several run: nobody is touched until that is settled.
     if size > 1 and len(observed.leaders) != 1:
         return REST
     leaders = {pod.uid for pod in observed.leaders}
-    victim = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    if victim.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
-        return _hand_over(observed, victim, size, _asked(observed, victim, hand_over))
-    return _unless_objected(observed, victim, size)
+    target = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    if target.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
+        return _hand_over(observed, target, size, _step_down_attempt(observed, target, hand_over))
+    return _unless_objected(observed, target, size)
 
 
-def ask_leader(leader: PodFacts, reach: ServerClientConfig | None) -> tuple[Effect, ...]:
+def ask_leader(leader: PodFacts, client_config: ServerClientConfig | None) -> tuple[Effect, ...]:
     """Ask a leader to step down; nothing while it is not known how to reach it."""
-    if reach is None:
+    if client_config is None:
         return ()
-    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, reach)),)
+    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, client_config)),)
 
 
-def _asked(
+def _step_down_attempt(
     observed: Observed, leader: PodFacts, hand_over: StepDownJob | None
 ) -> EffectAttempt | None:
     """Tell when a leader was asked, by whatever asks in this roll."""
@@ -131,12 +137,12 @@ def _asked(
 
 
 def _hand_over(
-    observed: Observed, leader: PodFacts, size: int, asked: EffectAttempt | None
+    observed: Observed, leader: PodFacts, size: int, attempt: EffectAttempt | None
 ) -> RolloutAction:
-    if asked is not None and asked.refused:
+    if attempt is not None and attempt.refused:
         # It hands over when it is told to end, as it would without a login.
         return _unless_objected(observed, leader, size)
-    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+    if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return RolloutAction(
             "hold", leader, f"{leader.name} was asked to step down, and leads still"
         )
@@ -187,14 +193,14 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
     """Tell whether a server stepped down a moment ago."""
     if not pod.ready:
         return False
-    asked, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
-    if asked is not None and not asked.refused and observed.now - asked.at < STEP_DOWN_SLEEP:
+    attempt, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
+    if attempt is not None and not attempt.refused and observed.now - attempt.at < STEP_DOWN_SLEEP:
         return True
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
 
 
-def _mark_first(observed: Observed, victim: PodFacts) -> RolloutAction | None:
-    young = _unmarked(observed, victim)
+def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
+    young = _unmarked(observed, target)
     if young is None:
         return None
     attempt = observed.attempted(MARK_LOG, young.uid)
@@ -203,7 +209,7 @@ def _mark_first(observed: Observed, victim: PodFacts) -> RolloutAction | None:
             f"{young.name} is new, and OpenBao does not let the operator prove that it follows the "
             f"leader: {attempt.refused}. It goes on when {young.name} is {YOUNG.seconds} s old"
         )
-        return RolloutAction("hold", victim, message)
+        return RolloutAction("hold", target, message)
     return RolloutAction("mark", young, f"{young.name} is new, and has to follow the leader first")
 
 
@@ -221,19 +227,19 @@ def _is_young(observed: Observed, pod: PodFacts) -> bool:
     return pod.made is not None and observed.now - pod.made < YOUNG
 
 
-def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
+def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
     """Find a new pod that may follow the leader only because nothing was written since.
 
     Its log ends where the leader's does as long as nobody writes, whether or not the leader
     reaches it. Once something was written after its start, its log tells.
     """
-    if observed.quorum is None or not victim.ready or len(observed.leaders) != 1:
+    if observed.quorum is None or not target.ready or len(observed.leaders) != 1:
         return None
     return next(
         (
             pod
             for pod in observed.pods
-            if pod.uid != victim.uid
+            if pod.uid != target.uid
             and pod.uid != observed.leaders[0].uid
             and _is_young(observed, pod)
             and not _is_marked(observed, pod)
@@ -249,10 +255,10 @@ def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
     return (Effect(MARK_LOG, pod.name, pod.uid, where(observed.leaders[0], observed.reach)),)
 
 
-def where(server: PodFacts, reach: ServerClientConfig) -> Mapping[str, Any]:
+def where(server: PodFacts, client_config: ServerClientConfig) -> Mapping[str, Any]:
     """Name a server for an effect that asks it: address, authority and server_name."""
     return {
         "address": server.ip,
-        "authority": reach.authority,
-        "server_name": reach.server_name,
+        "authority": client_config.authority,
+        "server_name": client_config.server_name,
     }

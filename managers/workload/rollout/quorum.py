@@ -48,28 +48,28 @@ def wait_for_answer(quorum: Quorum, reason: str, message: str, after: float) -> 
     return Wait(reason, message, after)
 
 
-def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
+def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     """Say why the victim may not go now; "" when it may.
 
     `size` is the number of servers that the cluster is to have. Nothing is objected when nobody
     could ask (None): then the readiness of the pods has to do. A victim that is no healthy voter
     takes nothing away, so it may go whenever the others do not need it.
     """
-    if quorum is None or size == 1 or is_down(victim):
+    if quorum is None or size == 1 or is_down(target):
         return ""
     if quorum.trouble:
         return quorum.unanswered
     voters = [server for server in quorum.servers if server.voter]
-    others = sum(server.healthy for server in voters if server.node_id != victim.name)
+    others = sum(server.healthy for server in voters if server.node_id != target.name)
     needed = majority(len(voters))
-    if not victim.ready:
-        healthy = any(server.healthy for server in voters if server.node_id == victim.name)
+    if not target.ready:
+        healthy = any(server.healthy for server in voters if server.node_id == target.name)
         if not healthy or others >= needed:
             return ""
-        return f"{victim.name} is a healthy voter, and only {others} others are ({needed} needed)"
+        return f"{target.name} is a healthy voter, and only {others} others are ({needed} needed)"
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"
-    unfit = _unfit(voters, victim)
+    unfit = _unfit(voters, target)
     if unfit:
         return unfit
     if size >= TOLERANT and (others < needed or quorum.failure_tolerance < 1):
@@ -111,16 +111,16 @@ def objection_to_hand_over(
     return ""
 
 
-def _unfit(voters: Sequence[RaftServer], victim: PodFacts) -> str:
+def _unfit(voters: Sequence[RaftServer], target: PodFacts) -> str:
     """Name the voters that could not stand in; "" when all could.
 
     Without a vote nobody is missed: an ill read replica must not hold back the voters. One that the
     leader cannot reach yet casts no vote, however well it is.
     """
-    ill = sorted(server.node_id for server in voters if not server.healthy)
-    if ill:
-        return f"the leader does not find these well: {', '.join(ill)}"
-    return unreached(one for one in voters if one.node_id != victim.name)
+    unhealthy = sorted(server.node_id for server in voters if not server.healthy)
+    if unhealthy:
+        return f"the leader does not find these well: {', '.join(unhealthy)}"
+    return unreached(one for one in voters if one.node_id != target.name)
 
 
 def unreached(servers: Iterable[RaftServer]) -> str:

@@ -30,7 +30,7 @@ RELOAD_PATIENCE = timedelta(minutes=5)
 TRIES = 2
 # An ephemeral container can never be removed from its pod.
 CONTAINERS_MAX = 24
-ASKED = "--asked"
+REQUESTED_FLAG = "--asked"
 _NAME = re.compile(
     rf"{names.RELOAD_PREFIX}(?P<number>[1-9][0-9]{{0,5}})"
     rf"-(?P<digest>[0-9a-f]{{{names.RELOAD_DIGEST}}})"
@@ -73,12 +73,12 @@ class Files:
 
     def arguments(self) -> list[str]:
         """The files and their hashes, as `baoctl.reload` takes them."""
-        found = ["--file", f"{CONFIG_FILE}={_sha256(self.config)}"]
+        arguments = ["--file", f"{CONFIG_FILE}={_sha256(self.config)}"]
         if self.certificate:
-            found += ["--certificate", f"{CERTIFICATE_FILE}={self.certificate}"]
+            arguments += ["--certificate", f"{CERTIFICATE_FILE}={self.certificate}"]
         if self.authority:
-            found += ["--file", f"{AUTHORITY_FILE}={_sha256(self.authority)}"]
-        return found
+            arguments += ["--file", f"{AUTHORITY_FILE}={_sha256(self.authority)}"]
+        return arguments
 
 
 def _digest(files: Files) -> str:
@@ -102,18 +102,20 @@ def reloads(pod: Object) -> tuple[Reload, ...]:
         status["name"]: ((status.get("state") or {}).get("terminated") or {}).get("exitCode")
         for status in statuses
     }
-    found = []
+    attempts = []
     for one in (pod.get("spec") or {}).get("ephemeralContainers") or ():
         match = _NAME.fullmatch(one["name"])
         if match is not None:
-            asked = _asked(one.get("args") or ())
-            found.append(Reload(int(match["number"]), match["digest"], codes.get(match[0]), asked))
-    return tuple(found)
+            requested_at = _requested_at(one.get("args") or ())
+            attempts.append(
+                Reload(int(match["number"]), match["digest"], codes.get(match[0]), requested_at)
+            )
+    return tuple(attempts)
 
 
-def _asked(arguments: Sequence[str]) -> datetime | None:
+def _requested_at(arguments: Sequence[str]) -> datetime | None:
     for flag, value in pairwise(arguments):
-        if flag == ASKED:
+        if flag == REQUESTED_FLAG:
             try:
                 return datetime.fromtimestamp(int(value), UTC)
             except (ValueError, OverflowError, OSError):
@@ -159,9 +161,9 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
     for pod in pods:
         if is_current(pod, target):
             continue
-        if not image or _given_up(observed, pod, target.digest):
+        if not image or _is_hopeless(observed, pod, target.digest):
             hopeless.append(pod)
-        elif pod.ready and not _was_told(pod, target.digest):
+        elif pod.ready and not _is_signalled(pod, target.digest):
             due.append(pod)
         else:
             waiting.append(pod)
@@ -178,14 +180,14 @@ def _of(pod: PodFacts, digest: str) -> list[int | None]:
     return codes
 
 
-def _was_told(pod: PodFacts, digest: str) -> bool:
+def _is_signalled(pod: PodFacts, digest: str) -> bool:
     """Whether it is being told, or was, and its certificate is still to be seen."""
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
-def _given_up(observed: Observed, pod: PodFacts, digest: str) -> bool:
-    asked = pod.reloads[-1].asked if _was_told(pod, digest) else None
-    since = None if asked is None else counted_from(asked, observed.resumed_at)
+def _is_hopeless(observed: Observed, pod: PodFacts, digest: str) -> bool:
+    requested_at = pod.reloads[-1].asked if _is_signalled(pod, digest) else None
+    since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
     refused = observed.attempted(RELOAD_POD, pod.uid)
     failed = sum(code not in (None, 0) for code in _of(pod, digest))
@@ -205,20 +207,20 @@ def container(
     When it was asked for is noted in it: nobody else remembers for how long we wait.
     """
     number = max((one.number for one in pod.reloads), default=0) + 1
-    wanted = (mount_paths.CONFIG, mount_paths.TLS)
+    folders = (mount_paths.CONFIG, mount_paths.TLS)
     return {
         "name": names.reload_container(number, files.digest),
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["python3", "-m", "baoctl.reload"],
-        "args": [ASKED, str(int(now.timestamp())), *files.arguments()],
+        "args": [REQUESTED_FLAG, str(int(now.timestamp())), *files.arguments()],
         # The process namespace of the server, so that it can be signalled.
         "targetContainerName": CONTAINER,
         "securityContext": container_security(),
         "volumeMounts": [
             {"name": mount["name"], "mountPath": mount["mountPath"], "readOnly": True}
             for mount in mounts
-            if mount["mountPath"] in wanted
+            if mount["mountPath"] in folders
         ],
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }

@@ -14,7 +14,7 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import RolloutAction
 
-TOLD = "their data were replaced by a restore, so all servers are restarted at once"
+MESSAGE = "their data were replaced by a restore, so all servers are restarted at once"
 
 
 def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
@@ -30,7 +30,7 @@ def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
     live = observed.stateful_set
     if live is None or not live.settled:
         # A pod that is deleted now might be made from the template before.
-        return RolloutAction("restart", why=TOLD)
+        return RolloutAction("restart", why=MESSAGE)
     return RolloutAction(
-        "restart", why=TOLD, pods=tuple(pod for pod in behind if not pod.terminating)
+        "restart", why=MESSAGE, pods=tuple(pod for pod in behind if not pod.terminating)
     )

@@ -48,5 +48,5 @@ def absent(pods: Iterable[PodFacts]) -> str:
 
     One that waits at the gate of a fence does so because a person asked for it.
     """
-    told = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
-    return f"; not ready: {', '.join(told)}" if told else ""
+    names = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
+    return f"; not ready: {', '.join(names)}" if names else ""

@@ -34,10 +34,10 @@ def hibernate(resolved: Resolved, observed: Observed) -> Size | None:
         return None
     if resolved.hibernate:
         return _asleep(resolved, observed)
-    there = standing(resolved, observed)
-    if there == 0:
+    current = standing(resolved, observed)
+    if current == 0:
         return _waking(resolved, observed, slept(resolved, observed))
-    return _waking(resolved, observed, there) if is_waking(observed) else None
+    return _waking(resolved, observed, current) if is_waking(observed) else None
 
 
 def _asleep(resolved: Resolved, observed: Observed) -> Size:
@@ -57,10 +57,10 @@ def _waking(resolved: Resolved, observed: Observed, count: int) -> Size:
         # Somebody else took the servers away, or their StatefulSet.
         return Size(count)
     ready = sum(pod.ready for pod in observed.pods)
-    wanted = count - len(resolved.fenced)
+    expected = count - len(resolved.fenced)
     return Size(
         count,
-        Wait(WAKING, f"{ready} of {wanted} servers are back"),
+        Wait(WAKING, f"{ready} of {expected} servers are back"),
         operation=Operation("Waking", min(ready, count), count),
     )
 
@@ -89,9 +89,9 @@ def slept(resolved: Resolved, observed: Observed) -> int:
         and not claim.terminating
     ]
     by_volume = max((ordinal + 1 for ordinal in ordinals if ordinal is not None), default=0)
-    found = max(by_volume, resolved.voters or 0)
+    count = max(by_volume, resolved.voters or 0)
     # Volumes of more than the API allows are nobody's servers.
-    return min(found, VOTERS_MAX) if found else resolved.replicas
+    return min(count, VOTERS_MAX) if count else resolved.replicas
 
 
 def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
@@ -101,8 +101,8 @@ def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
     """
     if cluster.spec.hibernate:
         return None
-    told = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
-    if told is None:
+    condition = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
+    if condition is None:
         return None
-    since = (told.last_transition_time if told.reason == WAKING else None) or now
+    since = (condition.last_transition_time if condition.reason == WAKING else None) or now
     return counted_from(since, resumed_at(cluster, now))

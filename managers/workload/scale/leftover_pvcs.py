@@ -71,10 +71,10 @@ def left_behind(
 ) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
     voters = resolved.voter_set
-    found = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
+    by_ordinal = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
     return tuple(
         (ordinal, claim)
-        for ordinal, claim in found
+        for ordinal, claim in by_ordinal
         if ordinal is not None and ordinal >= first and observed.pod(ordinal) is None
     )
 
@@ -110,19 +110,19 @@ def room(resolved: Resolved, observed: Observed, count: int) -> Size:
         claim = claim_at(observed, resolved.voter_set, ordinal)
         if claim is None or observed.pod(ordinal) is not None:
             continue
-        in_the_way = _obstacle(resolved, observed, ordinal, claim)
-        if in_the_way is not None:
-            return in_the_way
+        blocked = _blocking_volume(resolved, observed, ordinal, claim)
+        if blocked is not None:
+            return blocked
     return Size(resolved.replicas)
 
 
-def _obstacle(
+def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
     node_id = resolved.voter_set.pod(ordinal)
-    quorum, told = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
+    quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
-        return Size(ordinal, Wait(SCALING, f"{told} starts when volume {claim.name} is gone"))
+        return Size(ordinal, Wait(SCALING, f"{message} starts when volume {claim.name} is gone"))
     if quorum is None:
         return _unknown(resolved, observed, ordinal, claim)
     if is_marked(resolved, claim, node_id):
@@ -130,7 +130,7 @@ def _obstacle(
             effects = removal(resolved, observed, LeavingPeer(node_id, claim=claim))
         else:
             effects = discard((claim,))
-        wait = Wait(SCALING, f"{told} starts with an empty volume, its former one goes first")
+        wait = Wait(SCALING, f"{message} starts with an empty volume, its former one goes first")
         return Size(ordinal, Wait(wait.reason, wait.message, SCALE_RECHECK), effects)
     if member(quorum, node_id) is not None:
         return None
@@ -138,8 +138,8 @@ def _obstacle(
         ordinal,
         Blocked(
             STALE,
-            f"{told} is no member of the raft cluster, and volume {claim.name} holds the data of "
-            "an earlier one: a server that starts with it would never join. When nobody needs "
+            f"{message} is no member of the raft cluster, and volume {claim.name} holds the data "
+            "of an earlier one: a server that starts with it would never join. When nobody needs "
             f"that data, `kubectl delete pvc {claim.name}`; else set spec.replicas to {ordinal}",
         ),
     )
@@ -155,11 +155,11 @@ def _unknown(
         return _no_login(resolved, ordinal, claim) if marked else None
     if not marked and leader_of(observed) is None:
         return None
-    told = (
+    message = (
         f"spec.replicas is {resolved.replicas}: the leader has to be asked for its members before "
         f"{node_id} starts with volume {claim.name}"
     )
-    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, told, SCALE_RECHECK))
+    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, message, SCALE_RECHECK))
 
 
 def _no_login(resolved: Resolved, ordinal: int, claim: ClaimFacts) -> Size:

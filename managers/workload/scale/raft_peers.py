@@ -42,16 +42,16 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
     The intent is written on the data volume of the server first, so that its data is never taken
     for that of a member again.
     """
-    leader, reach = leader_of(observed), observed.reach
-    asked = observed.attempted(REMOVE_PEER, _attempt_uid(resolved, peer))
-    if leader is None or reach is None or refusal(resolved, observed):
+    leader, client_config = leader_of(observed), observed.reach
+    attempt = observed.attempted(REMOVE_PEER, _attempt_uid(resolved, peer))
+    if leader is None or client_config is None or refusal(resolved, observed):
         return ()
-    if asked is not None and observed.now - asked.at < ASK_AGAIN:
+    if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return ()
     # Somebody else's volume is not ours to write on.
     own = peer.claim if peer.claim and peer.claim.owner_uid == resolved.owner.uid else None
     body = {
-        **where(leader, reach),
+        **where(leader, client_config),
         "claim": own.name if own else "",
         "claim_uid": own.uid if own else "",
     }
@@ -63,10 +63,10 @@ def refusal(resolved: Resolved, observed: Observed) -> str:
 
     Kept for the cluster and not for one server: it is the operator's policy that lacks a right.
     """
-    tried = observed.attempted(REMOVE_PEER, resolved.owner.uid)
-    if tried is None or not tried.refused or observed.now - tried.at >= REFUSED_RECHECK:
+    attempt = observed.attempted(REMOVE_PEER, resolved.owner.uid)
+    if attempt is None or not attempt.refused or observed.now - attempt.at >= REFUSED_RECHECK:
         return ""
-    return tried.refused
+    return attempt.refused
 
 
 def _attempt_uid(resolved: Resolved, peer: LeavingPeer) -> str:

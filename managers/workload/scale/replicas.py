@@ -31,7 +31,7 @@ class Size:
     """A server is leaving right now: no other pod may be replaced meanwhile."""
 
 
-Row = Callable[[Resolved, Observed], Size | None]
+SizeRule = Callable[[Resolved, Observed], Size | None]
 
 
 def standing(resolved: Resolved, observed: Observed) -> int:
@@ -49,10 +49,10 @@ def guarded(resolved: Resolved, observed: Observed, size: Size) -> int:
     Whoever asks for fewer has them leave one after the other, and each votes until it has left.
     Those of a second set vote beside them.
     """
-    live, second = observed.stateful_set, observed.green
-    there = max(live.replicas if live else 0, len(observed.pods))
-    beside = max(second.stateful_set.replicas if second.stateful_set else 0, len(second.pods))
-    return max(resolved.replicas, size.replicas, there) + beside
+    live, green = observed.stateful_set, observed.green
+    current = max(live.replicas if live else 0, len(observed.pods))
+    green_servers = max(green.stateful_set.replicas if green.stateful_set else 0, len(green.pods))
+    return max(resolved.replicas, size.replicas, current) + green_servers
 
 
 def first_boot(resolved: Resolved, observed: Observed) -> Size | None:

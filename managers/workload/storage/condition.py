@@ -21,6 +21,6 @@ def storage_configured(
     cluster: str, spec: ClusterSpec, owner_uid: str, observed: Observed
 ) -> ConditionUpdate:
     """Judge the data volumes by the very rows that the plan goes by."""
-    wish = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
-    told = judge(wish, observed)
-    return ConditionUpdate("StorageConfigured", _STATUS[told.kind], told.reason, told.message)
+    desired = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
+    state = judge(desired, observed)
+    return ConditionUpdate("StorageConfigured", _STATUS[state.kind], state.reason, state.message)

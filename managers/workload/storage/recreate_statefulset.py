@@ -61,16 +61,16 @@ def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def renewal(
-    resolved: Resolved, observed: Observed, wanted: Mapping[str, Any], *, rolling: bool
+    resolved: Resolved, observed: Observed, desired: Mapping[str, Any], *, rolling: bool
 ) -> Renewal:
     """Decide whether the StatefulSet is to be deleted now so that it can be made anew.
 
-    `wanted` is the object as it would be applied; `rolling`: pods are to be replaced first.
+    `desired` is the object as it would be applied; `rolling`: pods are to be replaced first.
     """
     live = observed.stateful_set
     if live is None or live.first_boot:
         return KEPT
-    differs = _differs(live, wanted, resolved.storage_size)
+    differs = _differs(live, desired, resolved.storage_size)
     if not differs:
         return KEPT
     barred = differs != SIZE_ALONE
@@ -78,40 +78,40 @@ def renewal(
     if not barred:
         waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
     name = resolved.voter_set.stateful_set
-    told = (
+    message = (
         f"StatefulSet {name} is made anew around its running pods, because the API server "
         f"changes no {', '.join(differs)} in place"
     )
     if waits_for:
-        return Renewal(barred, outcome=Wait(RECREATING, f"{told}; first {waits_for}"))
-    asked = observed.attempted(RECREATE_SET, resolved.owner.uid)
-    if asked is not None and observed.now - asked.at < ASK_AGAIN:
+        return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
+    attempt = observed.attempted(RECREATE_SET, resolved.owner.uid)
+    if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return Renewal(
             True,
             (),
-            Wait(RECREATING, told, ASK_AGAIN.total_seconds()),
+            Wait(RECREATING, message, ASK_AGAIN.total_seconds()),
             Operation("Recreating", 0, 1),
         )
     effect = Effect(RECREATE_SET, name, live.uid, {"version": live.version})
-    return Renewal(True, (effect,), Wait(RECREATING, told), Operation("Recreating", 0, 1))
+    return Renewal(True, (effect,), Wait(RECREATING, message), Operation("Recreating", 0, 1))
 
 
 SIZE_ALONE = ("size of a claim template",)
 
 
 def _differs(
-    live: StatefulSetFacts, wanted: Mapping[str, Any], storage_size: str
+    live: StatefulSetFacts, desired: Mapping[str, Any], storage_size: str
 ) -> tuple[str, ...]:
-    fields = fixed_fields(wanted)
+    fields = fixed_fields(desired)
     differing = tuple(name for name, value in fields.items() if live.fixed.get(name) != value)
     return differing + (SIZE_ALONE if _outgrown(live.claim_size, storage_size) else ())
 
 
-def _outgrown(template: str, wanted: str) -> bool:
+def _outgrown(template: str, desired: str) -> bool:
     # A template that is larger than the spec is told where the volumes are (growth), not shrunk.
-    if not template or template == wanted:
+    if not template or template == desired:
         return False
-    return quantity.parse(template) < quantity.parse(wanted)
+    return quantity.parse(template) < quantity.parse(desired)
 
 
 def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
@@ -131,9 +131,11 @@ def _growing(
     """Say what may take its time first when nothing but the size for new volumes differs."""
     if rolling:
         return "the pods that are outdated are replaced"
-    asked = [claim for claim in observed.claims if claim.requested]
-    smaller = [claim.name for claim in asked if _outgrown(claim.requested, resolved.storage_size)]
-    if smaller or len(asked) < live.replicas:
+    requested = [claim for claim in observed.claims if claim.requested]
+    smaller = [
+        claim.name for claim in requested if _outgrown(claim.requested, resolved.storage_size)
+    ]
+    if smaller or len(requested) < live.replicas:
         return f"the volumes have to grow: {', '.join(smaller) or 'not all of them are known'}"
     return ""
 
