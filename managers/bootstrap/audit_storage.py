@@ -1,7 +1,7 @@
 """The volume that servers share for the files of audit devices.
 
-Pure; the claim is made in `managers.bootstrap.actions`. No pod starts before it is there: a server
-that cannot open its audit file refuses every request.
+Pure; `managers.bootstrap.actions` creates the PVC. No pod starts before it exists: a server that
+cannot open its audit file refuses every request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FIELD = "spec.auditFileStorage"
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the claim, and hold back the pods as long as it cannot be used."""
+    """Plan the PVC, and block the pods while it cannot be used."""
     volume, claim = resolved.audit_volume, observed.audit_claim
     if volume is None:
         return Plan(outcome=Done())
@@ -41,7 +41,7 @@ def _missing(volume: AuditVolume) -> str:
 
 
 def problem_of(volume: AuditVolume, claim: NamedClaimFacts, owner_uid: str, replicas: int) -> str:
-    """Say why a claim cannot be used, and what to do; "" when it can."""
+    """Return why a PVC cannot be used, and what to do; "" when it can."""
     if claim.terminating:
         return f"PersistentVolumeClaim {volume.claim} is being deleted: let it go, or make another"
     if volume.managed and claim.owner_uid != owner_uid:
@@ -61,7 +61,7 @@ def problem_of(volume: AuditVolume, claim: NamedClaimFacts, owner_uid: str, repl
 def audit_storage_ready(
     volume: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
 ) -> ConditionUpdate:
-    """Answer the condition."""
+    """Condition AuditFileStorageReady."""
     kind = "AuditFileStorageReady"
     if claim is None:
         message = f"PersistentVolumeClaim {volume.claim} is made" if volume.managed else ""

@@ -1,4 +1,7 @@
-"""Mode ACME: each server fetches its own certificate; we see to what it needs for that. Pure."""
+"""Mode ACME: each server fetches its own certificate; the plan provides what it needs. Pure.
+
+Called by `managers.certs.plan`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ MAKE_CACHE_CLAIM = "make-acme-cache-claim"
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the authorities of a private ACME server, and the shared volume."""
+    """Check the CA Secret of a private ACME server, and plan the shared volume."""
     for step in (_authorities(resolved, observed), _volume(resolved, observed)):
         if step is not None:
             return step

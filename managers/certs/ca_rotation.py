@@ -1,16 +1,17 @@
-"""A new authority in the place of the old one, with an overlap. Pure.
+"""CA rotation with an overlap. Pure.
 
-The Secret of the authority tells how far it is; nothing else is remembered:
+The Secret of the CA has the only state:
 
     steady     ca.key signs                                     (upcoming and former are absent)
-    prepared   next.key is made, ca.crt holds both, ca.key still signs
+    prepared   next.key exists, ca.crt holds both, ca.key still signs
     promoted   ca.key is the new one, former.key the old one, ca.crt holds both
-    steady     former.* is gone, ca.crt holds one
+    steady     former.* is removed, ca.crt holds one
 
-Each step is one write. A step forward needs a proof that everybody follows: every pod serves the
-certificate of the Secret that was written after the step before, so its volume also holds the
-bundle written with it; and the overlap, in which clients read the bundle anew. When either cannot
-be had, all stays as it is, and everything works. docs/adr/20261121-authority-rotation.md.
+Each step is one write. A step has two preconditions: every pod serves the certificate of the Secret
+that was written after the previous step, so its volume also holds the bundle written with it; and
+the overlap is over, in which clients read the new bundle. Until both are met nothing changes, and
+all certificates stay valid. docs/adr/20261121-authority-rotation.md. Called by
+`managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ from managers.certs.rollout import all_serve
 from managers.certs.x509 import BACKDATE, SERVER_LIFE
 
 Action = Literal["prepare", "promote", "drop"]
-# A certificate must never have to end before its time because its authority does.
+# A certificate must never expire early because its CA expires.
 MARGIN = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class RotationStep:
-    """What to do about the authority now, and when to look again."""
+    """The next step of the rotation, and the time of the next check."""
 
     action: Action | None = None
     due: datetime | None = None
-    """When time alone brings the next step; None when it does not."""
+    """When the next step is due by time; None when it is not."""
     progress: str = ""
-    """How far it is, for a person; "" when nothing is going on."""
+    """Progress, for a message; "" when no rotation is in progress."""
 
 
 def next_step(
     resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
 ) -> RotationStep:
-    """Say what is next; both Secrets are good, and the server certificate is the newest."""
+    """Return the next step; both Secrets are valid, and the server certificate is the newest."""
     signing, leaf = ca.certificate, server.certificate
     if signing is None or leaf is None:
         return RotationStep()
@@ -60,7 +61,7 @@ def next_step(
 
 
 def is_over(authority: CertificateFacts, now: datetime) -> bool:
-    """Tell whether nobody can trust it any more, whatever is done."""
+    """Return whether the CA has expired."""
     return authority.not_after <= now
 
 
@@ -97,7 +98,7 @@ def _once_proven(
     since: datetime,
     then: RotationStep,
 ) -> RotationStep:
-    """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
+    """Hold the step back until every pod serves the leaf, and the overlap since is over."""
     if not all_serve(observed.servers, leaf.fingerprint):
         return RotationStep(
             progress=f"{then.progress}; not every server is known to serve the newest certificate"

@@ -1,4 +1,4 @@
-"""What TLSReady says. Pure; called by `managers.cluster.status.conditions`."""
+"""Condition TLSReady. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
 from runtime.outcome import Blocked, Outcome, Wait
 
-# What a pass may be stopped by that is about certificates, and shows here too.
+# Reasons of an outcome that concern certificates; the condition repeats them.
 REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
 
 
 def tls_ready(
     mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
 ) -> ConditionUpdate:
-    """Judge the certificates; `server_secret` is None when the servers fetch their own."""
+    """Report on the certificates; `server_secret` is None when the servers fetch their own."""
     kind = "TLSReady"
     if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
         return ConditionUpdate(kind, "False", outcome.reason, outcome.message)
@@ -57,7 +57,7 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
 
 
 def _ca_rotation(observed: Observed) -> str:
-    """Tell of a second authority, while there is one."""
+    """Report a second CA, while there is one."""
     for secret in observed.secrets.values():
         if secret.upcoming is not None:
             return f". A new authority (serial {secret.upcoming.serial}) is trusted and signs later"

@@ -1,6 +1,7 @@
-"""Certificates that somebody else owns: read, judged together, never written. Pure.
+"""Mode External: certificates of the user are read and validated together, never written. Pure.
 
-While they are not good, nothing about the pods is changed: they keep what they have in memory.
+While they are not valid the pods are not changed: they keep what they have in memory.
+Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from runtime.outcome import Blocked, Done, Wait
 
 @dataclass(frozen=True, slots=True)
 class ExternalCheckInput:
-    """What the checks look at."""
+    """Inputs of the checks."""
 
     server: SecretFacts
     certificate: CertificateFacts
@@ -48,7 +49,7 @@ def no_chain(it: ExternalCheckInput) -> str | None:
 
 
 def no_authority(it: ExternalCheckInput) -> str | None:
-    """Nobody could be told whom to trust."""
+    """There is no CA for clients."""
     if it.authority.trusted:
         return None
     problem = it.authority.problem or "ca.crt missing"
@@ -56,7 +57,7 @@ def no_authority(it: ExternalCheckInput) -> str | None:
 
 
 def other_authority(it: ExternalCheckInput) -> str | None:
-    """The two Secrets speak of different authorities."""
+    """The two Secrets have different CAs."""
     if it.server.chain_root in it.authority.trusted:
         return None
     return (
@@ -66,7 +67,7 @@ def other_authority(it: ExternalCheckInput) -> str | None:
 
 
 def not_yet(it: ExternalCheckInput) -> str | None:
-    """Its time has not come."""
+    """It is not valid yet."""
     if it.certificate.not_before <= it.now:
         return None
     begins = it.certificate.not_before.isoformat()
@@ -74,7 +75,7 @@ def not_yet(it: ExternalCheckInput) -> str | None:
 
 
 def ended(it: ExternalCheckInput) -> str | None:
-    """It, or a link of its chain, is over."""
+    """It, or a certificate of its chain, has expired."""
     until = min(filter(None, (it.certificate.not_after, it.server.chain_until)))
     if until > it.now:
         return None
@@ -85,7 +86,7 @@ def ended(it: ExternalCheckInput) -> str | None:
 
 
 def missing_name(it: ExternalCheckInput) -> str | None:
-    """Peers and the operator ask for a name that it does not carry."""
+    """It lacks the name that peers and the operator use."""
     if _covers(it.certificate.dns_names, it.server_name):
         return None
     return (
@@ -107,7 +108,7 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want both Secrets to be there and to be good together."""
+    """Require both Secrets, and that they are valid together."""
     secret_names = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
     server, authority = (observed.secrets.get(name) for name in secret_names)
     if server is None or authority is None:
@@ -134,7 +135,7 @@ def _invalid(message: str) -> Plan:
 
 
 def _covers(names: frozenset[str], server_name: str) -> bool:
-    """Match as TLS clients do: a star stands for the whole first label and for nothing else."""
+    """Match as TLS clients do: a star matches the whole first label only."""
     server_name = server_name.lower()
     _, _, parent = server_name.partition(".")
     return any(name.lower() in (server_name, f"*.{parent}") for name in names)

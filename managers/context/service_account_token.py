@@ -1,4 +1,4 @@
-"""Tokens of the operator's own ServiceAccount, each good at the servers of one cluster alone.
+"""Tokens of the operator's own ServiceAccount, each valid for the servers of one cluster only.
 
 By TokenRequest (authentication.k8s.io/v1): a POST by its verb, but it stores no object, so it is no
 write. Used by managers.bao.login.
@@ -20,16 +20,16 @@ from runtime.types import ObjectKey
 LIFE_SECONDS = 600
 """The shortest life that the API server grants."""
 RENEW_AFTER = 0.8 * LIFE_SECONDS
-# Some callers ask several times in a pass: a right that is missing is not missed each time.
+# Some callers ask several times in a reconcile: a missing right is not requested each time.
 REFUSED_SECONDS = 30.0
-# A login may be refused because the API server signs with another key by now. A token that was
-# refused when it was new is not replaced at every try.
+# A login may be refused because the API server signs with another key now. A token that was
+# refused when it was new is not replaced at every attempt.
 DOUBTFUL_AFTER = 60.0
 
 
 @dataclass(slots=True)
 class AccountTokens:
-    """The tokens of one ServiceAccount for one audience, made when somebody needs one."""
+    """The tokens of one ServiceAccount for one audience, requested on demand."""
 
     client: Client
     clock: Clock
@@ -43,7 +43,7 @@ class AccountTokens:
     async def get(self) -> SensitiveString:
         """Return a token with at least a fifth of its life left.
 
-        Raises ApiError when the API server refuses one (which is remembered for a while), and
+        Raises ApiError when the API server refuses one (which is cached for a while), and
         Transient when it does not answer.
         """
         now = self.clock.monotonic()
@@ -63,7 +63,7 @@ class AccountTokens:
         return self._kept
 
     def doubt(self) -> None:
-        """Hear that a server refused the token; one that is not new is not used again."""
+        """Note that a server refused the token; one that is not new is dropped."""
         if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
             self._kept = None
 

@@ -1,7 +1,7 @@
-"""What is known of the way from the servers to the API server. Pure.
+"""Condition APIServerNetworkReady: network access of the servers to the API server. Pure.
 
-A server says through the API server whether it leads and whether it is sealed; nothing else of it
-depends on that way.
+A server reports through the API server whether it is the leader and whether it is sealed; it uses
+that access for nothing else. Called by `managers.cluster.status.conditions`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ RECOMMENDED = "APIServerEndpointIPsRecommended"
 
 
 def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Judge whether the policies let the servers reach the API server.
+    """Return whether the policies allow the servers to reach the API server.
 
-    None when all of it was found and the spec says nothing about it.
+    None when all addresses were discovered and the spec sets none.
     """
     network = spec.network
     invalid = _invalid(network.api_server_cidr, observed)
@@ -66,7 +66,7 @@ def _invalid(cidr: str | None, observed: Observed) -> str:
 
 
 def _within(host: str, cidr: str) -> bool:
-    # The rules of the API refuse other text; the status of such a spec is judged all the same.
+    # The rules of the API reject other text; the status of such a spec is computed all the same.
     return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
 
 

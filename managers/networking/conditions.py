@@ -1,4 +1,4 @@
-"""Conditions about ways in other than the Gateway: Ingress and ServiceMonitor. Pure."""
+"""Conditions of the exposure without a Gateway: Ingress and ServiceMonitor. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.records.exposure import ExposureFacts, IngressWishes, MonitorWish
 def ingress_ready(
     spec: ClusterSpec, ingress_spec: IngressWishes | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
-    """Judge the Ingress by spec.ingress.readinessMode; None when none is asked for."""
+    """Condition of the Ingress, by spec.ingress.readinessMode; None when none is requested."""
     if ingress_spec is None or spec.ingress is None:
         return None
     kind, live = "IngressIntegrationReady", facts.ingress
@@ -38,7 +38,7 @@ def ingress_ready(
 def monitor_ready(
     monitor_spec: MonitorWishes | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
-    """Judge the ServiceMonitor; None when none is asked for."""
+    """Condition of the ServiceMonitor; None when none is requested."""
     if monitor_spec is None:
         return None
     kind, offer = "ServiceMonitorReady", facts.offer(SERVICE_MONITOR)

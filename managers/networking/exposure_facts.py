@@ -1,4 +1,4 @@
-"""From objects of others, and from our own with what others wrote into them, to facts. Pure.
+"""Facts from exposure objects: Gateways, classes, and the status of our routes and Ingress. Pure.
 
 Source of the fields: Gateway API v1 (Gateway, GatewayClass, RouteParentStatus, PolicyStatus),
 networking.k8s.io/v1 (Ingress).
@@ -34,7 +34,7 @@ def _dicts(value: Any) -> list[Part]:
 
 
 def verdict(conditions: Any, kind: str, generation: int) -> ListenerCondition:
-    """Find a condition; one that speaks of an older generation has not been given yet."""
+    """Return a condition; one of an older generation counts as missing."""
     for one in _dicts(conditions):
         if one.get("type") == kind:
             observed_generation = one.get("observedGeneration")
@@ -87,7 +87,7 @@ def class_facts(live: Object) -> ClassFacts:
 
 @memoize
 def route_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
-    """Read what gateways say of our route: of several answers for our parent the worst counts."""
+    """Read the status of our route: of several parents that match ours the worst counts."""
     parents = [
         parent
         for parent in _dicts(_dict(live.get("status")).get("parents"))
@@ -98,7 +98,7 @@ def route_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
 
 @memoize
 def policy_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
-    """Read what gateways say of our BackendTLSPolicy."""
+    """Read the status of our BackendTLSPolicy."""
     ancestors = [
         one
         for one in _dicts(_dict(live.get("status")).get("ancestors"))
@@ -122,7 +122,7 @@ def _worst(verdicts: Iterable[ListenerCondition]) -> ListenerCondition:
 
 
 def _is_our_gateway(reference: Part, spec: GatewayWishes) -> bool:
-    """Whether a reference names our Gateway; another kind of parent may have its name."""
+    """Return whether a reference names our Gateway; another kind of parent may have its name."""
     return (
         reference.get("name") == spec.gateway
         and (reference.get("kind") or "Gateway") == "Gateway"
@@ -132,7 +132,7 @@ def _is_our_gateway(reference: Part, spec: GatewayWishes) -> bool:
 
 @memoize
 def ingress_facts(live: Object, owned: bool) -> IngressFacts:
-    """Read which addresses the controller of our Ingress published."""
+    """Read the addresses that the controller of our Ingress published."""
     balancer = _dict(_dict(live.get("status")).get("loadBalancer"))
     published = _dicts(balancer.get("ingress"))
     addresses = (str(one.get("ip") or one.get("hostname") or "") for one in published)

@@ -1,4 +1,7 @@
-"""From a spec to what is wanted of the ways in: every default and choice, once. Pure."""
+"""Resolves the exposure settings of a spec: Ingress, Gateway and ServiceMonitor. Pure.
+
+Called by `managers.cluster.resolve.resolve`.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from contracts.naming import names
 from contracts.records.exposure import ExposureSpec, GatewayWishes, IngressWishes, MonitorWishes
 
 AUTHORITY_KEY = "ca.crt"
-# Stores of clouds, and where their tokens are made.
+# Object stores of clouds, and their token services.
 CLOUD_PORT = 443
 _PORTS = {"http": 80}
 
 
 def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
-    """Return the ports that jobs need to reach the store of snapshots, as far as we open them.
+    """Return the ports of the snapshot store that the operator opens for jobs.
 
-    A name has no address that a policy could name, so the first backup works without a lesson in
-    NetworkPolicies, and whoever writes rules, or asks for Hardened, decides alone.
+    A policy cannot name a host, so by default the first backup works without further rules; with
+    egress rules of the user, or the profile Hardened, the operator opens none.
     """
     backup = spec.backup
     if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:
@@ -47,7 +50,7 @@ def ways_wishes(cluster: OpenBaoCluster) -> ExposureSpec:
         ingress=_ingress(cluster),
         gateway=gateway,
         monitor=monitor,
-        # In mode ACME it is not the operator who knows the authority.
+        # In mode ACME the operator does not know the CA.
         authority_wanted=cluster.spec.tls.mode != "ACME" and (ends_tls or scrapes),
     )
 
@@ -79,7 +82,7 @@ def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
     backend = gateway.backend_tls
     checked = not gateway.tls_passthrough and (backend is None or backend.enabled)
     hostname = backend.hostname if backend else None
-    # The same Service as the route's: a policy for another one would check nothing.
+    # The Service of the route: a policy for another one would have no effect.
     service = names.public_service(cluster.metadata.name)
     return GatewayWishes(
         namespace=namespace,

@@ -1,7 +1,7 @@
-"""Who may talk to whom, as one table: the NetworkPolicies are built of it, and the docs show it.
+"""Permitted network flows, as one table: NetworkPolicies are built from it, and the docs show it.
 
-Everything that no row names is refused. A row whose peers do not exist in a cluster is left out of
-its policy. Semantics: Kubernetes API reference, NetworkPolicySpec.
+All other traffic is denied. A permission without peers in a cluster is left out of its policy.
+Semantics: Kubernetes API reference, NetworkPolicySpec.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Direction = Literal["in", "out"]
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 OPERATOR_POD_LABELS = {labels.NAME: labels.OPERATOR}
-# Where the API server listens when nobody tells otherwise (kubeadm and most others).
+# Default port of the API server (kubeadm and most others).
 ENDPOINT_PORT = 6443
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What the rows look at: one cluster, and where the API server is."""
+    """Inputs of the permissions: one cluster, and the addresses of the API server."""
 
     resolved: Resolved
     api_server_hosts: tuple[str, ...]
@@ -37,13 +37,13 @@ class Ways:
 
     @property
     def settings(self) -> NetworkSettings:
-        """What `spec.network` asks for."""
+        """Resolved settings of `spec.network`."""
         return self.resolved.network
 
 
 @dataclass(frozen=True, slots=True)
 class FlowPeer:
-    """The other side of a row, in words and as the peers of a rule; no peers: no such rule."""
+    """The peer of a permission, as a label and as peers of a rule; no peers: no rule."""
 
     label: str
     peers: Callable[[Ways], Peers]
@@ -51,7 +51,7 @@ class FlowPeer:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of a row, in words and as the ports of a rule."""
+    """The ports of a permission, as a label and as ports of a rule."""
 
     label: str
     ports: Callable[[Ways], list[PolicyPort]]
@@ -59,7 +59,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One row: pods of `guarded` may be called by, or may call, `peer` at `ports`, because."""
+    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse; and the reason."""
 
     guarded: tuple[Guarded, ...]
     direction: Direction
@@ -123,7 +123,7 @@ def _dns(context: Ways) -> Peers:
 
 def _api_server(context: Ways) -> Peers:
     cidrs = context.settings.api_server_cidrs
-    # Bits behind the prefix mean nothing, and the API server warns of them.
+    # Host bits after the prefix have no meaning, and the API server warns of them.
     ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in cidrs)
     return _blocks(ranges) if cidrs else _hosts(context.api_server_hosts)
 
@@ -140,7 +140,7 @@ def _endpoint_ports(context: Ways) -> list[PolicyPort]:
 
 
 def _stores(context: Ways) -> Peers:
-    """Nobody knows the address behind a name beforehand: everything but the machine's own link."""
+    """Return all addresses but loopback and link-local: the address of a store is not known."""
     if not context.settings.store_ports:
         return []
     return [
@@ -215,7 +215,7 @@ def rules(context: Ways, guarded: Guarded, direction: Direction) -> list[dict[st
         if guarded not in permission.guarded or permission.direction != direction:
             continue
         peers = permission.peer.peers(context)
-        # An empty list of peers would mean everybody.
+        # An empty list of peers would match all.
         if peers:
             entries.append(
                 {side: peers, "ports": [dict(port) for port in permission.ports.ports(context)]}
@@ -224,7 +224,7 @@ def rules(context: Ways, guarded: Guarded, direction: Direction) -> list[dict[st
 
 
 def as_markdown() -> str:
-    """The table as the documentation shows it."""
+    """Return the table for the documentation."""
     lines = ["| pods | may | whom | at port | why |", "|---|---|---|---|---|"]
     for permission in PERMISSIONS:
         verb = "be called by" if permission.direction == "in" else "call"

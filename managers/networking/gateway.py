@@ -1,10 +1,10 @@
 """Objects of the Gateway API: a route to the public Service, and how the gateway checks it.
 
-Everything lies in the namespace of the cluster. A Gateway in another one lets routes of this
-namespace in by its own `allowedRoutes`; nothing is ever written there.
+All objects are in the namespace of the cluster. A Gateway in another one admits routes of this
+namespace by its own `allowedRoutes`; the operator never writes there.
 
-Every default of the API server is spelled out, and so is the empty group that means "core": it
-replaces `rules` whole, and a comparison would find a difference for ever.
+Every default of the API server is set explicitly, and so is the empty group that means "core": it
+replaces `rules` as a whole, and a comparison would always differ.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) ->
 
 @memoize
 def authority_config_map(resolved: Resolved, authority: str) -> Intent:
-    """Publish the authority of the servers: gateways take it from a ConfigMap and no Secret."""
+    """Publish the CA of the servers: gateways read it from a ConfigMap, not from a Secret."""
     return cluster_object(
         resolved,
         CONFIG_MAP,

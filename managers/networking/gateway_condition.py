@@ -1,7 +1,8 @@
-"""Whether the Gateway lets clients in: one ordered table of questions, the first answer counts.
+"""Condition GatewayIntegrationReady: an ordered list of checks, of which the first result counts.
 
-Pure. What our own route says in its status counts most, but it says nothing while no controller
-looks at it; so the Gateway and its class are judged too, to name the cause.
+Pure. The status of our route counts most, but it is empty while no controller handles it; so the
+Gateway and its class are checked too, to name the cause. Called by
+`managers.cluster.status.conditions` and `managers.networking.exposure`.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class GatewayFacts:
-    """What is judged."""
+    """Inputs of the checks."""
 
     spec: GatewayWishes
     facts: ExposureFacts
 
     @property
     def route(self) -> OptionalKind:
-        """The kind of the route that is wanted."""
+        """Kind of the requested route."""
         return TLS_ROUTE if self.spec.passthrough else HTTP_ROUTE
 
     @property
     def kinds(self) -> tuple[OptionalKind, ...]:
-        """Every kind that is needed."""
+        """All kinds that are needed."""
         checked = self.spec.backend_hostname is not None
         return (self.route, BACKEND_TLS_POLICY) if checked else (self.route,)
 
@@ -52,7 +53,7 @@ class GatewayFacts:
 
 
 def gateway_ready(spec: GatewayWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
-    """Judge the way in through a Gateway; None when none is asked for."""
+    """Check the exposure through a Gateway; None when none is requested."""
     if spec is None:
         return None
     inputs = GatewayFacts(spec, facts)
@@ -91,9 +92,9 @@ def _api(inputs: GatewayFacts) -> ConditionUpdate | None:
 
 
 def _reference(inputs: GatewayFacts) -> ConditionUpdate | None:
-    """A Gateway elsewhere that lets nobody of our namespace in is answered as if there were none.
+    """Report a Gateway of another namespace that does not admit our namespace as missing.
 
-    Whoever may write a cluster would learn from anything else what exists in other namespaces.
+    Any other answer would show the author of a cluster what exists in other namespaces.
     """
     facts = inputs.facts
     if not facts.gateway_readable:
@@ -214,15 +215,15 @@ QUESTIONS: tuple[Callable[[GatewayFacts], ConditionUpdate | None], ...] = (
     _programmed,
     _written,
     _answered,
-    # Many gateways do not report on it, so that silence counts as consent.
+    # Many gateways do not report on it, so a missing status counts as accepted.
     _backend,
 )
 
 
 def _admitted(inputs: GatewayFacts) -> bool:
-    """Whether some listener may let routes of our namespace in.
+    """Return whether some listener may admit routes of our namespace.
 
-    A selector is judged by the gateway's controller: labels of namespaces are not ours to read.
+    Only the controller of the Gateway evaluates a selector: we may not read namespace labels.
     """
     gateway = inputs.facts.gateway
     return gateway is not None and any(_admits(one, inputs.spec) for one in gateway.listeners)
@@ -248,7 +249,7 @@ def _fits(listener: ListenerFacts, inputs: GatewayFacts) -> bool:
 
 
 def meets(listener: str, host: str) -> bool:
-    """Whether two host names have one in common; "" and "*." stand for any (Gateway API v1)."""
+    """Return whether two host names intersect; "" and "*." match any (Gateway API v1)."""
     if not listener or listener == host:
         return True
     wild, other = (listener, host) if listener.startswith("*.") else (host, listener)

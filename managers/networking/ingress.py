@@ -1,6 +1,6 @@
 """The Ingress: one host, one path, to the public Service.
 
-It opens no port: who may reach the servers is the business of the NetworkPolicy, where
+It opens no port: the NetworkPolicy controls access to the servers;
 `spec.network.trustedIngressPeers` names the pods of the ingress controller.
 """
 

@@ -18,15 +18,15 @@ from runtime.memo import memoize
 
 
 def network_policy(resolved: Resolved, observed: Observed) -> Intent:
-    """Build the policy of the servers: who may call them, and whom they may call."""
+    """Build the policy of the servers: allowed ingress and egress."""
     return _servers(resolved, observed.api_server_hosts, observed.api_endpoints)
 
 
 def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
-    """Build the policy of jobs: nobody calls them, and they reach the servers and the API.
+    """Build the policy of jobs: no ingress, and egress to the servers and the API server.
 
-    It exists before any job does. What the user opens for the servers is open for them as well:
-    a store of snapshots is reached by both.
+    It exists before any job. Egress that the user allows for the servers is allowed for jobs too:
+    both use a store of snapshots.
     """
     return _jobs(resolved, observed.api_server_hosts, observed.api_endpoints)
 
@@ -60,8 +60,8 @@ def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -
         {
             "spec": {
                 "podSelector": job_selector(resolved.name),
-                # Nobody calls a job: the type without a rule refuses all. An empty list of rules
-                # would be written anew by every apply, because the server stores none.
+                # No ingress to a job: the type without a rule denies all. An empty list of rules
+                # would be written by every apply, because the server stores none.
                 "policyTypes": ["Ingress", "Egress"],
                 "egress": [
                     *rules(context, "jobs", "out"),

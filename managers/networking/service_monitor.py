@@ -1,7 +1,7 @@
-"""How Prometheus finds the servers: a Service of its own, and a ServiceMonitor that selects it.
+"""Discovery of the servers by Prometheus: a metrics Service, and a ServiceMonitor that selects it.
 
-A Service of its own, because the public one has no port for metrics and no way to single out the
-leader; it exists only beside a ServiceMonitor.
+The metrics Service is separate, because the public one has no port for metrics and cannot select
+the leader alone; it exists only with a ServiceMonitor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PORT_NAME = "metrics"
 
 def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
     metadata = intent.body["metadata"]
-    # Ours win: they tell whose the object is.
+    # Our labels override: they show the ownership of the object.
     return Intent(
         intent.resource,
         {**intent.body, "metadata": {**metadata, "labels": {**more, **metadata["labels"]}}},

@@ -1,7 +1,7 @@
-"""In which order servers are replaced, told in advance by the functions that replace them. Pure.
+"""Preview of the order in which servers are replaced, by the functions of the rollout. Pure.
 
-Called by `baoctl upgrade plan`. All is well in what is told: what is not well now is for the checks
-before an upgrade.
+Called by `baoctl upgrade plan`. It assumes that every server is healthy: the preflight checks of
+an upgrade report what is not.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from managers.workload.rollout.next_pod import next_move
 
 @dataclass(frozen=True, slots=True)
 class PlannedReplacement:
-    """One server that is replaced."""
+    """One replacement of a server."""
 
     pod: str
     leads: bool = False
-    """It leads now, so it steps down before its turn; False when nobody or somebody else does."""
+    """It is the leader now, so it steps down first; False when it is not, or there is none."""
     votes: bool = True
 
 
 def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[PlannedReplacement, ...]:
-    """Tell the order in which the servers go that are there: read replicas, then voters.
+    """Return the order of replacement of the existing servers: read replicas, then voters.
 
     `done`: ordinals of voters that have the new template already.
     """

@@ -1,6 +1,6 @@
-"""What is told of the read replicas, in conditions and in status.readReplicas. Pure.
+"""Conditions of the read replicas, and status.readReplicas. Pure.
 
-Each judge returns None when the spec asks for no read replicas. Called through the table of
+Each function returns None when the spec requests no read replicas. Called through the table of
 `managers.cluster.status.conditions`, and by `managers.cluster.status.cluster_status`.
 """
 
@@ -24,7 +24,7 @@ STANDBY_READS = "standby-reads"
 def read_replicas_ready(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
-    """Condition ReadReplicasReady: whether every read replica that is asked for is ready."""
+    """Condition ReadReplicasReady: whether every requested read replica is ready."""
     desired = desired_replicas(spec)
     if not desired:
         return None
@@ -68,9 +68,9 @@ def read_serving(
 def read_status(
     spec: ClusterSpec, observed: Observed, raft: RaftStatus | None
 ) -> ReadReplicasStatus | None:
-    """Return status.readReplicas; None when none are asked for and none are left.
+    """Return status.readReplicas; None when none are requested and none are left.
 
-    What the raft cluster knows is left out as long as nobody could ask it.
+    Raft counts are left out until a leader has answered.
     """
     desired, pool = desired_replicas(spec), observed.read
     if not desired and not standing(pool) and not pool.pods:

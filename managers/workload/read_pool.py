@@ -1,8 +1,8 @@
-"""The read replicas: a StatefulSet of their own, of servers without a vote. Pure.
+"""The read replicas: a second StatefulSet, of servers without a vote. Pure.
 
-Planned with the same parts as the voters, on a view of what is meant and of what is observed that
-shows the one pool alone (docs/adr/20261122-read-replicas.md). What needs a new pod or a reload is
-done here first; the voters wait for it, and not for ever.
+Planned with the same functions as the voters, on a view of the resolved and the observed records
+that shows this pool alone (docs/adr/20261122-read-replicas.md). Replacements and reloads are done
+here first; the voters wait for them, for a limited time.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ EMPTY = Plan()
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """What the pool wants, and what it asks of the voters meanwhile."""
+    """The plan of the pool, and what the voters have to wait for."""
 
     plan: Plan = EMPTY
     hold: str = ""
     """Why the voters are not replaced yet; "" when they may be."""
     hold_reload: bool = False
-    """The voters are not told to reload yet."""
+    """The voters do not reload yet."""
 
 
 NOTHING = ReadPlan()
 
 
 def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
-    """Say what a read replica reads: config.hcl of its own, and the same of everything else."""
+    """Return the inputs of a read replica: those of the voters, with its own config.hcl."""
     files = replace(voters.files, config=read.config_text, named="")
     return replace(voters, restart=read.restart_text, files=files)
 
 
 def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
-    """Want the StatefulSet, and at most one pod replaced; nothing before there is data to join.
+    """Plan the StatefulSet, and at most one pod replacement; nothing before there is data to join.
 
-    `voters` is what the voters read.
+    `voters` are the inputs of the voters.
     """
     read = resolved.read
     if read is None or not resolved.initialized:
@@ -150,7 +150,7 @@ def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
 
 
 def _kept(pool: Observed, count: int) -> Observed:
-    """Leave out those that leave: whatever their volumes are, nobody will use them."""
+    """Leave out the replicas that leave, and their volumes."""
     claims = (one for one in pool.claims if int(one.name.rpartition("-")[2]) < count)
     pods = (pod for pod in pool.pods if pod.ordinal < count)
     return replace(pool, claims=tuple(claims), pods=tuple(pods))
@@ -162,7 +162,7 @@ def _is_empty(observed: Observed) -> bool:
 
 
 def _staying(pods: Pods, desired: int) -> Pods:
-    """Leave out those that are about to go for good: nothing is done for them any more."""
+    """Leave out the pods that a scale-down removes: no action is taken on them."""
 
     def stay(some: Collection[PodFacts]) -> tuple[PodFacts, ...]:
         return tuple(pod for pod in some if pod.ordinal < desired)
@@ -183,8 +183,8 @@ def _staying(pods: Pods, desired: int) -> Pods:
 def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int) -> PodFacts | None:
     """Pick the read replica to replace now; None while another one is on its way.
 
-    One that is outdated and not ready goes first: it serves nobody, and a newer template may be
-    what repairs it. No leader is asked: without a vote nobody misses it in a quorum.
+    An outdated pod that is not ready goes first: it serves no requests, and a newer template may
+    repair it. The quorum is not checked: a server without a vote does not count in it.
     """
     live = pool.stateful_set
     if live is None or not live.settled or not outdated:
@@ -197,9 +197,9 @@ def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int)
 
 
 def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
-    """Refuse to replace a server that somebody promoted, as long as it runs.
+    """Refuse to replace a server that a user promoted, while it runs.
 
-    A leader that was asked and did not answer leaves open who votes.
+    If the leader did not answer, it is not known which servers vote.
     """
     quorum = observed.quorum
     if target is None or quorum is None:
@@ -260,11 +260,11 @@ def _roll(pods: Pods, progress: Outcome, size: int) -> Operation | None:
 
 
 def _holding(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
-    """Let the voters wait while the pool gets there by itself, and for a while only."""
+    """Hold the voters while the pool makes progress, for a limited time."""
     if isinstance(planned.outcome, Blocked) or is_late(observed):
         return ReadPlan(planned)
     message = progress.message if isinstance(progress, Wait) else ""
     moves = bool(pods.outdated) or (isinstance(progress, Wait) and progress.reason != RELOADING)
-    # One that cannot hear is not waited for: it reads the newest files when it starts.
+    # A pod that is not ready cannot reload: it reads the newest files when it starts.
     hears = any(pod.ready for pod in (*pods.lagging.due, *pods.lagging.waiting))
     return ReadPlan(planned, f"the read replicas go first: {message}" if moves else "", hears)

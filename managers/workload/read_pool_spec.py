@@ -1,4 +1,4 @@
-"""What a spec means for the read replicas: their own wishes, and those of the voters else. Pure."""
+"""Resolves spec.readReplicas; unset fields fall back to the settings of the voters. Pure."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import PodSettings, ReadPoolSpec
 from managers.workload.scale.read_replicas import desired_replicas
 
-# No metadata of the spec may say otherwise.
+# Metadata of the spec cannot override these.
 OPERATOR_ANNOTATIONS = (labels.UNSEAL_KEYS,)
 
 
 def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether there is anything to plan: read replicas are asked for, or some are left."""
+    """Return whether the pool needs a plan: read replicas are requested, or some are left."""
     pool = observed.read
     return bool(desired_replicas(cluster.spec) or pool.stateful_set or pool.pods)
 
 
 def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodSettings) -> ReadPoolSpec:
-    """Return what is meant; `config` and `pod` are those of the voters."""
+    """Resolve the spec of the pool; `config` and `pod` are those of the voters."""
     spec = cluster.spec.read_replicas or ReadReplicas()
     template = spec.template or ReadPodTemplate()
     service, storage = spec.service or ReadService(), spec.storage or ReadStorage()
-    # By the names of the first voters, like a voter: to find them by label would take the right to
-    # list pods.
+    # Join by the names of the first voters, as a voter does: discovery by label would need the
+    # right to list pods.
     joining = replace(config, join=replace(config.join, non_voter=True))
     voters = cluster.spec.storage
     return ReadPoolSpec(

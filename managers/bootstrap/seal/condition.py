@@ -1,9 +1,9 @@
-"""The condition CloudUnsealIdentityReady, and what is said of servers that stay sealed.
+"""Condition CloudUnsealIdentityReady, and the message for servers that stay sealed.
 
 Pure; called by managers.cluster.status.conditions and server_conditions.
 
-Whether a key service really lets a server in is known to that service alone; this says what the
-spec gives the servers to prove themselves with.
+Only the key service knows whether it accepts a server; the condition reports the credentials that
+the spec gives to the servers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
 GUIDE = 'docs/seals.md, "Which key opens my data", has the steps'
-# What each cloud reads on a ServiceAccount or on a pod to give the pod an identity.
+# Annotations of a ServiceAccount or a pod by which each cloud gives the pod an identity.
 IDENTITY_ANNOTATIONS = (
     "eks.amazonaws.com/role-arn",
     "iam.gke.io/gcp-service-account",
@@ -27,9 +27,9 @@ IDENTITY_ANNOTATIONS = (
 
 
 def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Say what a person can do about servers of a static seal that do not open; "" for others.
+    """Return what a user can do about servers of a static seal that stay sealed; "" for others.
 
-    Every server is sealed for a moment after a start, so it is said as a condition of time.
+    Every server is sealed for a moment after a start, so the message names a time limit.
     """
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     servers = ServerEvidence.of(observed, initialized=True)
@@ -62,7 +62,7 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
 
 
 def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
-    """The Secret of the key after those of the ring, and that of the key before if it is absent."""
+    """Return the Secret of the key after the ring, and that of the key before it if absent."""
     after = f"Secret {names.unseal_key_secret(cluster, ring.newest + 1)}"
     oldest = min(key.generation for key in ring.keys)
     before = names.unseal_key_secret(cluster, oldest - 1) if oldest > 1 else ""
@@ -72,7 +72,7 @@ def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
 
 
 def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Judge by what the spec gives; None for other seals than those of a cloud."""
+    """Condition CloudUnsealIdentityReady, by the spec; None for seals without a cloud."""
     kind = "CloudUnsealIdentityReady"
     name = spec.unseal.secret_name
     if spec.unseal.type not in CLOUD_SEALS:

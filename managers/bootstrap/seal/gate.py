@@ -1,7 +1,7 @@
-"""Whether pods may start with the seal of the spec, and what has to be made first. Pure.
+"""Whether pods may start with the seal of the spec, and what has to be created first. Pure.
 
-Rules I02 and I03 of the safety list: a key is drawn once, never while data exists that another one
-sealed, and nothing that goes wrong here touches a pod that runs.
+Called by `managers.bootstrap.plan`. Rules I02 and I03 of the safety list: a key is drawn once,
+never while data exists that another key sealed, and no error here touches a running pod.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from runtime.outcome import Blocked, Wait
 
 DRAW_UNSEAL_KEY = "draw-unseal-key"
 ROTATING = "RotatingUnsealKey"
-# Who wraps the root key anew tells it on a pod, which wakes us; a person may do it, too.
+# A rewrap is recorded on a pod, which wakes the reconciler; a user may do it, too.
 REWRAP_RECHECK = 15.0
-# A message has 1,024 characters; the rest is told when these are done.
+# A message has 1,024 characters; the rest is reported once these are fixed.
 PROBLEMS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SealStep:
-    """What the seal asks for.
+    """What the seal needs.
 
-    `gate`: no pod may be started or replaced. `effect` draws a key. `outcome` speaks of both.
+    `gate`: no pod may be started or replaced. `effect` draws a key. `outcome` covers both.
     """
 
     effect: Effect | None = None
@@ -42,7 +42,7 @@ class SealStep:
 
 
 def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
-    """Judge the seal of one cluster."""
+    """Check the seal of one cluster."""
     rotation = resolved.unseal.rotation
     if rotation is None:
         return _checked(resolved, observed)
@@ -69,7 +69,7 @@ def _checked(resolved: Resolved, observed: Observed) -> SealStep:
 
 
 def _not_owned(resolved: Resolved, observed: Observed) -> list[str]:
-    """The Secrets of keys that are not ours, all at once: each has to be handed over."""
+    """Return all key Secrets that are not owned: each has to be adopted."""
     unseal = resolved.unseal
     conflicts: list[str] = []
     if unseal.spec.secret_name is not None:
@@ -144,7 +144,7 @@ def _missing(what: str, key: UnsealKey) -> Blocked:
 
 
 def _template_names_keys(observed: Observed) -> bool:
-    """Tell whether the pod template names keys: then it is known which one is missing."""
+    """Return whether the pod template names keys: then it is known which one is missing."""
     return observed.stateful_set is not None and bool(observed.stateful_set.unseal)
 
 
@@ -168,7 +168,7 @@ def _not_supplied(name: str, key: UnsealKey) -> Blocked:
 
 def _rotating(rotation: Rotation) -> SealStep:
     if rotation.refusal is not None:
-        # The servers keep the keys that they know, so everything else goes on.
+        # The servers keep their keys, so everything else goes on.
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
         wait = Wait(ROTATING, f"the key {rotation.wanted.id} is made", 0.0)

@@ -1,8 +1,8 @@
 """What must be in the Secret of a seal before a pod may start with it.
 
-Pure; looks at shapes alone (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.plan.
-A server without these ends right after its start and says why in its log only; here the field, the
-Secret, the key and the next step are named instead, and no pod is touched.
+Pure; checks formats only (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.seal.gate
+and managers.bootstrap.seal.condition. A server without these ends right after its start and gives
+the reason only in its log; the messages here name the field, the Secret, the key and the next step.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Problems = Iterator[str]
 
 
 def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
-    """Everything that keeps servers from opening with this seal; empty when nothing is known to.
+    """Return all known problems that keep servers sealed with this seal.
 
-    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. For a static
-    seal nothing is said here: see managers.bootstrap.plan.
+    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. A static
+    seal is not checked here: see managers.bootstrap.seal.gate.
     """
     if unseal.type == "static":
         return ()
@@ -51,13 +51,13 @@ def _missing(path: str, secret: str, key: str, what: str) -> str:
 
 
 def mounted_key(path: str | None) -> str | None:
-    """The key of the Secret that a path in the pod means; None for a file of another folder."""
+    """Return the key of the Secret for a path in the pod; None for a file of another folder."""
     folder, _, key = (path or "").rpartition("/")
     return key if folder == SEAL_CREDENTIALS and key else None
 
 
 def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
-    """A file that the spec names: in the folder of the Secret, and in the Secret."""
+    """Check a file that the spec names: in the folder of the Secret, and in the Secret."""
     if path is None:
         return
     key = mounted_key(path)
@@ -77,7 +77,7 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
 
 
 def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
-    """A file whose content is still to be judged; None when `_file` says what is wrong with it."""
+    """Return a file whose content is to be checked; None when `_file` reports its problem."""
     return None if facts is None or facts.blank or facts.problem else facts
 
 
@@ -126,7 +126,7 @@ def _transit(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     at = "spec.unseal.transit"
     if seal.token is None:
         yield from _token(secret, keys)
-    # What lies there is trusted even when no field names it.
+    # A ca.crt in the Secret is trusted even when no field names it.
     authority = seal.tls_ca_cert
     if authority is None and "ca.crt" in keys:
         authority = f"{SEAL_CREDENTIALS}/ca.crt"
@@ -235,7 +235,7 @@ def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
 
 
 def _kms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
-    # What a plugin needs is known to the plugin alone.
+    # Only the plugin knows what it needs.
     yield from ()
 
 

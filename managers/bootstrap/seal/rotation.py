@@ -1,18 +1,18 @@
-"""Which keys of the static seal the servers know now, and how they get from one key to the next.
+"""Rotation of the key of the static seal: the key ring of the servers, and its next transition.
 
-Pure. Called by managers.cluster.resolve.resolve; docs/adr/20261121-static-key-rotation.md says why
-each step is where it is. What every server of the cluster knows moves one row at a time:
+Pure. Called by managers.bootstrap.seal.spec; docs/adr/20261121-static-key-rotation.md explains the
+order of the steps. The key ring of all servers moves one transition at a time:
 
 | servers know | when all of them do | step |
 |---|---|---|
 | old | the new key is stored | Spread |
 | old, new | - | Switch |
 | new, old | the root key is wrapped with new | Retire |
-| new | nothing is left to do | |
+| new | done | |
 
-A server encrypts with the key that comes first and reads with both, so whatever one of them writes,
-in each row and between two of them, every other one can read after a restart. The row lies in the
-pod template and in each pod, as an annotation: nothing else has to be remembered.
+A server encrypts with the first key and decrypts with both, so what one server writes, in each
+state and between two of them, every other server can read after a restart. The key ring is an
+annotation of the pod template and of each pod: no other state is stored.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ REFUSED = "UnsealKeyRotationRefused"
 
 @dataclass(frozen=True, slots=True)
 class RotationFacts:
-    """What a row of the table looks at."""
+    """Inputs of the transitions."""
 
     cluster: str
     live: KeyRing
     requested: UnsealKey
     everywhere: bool
-    """Every server runs, is ready and knows exactly the keys of `live`."""
+    """Every server is ready and has exactly the keys of `live`."""
     rewrapped: bool
-    """A leader of that row wrapped the root key anew."""
+    """A leader with that key ring has rewrapped the root key."""
     stored: bool
-    """The wanted key is in its Secret."""
+    """The requested key is in its Secret."""
     supplied: bool
     shut: bool = False
     """Every server is sealed."""
@@ -53,10 +53,10 @@ class RotationFacts:
 
     @property
     def locked_out(self) -> bool:
-        """No server can open its data, and the spec names a key that none of them knows.
+        """No server can unseal, and the spec names a key that none of them has.
 
-        Beside one key any other may be learned at once. Of two keys one has to go for a newer one,
-        which only exists when the two do not open the data: it is drawn when one key is left.
+        A ring of one key can take another one at once. In a ring of two, one has to make room for a
+        newer key, which exists only if the two do not unseal: it is drawn when one key is left.
         """
         if not self.shut or not self.stored or self.requested in self.live.keys:
             return False
@@ -67,10 +67,10 @@ class RotationFacts:
 def rotation(
     cluster: str, unseal: Unseal, observed: Observed, status_keys: str, *, initialized: bool = False
 ) -> Rotation:
-    """Decide for a static seal.
+    """Decide the key ring of a static seal.
 
-    `status_keys`: the row of the last status, for want of a StatefulSet. `initialized`: data exists, by
-    that status.
+    `status_keys`: the key ring of the last status, used without a StatefulSet. `initialized`: data
+    exists, by that status.
     """
     servers = ServerEvidence.of(observed, initialized=initialized)
     supplied = unseal.secret_name
@@ -88,7 +88,7 @@ def rotation(
     )
     refusal = _refusal(cluster, live, requested, unseal, observed)
     if refusal is not None:
-        # Whatever is asked for, the servers keep what they know; a half-done rotation waits.
+        # The servers keep their key ring; a rotation in progress waits.
         return Rotation(live, live.current, "Refused", refusal=refusal)
     here = RotationFacts(
         cluster=cluster,
@@ -116,7 +116,7 @@ def _matching_key(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
 
 
 def _newer(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
-    """A key that was drawn after those that the servers know, if the spec names one."""
+    """Return a key that was drawn after those of the servers, if the spec names one."""
     key_id = unseal.static_key().current_key_id
     return next((key for key in keys if key.id == key_id and key.generation > live.newest), None)
 
@@ -132,7 +132,7 @@ def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
 
 def _everywhere(observed: Observed, live: KeyRing) -> bool:
     pool = observed.read
-    # Nobody is no witness: what sleeps has read nothing.
+    # No pods prove nothing: a hibernated server has read nothing.
     if not observed.pods or not _knows(observed.stateful_set, observed.pods, live):
         return False
     # A server without a vote unseals with the same keys.
@@ -176,7 +176,7 @@ def _older(cluster: str, live: KeyRing, requested: UnsealKey) -> Blocked:
 
 
 def _used(cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed) -> Blocked | None:
-    """An id that a key had before, or a key that was drawn under another id and still waits."""
+    """Refuse the id of an older key, and any id but that of a key that is drawn already."""
     for generation in range(1, requested.generation):
         name = names.unseal_key_secret(cluster, generation)
         secret = observed.secrets.get(name)
@@ -202,7 +202,7 @@ def _used(cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed)
 
 
 def _unfit(live: KeyRing, requested: UnsealKey, secret: str, observed: Observed) -> Blocked | None:
-    """Why a key that the user brought cannot be the next one."""
+    """Return why a key that the user supplied cannot be the next one."""
     where = f"spec.unseal.static: key {requested.id} in file {requested.file} of Secret {secret}"
     twin = next((key for key in live.keys if key.id == requested.id), None)
     if twin is not None:
@@ -276,16 +276,16 @@ Transition = tuple[Callable[[RotationFacts], bool], Callable[[RotationFacts], Ro
 
 TABLE: tuple[Transition, ...] = (
     (lambda s: s.live.keys == (s.requested,), _rest),
-    # Before any wait for ready servers: there are none until they know this key.
+    # Before any wait for ready servers: none is ready without this key.
     (lambda s: s.locked_out, _take_up),
     (lambda s: s.live.other is None, _start),
     (lambda s: s.live.other == s.requested, _switch),
-    # Old and new are known; or the spec names a third key meanwhile: what was begun is ended first.
+    # Servers have old and new; or the spec names a third key: the rotation in progress ends first.
     (lambda s: True, _retire),
 )
 """Guard and action, first match; `_retire` serves both a finished switch and a change of mind."""
 
 
 def pod_annotations(ring: KeyRing | None) -> dict[str, str]:
-    """What a pod template carries so that it tells which keys its servers know."""
+    """Return the annotation of a pod template with the key ring of its servers."""
     return {} if ring is None else {labels.UNSEAL_KEYS: str(ring)}

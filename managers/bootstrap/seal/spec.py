@@ -1,4 +1,4 @@
-"""What a cluster wants of its seal, decided once per pass.
+"""Resolves spec.unseal, once per reconcile.
 
 Pure. Called by managers.cluster.resolve.resolve.
 """
@@ -15,7 +15,7 @@ from managers.bootstrap.seal.rotation import rotation
 
 
 def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
-    """Turn `spec.unseal` and what is observed into what servers are told."""
+    """Resolve the seal settings of the servers from `spec.unseal` and the observed record."""
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     supplied = unseal.secret_name
     if unseal.type != "static":
@@ -29,5 +29,5 @@ def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
 
 
 def stanza_of(settings: SealSettings) -> SealStanza:
-    """The stanza of config.hcl."""
+    """Return the seal stanza of config.hcl."""
     return seal_stanza(settings.spec) if settings.ring is None else static_stanza(settings.ring)

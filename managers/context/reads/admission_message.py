@@ -1,15 +1,15 @@
-"""What is said of admission policies that do not stand. Pure."""
+"""Message about admission policies that are missing or differ. Pure."""
 
 from __future__ import annotations
 
 from contracts.records.environment import AdmissionFacts
 
-# A message has room for more, and nobody reads more: one command brings all of them.
+# A message has room for more, but one command installs all of them.
 SHOWN = 4
 
 
 def policies_lacking(facts: AdmissionFacts | None) -> str:
-    """Name what lacks or differs, and the next step; "" when all stand or nobody has looked."""
+    """Name what is missing or differs, and the next step; "" when nothing is, or not read yet."""
     if facts is None or not facts.lacking:
         return ""
     sections = (

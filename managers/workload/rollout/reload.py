@@ -1,9 +1,9 @@
-"""What a running server is told to read again, and whether it has: without a restart. Pure.
+"""Reload of a running server without a restart: which pods need it, and whether it worked. Pure.
 
 The operator adds an ephemeral container of its own image to the pod. It waits for the mounted
-files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). Nothing
-is remembered: a pod's annotation says what its server read when it started, and its ephemeral
-containers say what was done since.
+files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). No state
+is stored: an annotation of the pod has the digest of the files at its start, and its ephemeral
+containers have the reloads since. Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AUTHORITY_FILE = f"{mount_paths.TLS}/ca.crt"
 
 @dataclass(frozen=True, slots=True)
 class ReloadTarget:
-    """What a running server ought to have read: the digest, and a certificate that can be seen."""
+    """What a running server should have read: the digest, and the certificate that it serves."""
 
     digest: str
     certificate: str = ""
@@ -50,25 +50,25 @@ class ReloadTarget:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the files of a pod are to hold that a running server reads again."""
+    """Desired content of the files of a pod that a running server can reload."""
 
     config: str
     """config.hcl, whole."""
     certificate: str = ""
     """SHA-256 fingerprint of the server certificate; "" when no file holds it."""
     authority: str = ""
-    """PEM of the authority beside it; "" when there is none."""
+    """PEM of the CA with it; "" when there is none."""
     named: str = ""
-    """What names the configuration instead of its text; "": its text does."""
+    """Text that is hashed instead of `config`; "": hash `config`."""
 
     @property
     def digest(self) -> str:
-        """One name for all of it."""
+        """Digest of all files."""
         return _digest(self)
 
     @property
     def target(self) -> ReloadTarget:
-        """What a pod is compared with."""
+        """The target that a pod is compared with."""
         return ReloadTarget(self.digest, self.certificate)
 
     def arguments(self) -> list[str]:
@@ -92,10 +92,10 @@ def _sha256(text: str) -> str:
 
 
 def reloads(pod: Object) -> tuple[Reload, ...]:
-    """Read the attempts in a pod, in their order; other ephemeral containers are nobody's business.
+    """Read the attempts in a pod, in order; other ephemeral containers are ignored.
 
-    Anybody who may debug the pod may add one of our names: it can only make us reload once more,
-    or replace the pod.
+    A user who may debug the pod may add a container with such a name: the only effect is another
+    reload, or the replacement of the pod.
     """
     statuses = (pod.get("status") or {}).get("ephemeralContainerStatuses") or ()
     codes = {
@@ -124,9 +124,9 @@ def _requested_at(arguments: Sequence[str]) -> datetime | None:
 
 
 def has_read(pod: PodFacts, digest: str) -> bool:
-    """Tell whether the server of a pod has read what that digest names.
+    """Return whether the server of a pod has read the files of that digest.
 
-    The last success counts: what was read before may have been read again in another form.
+    The last success counts: an earlier version may have been replaced by a later reload.
     """
     done = [one for one in pod.reloads if one.exit_code == 0]
     if not done:
@@ -135,9 +135,9 @@ def has_read(pod: PodFacts, digest: str) -> bool:
 
 
 def is_current(pod: PodFacts, target: ReloadTarget) -> bool:
-    """Tell whether a server needs nothing: it was told, and shows the certificate it was told of.
+    """Return whether a server needs no reload: it was reloaded, and serves the new certificate.
 
-    A server whose certificate nobody looked at is believed.
+    A server whose certificate has not been probed counts as current.
     """
     shows_another = target.certificate and pod.serves not in (None, "", target.certificate)
     return has_read(pod, target.digest) and not shows_another
@@ -148,11 +148,11 @@ class Split:
     """The pods that have not read the newest files, by what can be done about it."""
 
     due: tuple[PodFacts, ...] = ()
-    """To be told now."""
+    """To be reloaded now."""
     waiting: tuple[PodFacts, ...] = ()
-    """Told already, or not able to hear yet."""
+    """Signalled already, or not ready yet."""
     hopeless: tuple[PodFacts, ...] = ()
-    """Only a new pod will read them."""
+    """Only a new pod will have them."""
 
 
 def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:
@@ -171,7 +171,7 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
 
 
 def _of(pod: PodFacts, digest: str) -> list[int | None]:
-    """The exit codes of the newest attempts, back to the last one for something else."""
+    """Return the exit codes of the newest attempts for this digest."""
     codes = []
     for one in reversed(pod.reloads):
         if not digest.startswith(one.digest):
@@ -181,7 +181,7 @@ def _of(pod: PodFacts, digest: str) -> list[int | None]:
 
 
 def _is_signalled(pod: PodFacts, digest: str) -> bool:
-    """Whether it is being told, or was, and its certificate is still to be seen."""
+    """Return whether a reload runs or succeeded, and only the certificate has to be checked."""
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
@@ -204,7 +204,7 @@ def container(
 ) -> dict[str, Any]:
     """Build the ephemeral container; `mounts` are those of the server's own container.
 
-    When it was asked for is noted in it: nobody else remembers for how long we wait.
+    Its arguments have the time of the request: nothing else stores since when we wait.
     """
     number = max((one.number for one in pod.reloads), default=0) + 1
     folders = (mount_paths.CONFIG, mount_paths.TLS)

@@ -1,8 +1,8 @@
-"""How many read replicas there are to be right now, and how one of them leaves. Pure.
+"""Number of read replicas, and the removal of one of them. Pure.
 
-They have no vote, so taking one away never affects the quorum and needs no step-down: its peer is
-removed from the raft cluster, then its pod goes, then its volume by the policy of the cluster. The
-highest ordinal goes first, one at a time. One that a person gave a vote is left alone.
+They have no vote, so a removal never affects the quorum and needs no step-down: the raft peer is
+removed first, then the pod, then the volume by the deletion policy of the cluster. The highest
+ordinal goes first, one at a time. A replica that a user promoted is not removed.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ LEAVING = "ReadReplicasLeaving"
 VOTES = "ReadReplicaVotes"
 REMOVAL_REFUSED = "ReadReplicaRemovalRefused"
 NO_LEADER = "LeaderUnknown"
-# What a leader says of its members changes without any event.
+# The members that a leader reports change without any event.
 RECHECK = 2.0
 
 
 def desired_replicas(spec: ClusterSpec) -> int:
-    """How many read replicas a spec asks for."""
+    """Return the number of read replicas of a spec."""
     return spec.read_replicas.replicas if spec.read_replicas else 0
 
 
 def standing(pool: PoolFacts) -> int:
-    """How many there are by now, whether or not their StatefulSet is there."""
+    """Return the current number of replicas, whether or not the StatefulSet exists."""
     if pool.stateful_set is not None:
         return pool.stateful_set.replicas
     return max((pod.ordinal for pod in pool.pods), default=-1) + 1
 
 
 def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked for its members: one is to leave, or has left.
+    """Return whether the members have to be read: a replica is to leave, or has left.
 
-    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
     if spec.hibernate:
         return False
     desired, pool = desired_replicas(spec), observed.read
     current = standing(pool)
     if not desired and pool.stateful_set is None and not pool.pods:
-        # Nothing is planned for them any more: what is left is left on purpose.
+        # They are planned no longer: what is left is retained on purpose.
         return False
     if desired < current or (desired > current and pool.claims):
         return True
@@ -66,23 +66,23 @@ def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
 
 def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
-    # The name ends with the ordinal of the pod, or it would not be among these claims.
+    # The name of each of these PVCs ends with the ordinal of its pod.
     by_ordinal = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
     kept = [one for one in by_ordinal if one[0] >= count and not one[1].terminating]
     return tuple(sorted(kept, key=lambda one: -one[0]))
 
 
 def asks_for_votes(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked who votes: a read replica is to be replaced."""
+    """Return whether the voters have to be read: a read replica is to be replaced."""
     del spec
     live = observed.read.stateful_set
     return live is not None and any(pod.template != live.template for pod in observed.read.pods)
 
 
 def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
-    """Decide the number of pods; `desired` is how many there are to be in the end."""
+    """Decide the number of pods now; `desired` is the final number."""
     if resolved.hibernate:
-        # They stay members, and their volumes are kept: nobody leaves who only sleeps.
+        # Hibernated replicas stay members, and their volumes are retained.
         return Size(0)
     current = standing(observed.read)
     if desired > current:
@@ -93,7 +93,7 @@ def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
 
 
 def _joining(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
-    """Let more come, all at once, as soon as there is a leader and nothing is in their way."""
+    """Scale up at once, as soon as there is a leader and no volume blocks it."""
     if leader_of(observed) is None:
         message = f"{desired - current} more read replicas wait for a leader that they can join"
         return Size(current, Wait(NO_LEADER, message, RECHECK))
@@ -109,7 +109,7 @@ def _joining(resolved: Resolved, observed: Observed, desired: int, current: int)
 def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
-    """Say what becomes of the volume that a read replica would start with; None if it may.
+    """Decide about the volume that a read replica would start with; None if it may use it.
 
     As for a voter (`managers.workload.scale.leftover_pvcs`): the volume of a server that was
     removed goes first.
@@ -120,7 +120,7 @@ def _blocking_volume(
     if claim.terminating:
         return Size(ordinal, Wait(LEAVING, message, RECHECK))
     if quorum is None:
-        # Nobody tells who is a member: what is not marked may be one, and comes back.
+        # The members are unknown: a server without the annotation may be one, and starts again.
         return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
     if quorum.trouble:
         why = "the leader could not be asked for its members"
@@ -134,7 +134,7 @@ def _blocking_volume(
 
 
 def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
-    """Take the highest one away; stay as it is as long as its membership is not known."""
+    """Remove the highest ordinal; wait while its membership is not known."""
     name = names.read_pod(resolved.name, current - 1)
     message = f"{name} leaves the raft cluster; {current - desired} read replicas are to go"
     count = Operation("Draining", 0, current - desired)
@@ -149,8 +149,8 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
             current, Wait(NO_LEADER, f"{message}; no leader can be asked", RECHECK), (), count
         )
     if observed.quorum is None:
-        # Without a login the members are nobody's to see or to change. The server stays a member
-        # and keeps its volume: it may come back, and without a vote nobody waits for it.
+        # Without a login the members can be neither read nor changed. The server stays a member
+        # and keeps its volume: it may start again, and without a vote it blocks no quorum.
         return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
     if observed.quorum.trouble:
         why = f"{message}; the leader could not be asked"
@@ -165,9 +165,10 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
 
 
 def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
-    """Finish what is left of read replicas that are gone: their membership, then their volume.
+    """Clean up after removed read replicas: their membership, then their volume.
 
-    One that slept when it was given up has neither a pod nor a place: its volume tells of it.
+    A replica that was removed while hibernated has no pod and no ordinal in the StatefulSet: only
+    its volume shows that it existed.
     """
     volumes = _beyond(observed.read, desired)
     quorum = answered(observed)
@@ -195,7 +196,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
 def _removed(
     resolved: Resolved, observed: Observed, quorum: Quorum, ordinal: int
 ) -> tuple[Effect, ...] | Blocked | None:
-    """Say how a read replica leaves the raft cluster; None when that is done, and noted."""
+    """Return how a read replica leaves the raft cluster; None when that is done and annotated."""
     name = names.read_pod(resolved.name, ordinal)
     volume = names.read_data_claim(resolved.name, ordinal)
     joined = member(quorum, name)

@@ -1,11 +1,11 @@
-"""More or fewer servers. Pure.
+"""Scaling of the voters. Pure.
 
-Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time and
-the highest first: it hands over its lead if it has it, is removed from the raft cluster, and only
-then is its pod taken away. A server that was removed goes on running and being ready, so a removal
-that was begun is finished, whatever the spec says by then. Nothing is remembered but the mark on
-the volume (`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes
-tell the rest.
+Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time,
+the highest ordinal first: it steps down if it is the leader, is removed from the raft cluster, and
+only then its pod is deleted. A removed server stays running and ready, so a removal that began is
+finished, whatever the spec requests by then. The only stored state is the annotation on the volume
+(`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes give the
+rest. Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, stand
 from runtime.outcome import Blocked, Wait
 
 BLOCKED = "ScaleDownBlocked"
-# A right that is missing is given by a person, of whom no event tells.
+# A user grants a missing right, and no event reports it.
 BLOCKED_RECHECK = 60.0
 Held = Wait | Blocked
 
 
 def scale(resolved: Resolved, observed: Observed) -> Size:
-    """Decide the number of pods, and what has to be done before the next one."""
+    """Decide the number of pods, and the effects that the next change needs first."""
     count, desired = standing(resolved, observed), resolved.replicas
     back = _stranded(resolved, observed, count)
     if observed.stateful_set is None or back > count:
-        # While the StatefulSet is made anew, or no leader is left, nobody is taken away.
+        # Remove no server while the StatefulSet is re-created, or while there is no leader.
         return Size(max(count, desired, back))
     if count > 1 and (count > desired or _is_leaving(resolved, observed, count - 1)):
         return _leave(resolved, observed, count)
@@ -49,9 +49,9 @@ def scale(resolved: Resolved, observed: Observed) -> Size:
 
 
 def asks(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked for its members: one may have to leave, or has left.
+    """Return whether the members have to be read: a server may have to leave, or has left.
 
-    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
     live = observed.stateful_set
     if live is None or spec.hibernate:
@@ -69,12 +69,12 @@ def asks(spec: ClusterSpec, observed: Observed) -> bool:
 
 
 def _ordinal(claim: str) -> int:
-    # The name ends with the ordinal of the pod, or it would not be among these volumes.
+    # The name of each of these PVCs ends with the ordinal of its pod.
     return int(claim.rpartition("-")[2])
 
 
 def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
-    """Tell whether the removal of a server was begun."""
+    """Return whether the removal of a server began."""
     claim = claim_at(observed, resolved.voter_set, ordinal)
     if claim is None or claim.terminating or observed.pod(ordinal) is None:
         return False
@@ -82,9 +82,10 @@ def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
 
 
 def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
-    """How many servers a majority may need: voters whose pods somebody else took away.
+    """Return how many servers a majority may need: voters whose pods were deleted by others.
 
-    Only while nobody leads, and only those whose volumes are there and were not given up.
+    Only while there is no leader, and only voters whose volumes exist and are not annotated as
+    removed.
     """
     if observed.leaders or not resolved.voters:
         return 0
@@ -100,7 +101,7 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
 
 
 def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
-    """Take the highest server away, or say what that waits for."""
+    """Remove the highest ordinal, or report what that waits for."""
     ordinal = count - 1
     name, pod = resolved.voter_set.pod(ordinal), observed.pod(ordinal)
     claim = claim_at(observed, resolved.voter_set, ordinal)
@@ -126,7 +127,7 @@ def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
 
 
 def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> Held | None:
-    """Say why no server may leave now, whichever it is; None when one may."""
+    """Return why no server may leave now; None when one may."""
     live, quorum, rest = observed.stateful_set, observed.quorum, hold(resolved)
     if rest is not None:
         return Wait(rest.reason, f"{message}; {rest.message}")
@@ -166,10 +167,10 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
 
 
 def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count: int) -> str:
-    """Say why the others could not do without a member now; "" when they can.
+    """Return why the other members need this one now; "" when they do not.
 
-    One that serves goes only when everybody is well, so that never two are missed at a time. One
-    that does not serve is missed already: it may go as soon as the others are a majority.
+    A ready server leaves only when all others are healthy, so that never two are missing. A server
+    that is not ready is missing already: it may leave as soon as the others are a majority.
     """
     quorum = answered(observed)
     assert quorum is not None
@@ -202,7 +203,7 @@ def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
 
 
 def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -> Size:
-    """Let the leader step down before it leaves."""
+    """Have the leader step down before it leaves."""
     attempt, busy = observed.attempted(STEP_DOWN, leader.uid), Operation("Scaling", 0, 0)
     if attempt is not None and attempt.refused:
         blocked = Blocked(
@@ -221,17 +222,17 @@ def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -
 
 
 def _stopping(observed: Observed, count: int) -> str:
-    """Name the pods that the StatefulSet took away and that are still there; "" for none."""
+    """Name the pods that the StatefulSet removed and that still exist; "" for none."""
     return ", ".join(pod.name for pod in observed.pods if pod.ordinal >= count)
 
 
 def _joining(resolved: Resolved, observed: Observed) -> Operation | None:
-    """Count the voters, while servers that are new are on their way to be some."""
+    """Count the voters while new servers join."""
     desired, voters = resolved.replicas, resolved.voters
     if voters is None or observed.members is None or voters >= desired:
         return None
     ready = sum(pod.ready for pod in observed.pods)
     if ready >= desired and observed.members < desired:
-        # Nobody is on the way: somebody runs and is no member.
+        # No server is joining: one runs and is no member.
         return None
     return Operation("Scaling", voters, desired)

@@ -1,9 +1,9 @@
-"""A StatefulSet made anew around running pods, when what differs cannot be changed in place. Pure.
+"""Re-creation of a StatefulSet around running pods, when an immutable field changes. Pure.
 
-The API server lets nobody change the name of the governing Service, the selector, the pod
-management policy or the claim templates of a StatefulSet (Kubernetes API reference, StatefulSet
-v1). It is deleted with its pods left behind (propagationPolicy Orphan), applied anew by the next
-pass, and takes the pods back by its selector. No pod is touched. See
+The name of the governing Service, the selector, the pod management policy and the claim templates
+of a StatefulSet are immutable (Kubernetes API reference, StatefulSet v1). The operator deletes the
+object and keeps its pods (propagationPolicy Orphan); the next reconcile applies it again, and it
+adopts the pods by its selector. No pod is touched. Called by `managers.workload.plan`. See
 docs/adr/20261122-orphan-and-recreate.md.
 """
 
@@ -25,16 +25,16 @@ from runtime.types import Object
 
 RECREATE_SET = "recreate-stateful-set"
 RECREATING = "RecreatingStatefulSet"
-# What the watch has not shown yet is not asked for twice.
+# Do not repeat a deletion that the watch has not reported yet.
 ASK_AGAIN = timedelta(seconds=5)
 SETTLED = Done()
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What becomes of the StatefulSet itself.
+    """The decision about the StatefulSet itself.
 
-    `barred`: as it is wanted the API server would refuse it, so it stays out of the plan.
+    `barred`: the API server would reject the desired object, so the plan omits it.
     """
 
     barred: bool = False
@@ -48,7 +48,7 @@ KEPT = Renewal()
 
 @memoize
 def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
-    """Name what of the spec of a StatefulSet can never be changed in place, each as text."""
+    """Return the immutable fields of the spec of a StatefulSet, each as text."""
     claim: Object = next(iter(spec.get("volumeClaimTemplates") or ()), {})
     metadata = claim.get("metadata") or {}
     return {
@@ -63,9 +63,9 @@ def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
 def renewal(
     resolved: Resolved, observed: Observed, desired: Mapping[str, Any], *, rolling: bool
 ) -> Renewal:
-    """Decide whether the StatefulSet is to be deleted now so that it can be made anew.
+    """Decide whether to delete the StatefulSet now so that it can be created again.
 
-    `desired` is the object as it would be applied; `rolling`: pods are to be replaced first.
+    `desired` is the spec that would be applied; `rolling`: pods have to be replaced first.
     """
     live = observed.stateful_set
     if live is None or live.first_boot:
@@ -108,18 +108,18 @@ def _differs(
 
 
 def _outgrown(template: str, desired: str) -> bool:
-    # A template that is larger than the spec is told where the volumes are (growth), not shrunk.
+    # `growth` reports a template that is larger than the spec; it is not shrunk.
     if not template or template == desired:
         return False
     return quantity.parse(template) < quantity.parse(desired)
 
 
 def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
-    """Say what has to be over before pods may be without their StatefulSet; "" if nothing."""
+    """Return what must end before pods may be without their StatefulSet; "" for nothing."""
     if not live.settled:
         return "its controller has to see its newest spec"
     ready = sum(pod.ready for pod in observed.pods)
-    # Also what tells the next process, should the status be lost meanwhile, that data exists.
+    # Ready pods also prove to the next process that data exists, if the status is lost meanwhile.
     if not ready or ready < live.replicas or len(observed.pods) != live.replicas:
         return f"all of its pods have to be ready ({ready} of {live.replicas} are)"
     return ""
@@ -128,7 +128,7 @@ def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
 def _growing(
     live: StatefulSetFacts, observed: Observed, resolved: Resolved, *, rolling: bool
 ) -> str:
-    """Say what may take its time first when nothing but the size for new volumes differs."""
+    """Return what goes first when only the size for new volumes differs; "" for nothing."""
     if rolling:
         return "the pods that are outdated are replaced"
     requested = [claim for claim in observed.claims if claim.requested]

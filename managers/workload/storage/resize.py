@@ -1,8 +1,9 @@
-"""The data volumes as the spec asks for them: what they are, and what makes them grow. Pure.
+"""Expansion of the data volumes to the size of the spec. Pure.
 
-One judgement feeds the plan (effects, outcome) and the condition StorageConfigured. A claim grows
-by a larger request (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
-where the file system can only follow in a new pod, the pod is replaced in its turn.
+The same rules feed the plan (effects, outcome) and the condition StorageConfigured. A larger
+request expands a PVC (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
+if the file system can grow only in a new pod, the rollout replaces the pod.
+Called by `managers.workload.plan` and `managers.workload.read_pool`.
 """
 
 from __future__ import annotations
@@ -27,43 +28,43 @@ TAKE_CLAIM = "take-claim"
 RESIZING = "StorageResizing"
 FILE_SYSTEM = "FileSystemResizePending"
 FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
-# Most drivers let the file system of a mounted volume grow; the kubelet does so within this time.
-# Only then is a pod replaced for it.
+# Most drivers can expand the file system of a mounted volume; the kubelet does so within this
+# time. Only then is the pod replaced.
 IN_PLACE = timedelta(seconds=60)
-# A StorageClass or a quota is mended by a person, who tells nobody.
+# A user fixes a StorageClass or a quota, and no event reports it.
 ASK_AGAIN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeSpec:
-    """The data volumes that a cluster asks for."""
+    """Desired settings of the data volumes of a cluster."""
 
     cluster: str
     owner_uid: str
     size: str
     storage_class: str | None
     field: str = STORAGE
-    """Where the spec says so."""
+    """Path of the spec that sets them."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeFacts:
-    """One claim beside the wish; what is not known counts as right."""
+    """One PVC compared with the spec; a field that is not known counts as equal."""
 
     claim: ClaimFacts
     owned: bool
     adopted: bool
-    """Somebody else's, and a person handed it over to this cluster."""
+    """Not owned, and a user annotated it for adoption by this cluster."""
     small: bool
-    """It asks for less than the wish."""
+    """It requests less than the spec."""
     large: bool
     grown: bool
-    """Its volume has the size that is wished for."""
+    """Its volume has the size of the spec."""
     other_class: bool
 
     @property
     def plain(self) -> bool:
-        """There is nothing to say about it."""
+        """It needs no action and no message."""
         odd = self.small or self.large or self.other_class or self.adopted or not self.grown
         claim = self.claim
         return not (odd or claim.resizing or claim.terminating or claim.phase in ODD_PHASES)
@@ -74,25 +75,25 @@ ODD_PHASES = ("Pending", "Lost")
 
 @dataclass(frozen=True, slots=True)
 class StorageState:
-    """What is to be said of the volumes: well, open (nobody can know yet), on the way, or wrong."""
+    """State of the volumes: well, open (not known yet), moving (in progress), or wrong."""
 
     kind: Literal["well", "open", "moving", "wrong"]
     reason: str
     message: str
 
     def outcome(self) -> Outcome:
-        """Return what it means for the pass."""
+        """Return the outcome for the reconcile."""
         if self.kind == "wrong":
             return Blocked(self.reason, self.message)
         if self.kind == "moving":
-            # The patience with a file system ends without an event.
+            # The time limit for a file system expires without an event.
             return Wait(self.reason, self.message, 15.0)
         return Done()
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the volumes need in this pass."""
+    """What the volumes need in this reconcile."""
 
     state: StorageState
     effects: tuple[Effect, ...] = ()
@@ -100,9 +101,9 @@ class Growth:
 
 
 def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Growth:
-    """Ask for larger volumes where they are smaller than the spec, all of them at once.
+    """Expand all volumes that are smaller than the spec, at once.
 
-    `field`: where the spec says so.
+    `field`: path of the spec that sets the size.
     """
     desired = VolumeSpec(
         resolved.name, resolved.owner.uid, resolved.storage_size, resolved.storage_class, field
@@ -133,15 +134,15 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
 
 
 def judge(desired: VolumeSpec, observed: Observed) -> StorageState:
-    """Say what the volumes are, for the condition StorageConfigured."""
+    """Return the state of the volumes, for the condition StorageConfigured."""
     return _state(desired, [compare(claim, desired) for claim in observed.claims], observed)
 
 
 def needs_restart_for_resize(observed: Observed) -> tuple[PodFacts, ...]:
-    """Return the pods that have to be made anew for their file system to grow.
+    """Return the pods that must be replaced for their file system to grow.
 
-    Each one once: a pod that is younger than the condition has not helped, and the next one would
-    not either.
+    Each pod once: if a pod is younger than the condition, replacing it has not helped, and another
+    replacement would not help either.
     """
     if not any(claim.resizing for claim in observed.claims):
         return ()
@@ -165,7 +166,7 @@ def _claim_of(pod: PodFacts) -> str:
 
 
 def _may_grow(claim: ClaimFacts, observed: Observed) -> bool:
-    # The API server lets only bound claims grow.
+    # The API server allows expansion of bound claims only.
     return claim.phase == "Bound" and not claim.terminating and not _refusal(claim, observed)
 
 
@@ -178,7 +179,7 @@ def _refusal(claim: ClaimFacts, observed: Observed) -> str:
 
 @memoize
 def compare(claim: ClaimFacts, desired: VolumeSpec) -> VolumeFacts:
-    """Compare one claim with the wish."""
+    """Compare one PVC with the spec."""
     desired_size = quantity.parse(desired.size)
     requested_size = quantity.parse(claim.requested) if claim.requested else desired_size
     capacity = quantity.parse(claim.capacity) if claim.capacity else requested_size
