@@ -1,4 +1,4 @@
-"""Which settings the autopilot is to have, and whether it has them. Pure.
+"""Desired settings of the autopilot, and their status. Pure.
 
 Defaults: reference of the settings in docs/rollouts.md. OpenBao 2.4.0, vault/raft.go.
 """
@@ -18,32 +18,32 @@ from contracts.conditions.condition import clean_message
 from contracts.records.observed import EffectAttempt
 
 SET_AUTOPILOT = "set-autopilot"
-# The server refuses to remove servers when fewer voters than this would do.
+# OpenBao accepts no smaller min_quorum for the cleanup of dead servers.
 QUORUM_MIN = 3
-# A server that is removed keeps its volume and can then not join again until somebody deletes that:
-# a long repair of its node must not cost it its place.
+# A removed server keeps its volume and cannot join again until a user deletes the volume: a long
+# repair of its node must not remove it.
 DEAD_AFTER = "24h"
 ILL_AFTER = "10s"
 STABLE_AFTER = "10s"
 TRAILING_LOGS = 1000
-# A policy is mended by a person, who tells nobody.
+# A user fixes a policy, and no event reports it.
 REFUSED_RECHECK = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class AutopilotDecision:
-    """What one look at the settings came to."""
+    """Result of one reconcile of the settings."""
 
     applied: bool
     refused: bool = False
-    """The server knows us and says no: asking again soon would change nothing."""
+    """The server denied the request: an early retry would not help."""
     message: str = ""
 
 
 def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
-    """Name every setting that is to hold, by the server's names.
+    """Return all desired settings, by the server's names.
 
-    Below three servers nobody is removed, unless the spec says so: there is nobody to spare.
+    Below three servers dead ones are not removed, unless the spec requests it: none can be spared.
     """
     raft = spec.configuration.raft
     autopilot = (raft.autopilot if raft else None) or Autopilot()
@@ -65,17 +65,17 @@ def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
 
 
 def differing(settings: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the settings that the server has otherwise; it spells durations in its own way."""
+    """Name the settings that differ at the server, which formats durations in its own way."""
     return tuple(sorted(key for key, value in settings.items() if not _same(value, live.get(key))))
 
 
 def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttempt:
-    """Note that these settings were refused, or that there is no login to ask for them."""
+    """Record that these settings were refused, or that there is no login to apply them."""
     return EffectAttempt(SET_AUTOPILOT, uid, now, _named(settings))
 
 
 def is_pointless(attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
-    """Tell whether the same was refused a moment ago."""
+    """Return whether the same settings were refused a moment ago."""
     if attempt is None or attempt.refused != _named(settings):
         return False
     return now - attempt.at < REFUSED_RECHECK
@@ -86,7 +86,7 @@ def _named(settings: Mapping[str, Any]) -> str:
 
 
 def autopilot_status(kept: AutopilotDecision) -> AutopilotStatus:
-    """Say in the status what became of it."""
+    """Return the status of the settings."""
     reason = "AutopilotApplied" if kept.applied else "AutopilotRefused"
     return AutopilotStatus(applied=kept.applied, reason=reason, message=clean_message(kept.message))
 

@@ -1,6 +1,6 @@
 """Verification of a certificate chain up to a trusted CA, and its validity. Pure; no clock.
 
-It reads certificates of users, so every key type that the server accepts is accepted: RSA, ECDSA, Ed25519.
+It reads certificates of users, with every key type that the server accepts: RSA, ECDSA, Ed25519.
 """
 
 from __future__ import annotations

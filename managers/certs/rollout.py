@@ -1,4 +1,4 @@
-"""Which pods serve which certificate, by the observed facts. Pure; `managers.certs.probe` reads them.
+"""Which pods serve which certificate, by the facts of `managers.certs.probe`. Pure.
 
 A pod that is not ready counts as unknown: what it will serve is not known.
 """

@@ -1,4 +1,4 @@
-"""Creation of certificates (ECDSA P-256, which OpenBao and all present clients accept), and parsing.
+"""Creation of certificates (ECDSA P-256, which OpenBao and all clients accept), and parsing of any.
 
 No I/O, and no clock: the caller passes the time. Keys come from the operating system's
 random source inside `cryptography`.

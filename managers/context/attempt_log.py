@@ -1,4 +1,4 @@
-"""Recent attempts of this process, so that it neither retries at once nor repeats a refused request.
+"""Recent attempts of this process: it neither retries at once nor repeats a refused request.
 
 Lost with the process; nothing depends on it: a new process tries again.
 """

@@ -53,8 +53,8 @@ class Installation:
     def audience_of(self, cluster: ObjectKey) -> str:
         """Audience of the tokens with which the operator and its jobs log in to one cluster.
 
-        No two clusters share one: a token that a server of one cluster gets is not valid at another.
-        By name and not by UID, because data outlives the object: re-created on its volumes, or
-        restored from a backup of Kubernetes, a cluster has another UID, but its roles are the same.
+        No two clusters share one: a token for the servers of one is not valid at another. By name
+        and not by UID, because data outlives the object: re-created on its volumes, or restored
+        from a backup of Kubernetes, a cluster has another UID, but the same audience.
         """
         return f"{self.audience}/{cluster.namespace}/{cluster.name}"

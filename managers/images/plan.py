@@ -1,7 +1,7 @@
-"""What verdicts about images mean for the pods. Pure.
+"""Plan of the images: which pods may start, by the verdicts about their images. Pure.
 
-Nothing proven and policy Block: the step gates, so that no pod is made, changed or replaced; what
-runs goes on running, and everything else of the cluster is still looked after.
+Unverified and policy Block: the step gates, so that no pod is created, changed or replaced; running
+pods go on, and the rest of the cluster is still reconciled.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
 def _image_outcome(
     policy: ImageVerification, reference: str, verdict: ImageVerdict | None
 ) -> Outcome:
-    """Say what stands between an image and its use."""
+    """Return the outcome of the verification of an image."""
     if verdict is not None and verdict.pinned:
         return Done()
     if policy.failure_policy == "Warn":
@@ -77,6 +77,6 @@ def version_mismatch(spec: ClusterSpec) -> Blocked | None:
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Hold back the pods until the image that they would run is proven."""
+    """Gate the pods until their image is verified."""
     outcome = resolved.images.outcome
     return Plan(outcome=outcome, gate=not isinstance(outcome, Done))

@@ -1,6 +1,6 @@
-"""Collects signatures of one image from its registry and has them checked until one holds.
+"""Reads the signatures of one image from its registry and verifies them until one is valid.
 
-Where cosign puts them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
+Where cosign stores them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
 registry does not list referrers, and in the older scheme under the tag `sha256-<hex>.sig`.
 """
 
@@ -25,7 +25,7 @@ from managers.images.policy import VerificationRequest
 from managers.images.registry import RegistrySession
 from managers.images.tlog import TrustRoot, check_logged
 
-# Anybody who may push may add signatures: we look at so many and no more.
+# Every user with push rights may add signatures: only so many are read.
 _MOST = 16
 
 
@@ -35,7 +35,7 @@ async def prove(
     question: VerificationRequest,
     root: TrustRoot,
 ) -> str:
-    """Return the digest that is proven. Raises NotProvenError, RegistryError."""
+    """Return the verified digest. Raises NotProvenError, RegistryError."""
     key = read_public_key(question.policy.public_key or "")
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
@@ -109,7 +109,7 @@ async def _blob(registry: RegistrySession, layer: Mapping[str, Any]) -> bytes | 
 
 def _digest(descriptor: Mapping[str, Any]) -> str:
     digest = descriptor.get("digest")
-    # Never a path of somebody's choice in one of our requests.
+    # Never use an arbitrary path in one of our requests.
     if not isinstance(digest, str):
         return ""
     algorithm, _, value = digest.partition(":")

@@ -59,7 +59,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse; and the reason."""
+    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse; and why."""
 
     guarded: tuple[Guarded, ...]
     direction: Direction

@@ -1,6 +1,6 @@
 """The Ingress: one host, one path, to the public Service.
 
-It opens no port: the NetworkPolicy controls access to the servers;
+It opens no port: the NetworkPolicy controls access to the servers, and
 `spec.network.trustedIngressPeers` names the pods of the ingress controller.
 """
 

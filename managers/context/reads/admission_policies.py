@@ -62,7 +62,7 @@ class AdmissionPolicies:
             await self._clock.sleep(wait * (1 + self._rng.uniform(0, JITTER)))
 
     async def ready(self) -> None:
-        """Return after the first attempt to read, so that the first status already has the result."""
+        """Return after the first attempt to read, so that the first status has the result."""
         await self._checked.wait()
 
     async def _check(self) -> bool:
