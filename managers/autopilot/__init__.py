@@ -1,1 +1,1 @@
-"""How raft treats servers that are gone or new: its autopilot's settings, kept as the spec asks."""
+"""Settings of the raft autopilot for dead and new servers, reconciled to the spec."""

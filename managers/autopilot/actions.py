@@ -1,4 +1,7 @@
-"""Reading the settings of the autopilot, and writing them when they differ."""
+"""Reads the settings of the autopilot, and writes them when they differ.
+
+Called by `managers.cluster.adminops.reconcile`.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ class Asking:
     login: TokenSource | None
 
 
-async def keep(asking: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
-    """Let the leader have these settings; one read, and a write only when they differ.
+async def keep(session: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
+    """Apply these settings at the leader; one read, and a write only when they differ.
 
-    None when nobody could be asked now. Never raises.
+    None when no leader could be reached now. Never raises.
     """
-    bao, pods, login = asking.bao, asking.pods, asking.login
+    bao, pods, login = session.bao, session.pods, session.login
     if login is None:
         return AutopilotDecision(applied=False, refused=True, message=NO_LOGIN)
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]

@@ -1,4 +1,4 @@
-"""Which settings the autopilot is to have, and whether it has them. Pure.
+"""Desired settings of the autopilot, and their status. Pure.
 
 Defaults: reference of the settings in docs/rollouts.md. OpenBao 2.4.0, vault/raft.go.
 """
@@ -18,67 +18,67 @@ from contracts.conditions.condition import clean_message
 from contracts.records.observed import EffectAttempt
 
 SET_AUTOPILOT = "set-autopilot"
-# The server refuses to remove servers when fewer voters than this would do.
+# OpenBao accepts no smaller min_quorum for the cleanup of dead servers.
 QUORUM_MIN = 3
-# A server that is removed keeps its volume and can then not join again until somebody deletes that:
-# a long repair of its node must not cost it its place.
+# A removed server keeps its volume and cannot join again until a user deletes the volume: a long
+# repair of its node must not remove it.
 DEAD_AFTER = "24h"
 ILL_AFTER = "10s"
 STABLE_AFTER = "10s"
 TRAILING_LOGS = 1000
-# A policy is mended by a person, who tells nobody.
+# A user fixes a policy, and no event reports it.
 REFUSED_RECHECK = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class AutopilotDecision:
-    """What one look at the settings came to."""
+    """Result of one reconcile of the settings."""
 
     applied: bool
     refused: bool = False
-    """The server knows us and says no: asking again soon would change nothing."""
+    """The server denied the request: an early retry would not help."""
     message: str = ""
 
 
 def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
-    """Name every setting that is to hold, by the server's names.
+    """Return all desired settings, by the server's names.
 
-    Below three servers nobody is removed, unless the spec says so: there is nobody to spare.
+    Below three servers dead ones are not removed, unless the spec requests it: none can be spared.
     """
     raft = spec.configuration.raft
-    asked = (raft.autopilot if raft else None) or Autopilot()
-    cleanup = asked.cleanup_dead_servers
+    autopilot = (raft.autopilot if raft else None) or Autopilot()
+    cleanup = autopilot.cleanup_dead_servers
     if cleanup is None:
         cleanup = spec.replicas >= QUORUM_MIN
     settings: dict[str, Any] = {
         "cleanup_dead_servers": cleanup,
         "dead_server_last_contact_threshold": (
-            asked.dead_server_last_contact_threshold or DEAD_AFTER
+            autopilot.dead_server_last_contact_threshold or DEAD_AFTER
         ),
-        "last_contact_threshold": asked.last_contact_threshold or ILL_AFTER,
-        "max_trailing_logs": asked.max_trailing_logs or TRAILING_LOGS,
-        "server_stabilization_time": asked.server_stabilization_time or STABLE_AFTER,
+        "last_contact_threshold": autopilot.last_contact_threshold or ILL_AFTER,
+        "max_trailing_logs": autopilot.max_trailing_logs or TRAILING_LOGS,
+        "server_stabilization_time": autopilot.server_stabilization_time or STABLE_AFTER,
     }
-    if cleanup or asked.min_quorum is not None:
-        settings["min_quorum"] = asked.min_quorum or max(QUORUM_MIN, spec.replicas // 2 + 1)
+    if cleanup or autopilot.min_quorum is not None:
+        settings["min_quorum"] = autopilot.min_quorum or max(QUORUM_MIN, spec.replicas // 2 + 1)
     return settings
 
 
 def differing(settings: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the settings that the server has otherwise; it spells durations in its own way."""
+    """Name the settings that differ at the server, which formats durations in its own way."""
     return tuple(sorted(key for key, value in settings.items() if not _same(value, live.get(key))))
 
 
 def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttempt:
-    """Note that these settings were refused, or that there is no login to ask for them."""
+    """Record that these settings were refused, or that there is no login to apply them."""
     return EffectAttempt(SET_AUTOPILOT, uid, now, _named(settings))
 
 
-def is_pointless(tried: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
-    """Tell whether the same was refused a moment ago."""
-    if tried is None or tried.refused != _named(settings):
+def is_pointless(attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
+    """Return whether the same settings were refused a moment ago."""
+    if attempt is None or attempt.refused != _named(settings):
         return False
-    return now - tried.at < REFUSED_RECHECK
+    return now - attempt.at < REFUSED_RECHECK
 
 
 def _named(settings: Mapping[str, Any]) -> str:
@@ -86,13 +86,13 @@ def _named(settings: Mapping[str, Any]) -> str:
 
 
 def autopilot_status(kept: AutopilotDecision) -> AutopilotStatus:
-    """Say in the status what became of it."""
+    """Return the status of the settings."""
     reason = "AutopilotApplied" if kept.applied else "AutopilotRefused"
     return AutopilotStatus(applied=kept.applied, reason=reason, message=clean_message(kept.message))
 
 
 def _same(value: Any, live: Any) -> bool:
     if isinstance(value, str):
-        meant, found = counted_duration(value), counted_duration(str(live))
-        return value == live if meant is None else meant == found
+        desired, actual = counted_duration(value), counted_duration(str(live))
+        return value == live if desired is None else desired == actual
     return bool(value == live)

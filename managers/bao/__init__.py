@@ -1,4 +1,4 @@
-"""The OpenBao HTTP API, as much of it as the operator speaks. The only place that does.
+"""Client of the OpenBao HTTP API, for the requests of the operator and its jobs.
 
 May use aiohttp; knows nothing of Kubernetes. Called by `managers.membership`.
 """

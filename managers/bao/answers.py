@@ -1,7 +1,7 @@
-"""What the answer of a server means: a value, a refusal, or an error. No I/O.
+"""Parsing of the answers of a server: a value, a refusal, or an error. No I/O.
 
-Which program answers is a choice of the cluster's owner (spec.image), so an answer is bounded in
-every way before it is used. Texts of it go into messages as one short line.
+The owner of the cluster chooses the program that answers (spec.image), so an answer is bounded in
+size, depth and number of values before it is used. Its texts go into messages as one short line.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from runtime.limits.nesting import VALUES_MAX, UnreadableError, read_json
 
 Answer = TypeVar("Answer", bound=BaseModel)
 LEVELS_MAX = 64
-"""As deep as a spec; what OpenBao says of itself has less than ten levels."""
+"""As deep as a spec; answers of OpenBao about itself have less than ten levels."""
 REASONS_MAX = 8
-"""Errors of one refusal that are looked at; OpenBao gives one, sometimes two."""
+"""Errors of one refusal that are read; OpenBao gives one, sometimes two."""
 REASON_MAX = 200
 SETTING_MAX = 256
-_PLACE_MAX = 60
+_PATH_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +40,28 @@ class Bound:
 
 
 OWN = Bound(256 * 1024)
-"""What a server says of itself and of its cluster. The longest is the state of the autopilot, with
-some 400 bytes for each member."""
+"""Answers about the server and its cluster. The longest is the state of the autopilot, with some
+400 bytes for each member."""
 SHARES = Bound(1024 * 1024)
 """255 shares for keys of 4096 bits, each in hexadecimal digits and in base64, have 600 KiB."""
 # sys/mounts lists each of up to 14,000 secret engines twice. Integers keep all of their digits, as
 # in the digests of older snapshots.
 CONTENT = Bound(16 * 1024 * 1024, values=1_000_000, decode=json.loads)
-"""What is kept in the server; only jobs ask for it, in pods of their own."""
+"""Content of the server; only jobs read it, in their own pods."""
 
 
 class BaoError(Transient):
-    """A server could not be asked, or gave an answer that we do not understand."""
+    """A server could not be reached, or gave an invalid answer."""
 
 
 class NotSentError(BaoError):
-    """No connection came about, so no byte of the request can have been read."""
+    """There was no connection, so the server cannot have read a byte of the request."""
 
 
 class Denied(TerminalError):  # noqa: N818  named after what happened
-    """The server knows us and refuses: a token that ended, a role or a policy that is missing.
+    """The server refuses: the token expired, or a role or a policy is missing.
 
-    `code` is that of its answer (400, 403, 404); 0 when there was nothing to ask with.
+    `code` is that of its answer (400, 403, 404); 0 when there was no token.
     """
 
     def __init__(self, message: str, code: int = 0) -> None:
@@ -106,9 +106,9 @@ def settings_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def reason(body: Mapping[str, Any]) -> str:
-    """Say why a server refuses, in its own words, as one short line."""
-    told = "; ".join(one[:REASON_MAX] for one in errors_of(body))
-    return clean_message(" ".join(told.split()))[:REASON_MAX] or "no reason given"
+    """Return the reason that the server gives for a refusal, as one short line."""
+    text = "; ".join(one[:REASON_MAX] for one in errors_of(body))
+    return clean_message(" ".join(text.split()))[:REASON_MAX] or "no reason given"
 
 
 def errors_of(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -119,12 +119,12 @@ def errors_of(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def as_model(model: type[Answer], body: Mapping[str, Any]) -> Answer:
-    """Read an answer as what it should be. Raises UnreadableError."""
+    """Validate an answer against a model. Raises UnreadableError."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        # A place may hold a key of the answer.
-        place = clean_message(".".join(str(part)[:_PLACE_MAX] for part in first["loc"]))
-        told = f"no {model.__name__}: {place[:_PLACE_MAX]}: {first['msg']}"
-        raise UnreadableError(told) from None
+        # A location may hold a key of the answer.
+        path = clean_message(".".join(str(part)[:_PATH_MAX] for part in first["loc"]))
+        message = f"no {model.__name__}: {path[:_PATH_MAX]}: {first['msg']}"
+        raise UnreadableError(message) from None

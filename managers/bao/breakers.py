@@ -1,15 +1,15 @@
-"""Circuit breakers: a server that keeps silent is not asked again for a while.
+"""Circuit breakers: a server that does not answer gets no requests for a while.
 
-Asks nobody: takes what became of questions and says whether a further one may be asked. One for a
-process, made by baoctl.process.wiring and called by managers.bao.timeouts.
+No I/O: it counts the results of requests and decides whether another one may be sent. One per
+process, created by baoctl.process.wiring and called by managers.bao.timeouts.
 
-- Only silence counts: a question that was given up after SILENCE seconds or more. A server that is
-  being started, or has been ended, refuses the connection, which costs nothing and closes.
-- After SILENCES of them in a row, each begun when the one before was over, the server is not asked
-  for FIRST seconds, then for twice as long, up to MOST. Each time one question is let through.
-- Any answer closes, and so does another life: a new pod, a restarted container, another readiness
-  or label. Whoever writes labels all the time is asked all the time; the share of the namespace in
-  the workers (runtime.controller.flows) bounds what that costs.
+- Only timeouts count: a request that was given up after SILENCE seconds or more. A server that
+  starts or has ended refuses the connection, which takes no time and closes the breaker.
+- After SILENCES of them in a row, each begun when the previous one was over, the server gets no
+  requests for FIRST seconds, then for twice as long, up to MOST. After each period one is allowed.
+- Any answer closes it, and so does a change of the pod: a new pod, a restarted container, another
+  readiness or label. With constant label changes it never opens; the share of the namespace in the
+  workers (runtime.controller.flows) bounds the cost of that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from managers.bao.answers import BaoError
 
 if TYPE_CHECKING:
-    # Jobs take the client of OpenBao, and count nothing.
+    # Jobs import the client of OpenBao, and have no metrics.
     from runtime.clock import Clock
     from runtime.metrics.metrics import Metrics
 
@@ -33,12 +33,12 @@ SILENCES = 2
 FIRST = 5.0
 MOST = 60.0
 PROBE = 5.0
-"""Seconds that a question which is let through may take before another one is."""
+"""Seconds that an allowed request may take before the next one is allowed."""
 FORGOTTEN = 600.0
-"""Seconds after which a server that nobody asks any more is forgotten."""
+"""Seconds after which a server without further requests is dropped."""
 
 Life = Callable[[], Hashable]
-"""What the pod of a server looks like now; None when there is none with that address."""
+"""State of the pod of a server now; None when no pod has that address."""
 
 
 class UnansweredError(BaoError):
@@ -46,16 +46,16 @@ class UnansweredError(BaoError):
 
 
 class SilentError(BaoError):
-    """A server was not asked, because it did not answer the last times."""
+    """No request was sent, because the server did not answer the last ones."""
 
 
 class Server(NamedTuple):
-    """Whom a breaker stands before."""
+    """The server of a breaker."""
 
     namespace: str
     address: str
     line: str
-    """What is asked there: a server may finish a handshake and never answer a request."""
+    """Kind of request: a server may finish a handshake and never answer a request."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Silence:
     life: Hashable
     since: datetime
     last: float
-    """When the last question was given up."""
+    """When the last request was given up."""
     times: int = 1
     until: float = 0.0
 
@@ -73,11 +73,11 @@ class _Silence:
 
 
 class Breakers:
-    """The servers that keep silent."""
+    """The servers that do not answer."""
 
     def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
-        # In the order in which they were last heard not to answer.
+        # In the order of their last timeout.
         self._silent: OrderedDict[Server, _Silence] = OrderedDict()
         self._opened = metrics.counter(
             "openbao_operator_breakers_opened_total",
@@ -89,7 +89,7 @@ class Breakers:
         ).set_function(self._count)
 
     def check(self, server: Server, what: str, life: Life) -> None:
-        """Let a question through. Raises SilentError if it is not to be asked now."""
+        """Allow a request. Raises SilentError if it may not be sent now."""
         silence = self._silent.get(server)
         if silence is None:
             return
@@ -104,14 +104,14 @@ class Breakers:
         silence.until = now + PROBE
 
     def answered(self, server: Server) -> None:
-        """Note an answer, of whatever content, or a refused connection."""
+        """Record an answer, of any content, or a refused connection."""
         self._silent.pop(server, None)
 
     def unanswered(self, server: Server, what: str, life: Life, begun: float) -> None:
-        """Note a question that was begun then and given up now.
+        """Record a request that began at `begun` and was given up now.
 
-        Raises SilentError, always with the same text, when the server is not to be asked for a
-        while: a status that holds it stays as it is.
+        Raises SilentError, always with the same text, when the breaker is open: a status with that
+        text does not change.
         """
         now = self._clock.monotonic()
         if now - begun < SILENCE:
@@ -122,7 +122,7 @@ class Breakers:
             self._forget(now)
             return
         if begun >= silence.last:
-            # What was asked side by side is one silence.
+            # Concurrent requests count as one timeout.
             silence.last = now
             silence.times += 1
             if silence.is_open:
@@ -147,5 +147,5 @@ class Breakers:
 
     def _count(self) -> int:
         now = self._clock.monotonic()
-        # One that nobody asks any more, because its cluster is gone, is not told for long.
+        # A server of a deleted cluster gets no further requests, and is not counted for long.
         return sum(one.is_open and now < one.until + MOST for one in self._silent.values())

@@ -1,6 +1,6 @@
-"""One cluster's servers over HTTPS: addressed by pod IP, known by the cluster's own TLS name.
+"""Client of the servers of one cluster over HTTPS, by pod IP and the TLS name of the cluster.
 
-No DNS is involved, and no certificate but one of the cluster's own authority is accepted. API:
+It uses no DNS, and accepts only certificates of the cluster's own CA. API:
 OpenBao 2.4.0 (sys/health, auth/jwt, sys/storage/raft).
 """
 
@@ -27,7 +27,7 @@ from managers.bao.answers import (
     reason,
     settings_of,
 )
-from managers.bao.exchange import Exchange, Told
+from managers.bao.exchange import Exchange, Reply
 from managers.bao.models import (
     AutopilotState,
     JoinAnswer,
@@ -67,23 +67,25 @@ HEALTH_CODES = frozenset({200, 429, 501, 503})
 
 @dataclass(frozen=True, slots=True)
 class JoinOrder:
-    """Whom a server joins, and what proves that it is the right one."""
+    """The leader that a server joins, and how it verifies it."""
 
     leader: str
-    """URL, as the leader itself names it."""
+    """URL, as the leader reports it."""
     authority: str = ""
-    """PEM; without it the name below is not looked at."""
+    """PEM; without it the name below is ignored."""
     server_name: str = ""
     non_voter: bool = True
 
     def payload(self) -> Mapping[str, Any]:
-        """The body of the request."""
-        found = {
+        """Return the body of the request."""
+        fields = {
             "leader_api_addr": self.leader,
             "leader_ca_cert": self.authority,
             "leader_tls_servername": self.server_name if self.authority else "",
         }
-        return {key: value for key, value in found.items() if value} | {"non_voter": self.non_voter}
+        return {key: value for key, value in fields.items() if value} | {
+            "non_voter": self.non_voter
+        }
 
 
 class Bao:
@@ -98,17 +100,17 @@ class Bao:
         guard: Guard,
         plain: bool = False,
     ) -> None:
-        """`guard` is asked before and when a request leaves that changes something.
+        """`guard` is called before a write and when its bytes leave.
 
         Sessions of the operator come from managers.bao.login, with the guard of its client; a
-        process without a lease says `unguarded`. `plain`: without TLS, for a server of one's own
-        pod that only the loopback reaches.
+        process without a lease passes `unguarded`. `plain`: without TLS, for a server in the same
+        pod that listens on loopback only.
         """
         self._exchange = Exchange(authority, server_name, port, guard=guard, plain=plain)
 
     @property
     def unusable(self) -> str:
-        """An answer that was not read, as it breaks a bound or has another form, and why."""
+        """An answer that was rejected, because it breaks a bound or has another format, and why."""
         return self._exchange.unusable
 
     async def __aenter__(self) -> Self:
@@ -127,7 +129,7 @@ class Bao:
         await self._exchange.close()
 
     async def health(self, address: str) -> ServerHealth:
-        """Ask a server how it is. Raises BaoError when it does not say."""
+        """Read the health of a server. Raises BaoError when it does not answer."""
         code, body = await self._call("GET", address, "sys/health")
         if code not in HEALTH_CODES:
             raise BaoError(f"sys/health of {address} answered {code}")
@@ -147,7 +149,7 @@ class Bao:
         return self._exchange.read(RaftAnswer, granted(code, body, path), path, address).members
 
     async def autopilot_state(self, address: str, token: str) -> AutopilotState:
-        """Ask the leader how its followers are. Raises Denied, BaoError."""
+        """Read the leader's view of its followers. Raises Denied, BaoError."""
         path = "sys/storage/raft/autopilot/state"
         code, body = await self._call("GET", address, path, token=token)
         data = data_of(granted(code, body, path))
@@ -177,34 +179,34 @@ class Bao:
         return self._exchange.read(RecoveryShares, data, path, address)
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
-        """Read by which keys logins with a JWT are checked. Raises Denied, BaoError."""
+        """Read the settings of the JWT login. Raises Denied, BaoError."""
         code, body = await self._call("GET", address, LOGIN_SETTINGS, token=token)
         return data_of(granted(code, body, LOGIN_SETTINGS))
 
     async def set_login_settings(
         self, address: str, token: str, settings: Mapping[str, Any]
     ) -> None:
-        """Replace them; what is not named is gone. Raises Denied, BaoError."""
+        """Replace them; omitted settings are removed. Raises Denied, BaoError."""
         path = LOGIN_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
         granted(code, body, path)
 
     async def applied_index(self, address: str) -> int:
-        """Ask a server how far its own copy of the data is, 0 if it does not say; needs no token.
+        """Read the applied index of a server, 0 if it reports none; needs no token.
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
         return (await self._leader(address)).raft_applied_index
 
     async def log_index(self, address: str) -> int:
-        """Ask a server where its log ends, 0 if it does not say; needs no token.
+        """Read the last index of the log of a server, 0 if it reports none; needs no token.
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
         return (await self._leader(address)).raft_committed_index
 
     async def leader_address(self, address: str) -> str:
-        """Ask a server whom it takes for the leader, "" for nobody; needs no token.
+        """Read the leader address that a server reports, "" for none; needs no token.
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
@@ -216,7 +218,7 @@ class Bao:
         return self._exchange.read(LeaderAnswer, granted(code, body, path), path, address)
 
     async def rotate_root_key(self, address: str, token: str) -> None:
-        """Let the leader draw a new root key and wrap it with the current key of its seal.
+        """Have the leader generate a new root key and wrap it with the current key of its seal.
 
         Raises Denied, BaoError.
         """
@@ -225,10 +227,10 @@ class Bao:
         granted(code, body, path)
 
     async def initialize(self, address: str) -> str:
-        """Make a new cluster of a server without data and return its root token.
+        """Initialize a cluster on a server without data and return its root token.
 
-        For a server that is thrown away: it gets no recovery shares, so once the token is gone
-        nobody can ever act as root there. Raises Denied, BaoError.
+        For ephemeral servers only: there are no recovery shares, so once the token is lost nothing
+        gives root access again. Raises Denied, BaoError.
         """
         path = "sys/init"
         payload = {"recovery_shares": 0, "recovery_threshold": 0}
@@ -239,23 +241,23 @@ class Bao:
         return token
 
     async def step_down(self, address: str, token: str) -> None:
-        """Ask the leader to hand over its lead. Raises Denied, BaoError.
+        """Ask the leader to step down. Raises Denied, BaoError.
 
-        The answer comes before the lead has moved.
+        The answer arrives before another server leads.
         """
         code, body = await self._call("PUT", address, "sys/step-down", token=token)
         granted(code, body, "sys/step-down")
 
     async def remove_peer(self, address: str, token: str, node_id: str) -> None:
-        """Let the leader take a server out of the raft cluster. Raises Denied, BaoError.
+        """Have the leader remove a raft peer. Raises Denied, BaoError.
 
-        A server that is no member is no error to OpenBao 2.4.0. The one that is removed keeps its
-        data and is not told: whoever asks for this also ends it.
+        A server that is no member is no error in OpenBao 2.4.0. A removed server keeps its data and
+        is not notified: the caller also has to stop it.
         """
         await self._to_peer(REMOVE_PEER, address, token, node_id)
 
     async def join(self, address: str, order: JoinOrder) -> bool:
-        """Tell a server without data to join; needs no token. False: it has data already.
+        """Have a server without data join; needs no token. False: it has data already.
 
         Raises Denied, BaoError. The server is a member some time after this.
         """
@@ -264,11 +266,11 @@ class Bao:
         return self._exchange.read(JoinAnswer, data_of(answer) or answer, JOIN, address).joined
 
     async def promote(self, address: str, token: str, node_id: str) -> None:
-        """Let the leader give a member a vote. Raises Denied, BaoError."""
+        """Have the leader give a member a vote. Raises Denied, BaoError."""
         await self._to_peer(PROMOTE, address, token, node_id)
 
     async def demote(self, address: str, token: str, node_id: str) -> None:
-        """Let the leader take the vote of a member away, for good. Raises Denied, BaoError."""
+        """Have the leader take the vote of a member away, permanently. Raises Denied, BaoError."""
         await self._to_peer(DEMOTE, address, token, node_id)
 
     async def _to_peer(self, path: str, address: str, token: str, node_id: str) -> None:
@@ -277,7 +279,7 @@ class Bao:
         granted(code, body, path)
 
     async def read(self, address: str, token: str, path: str) -> Mapping[str, Any]:
-        """Read `data` of whatever path. Raises Denied, BaoError."""
+        """Read `data` of any path. Raises Denied, BaoError."""
         code, body = await self._call("GET", address, path, token=token, bound=CONTENT)
         return data_of(granted(code, body, path))
 
@@ -285,8 +287,8 @@ class Bao:
     async def snapshot(self, address: str, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open the stream of a snapshot, in pieces of up to TRANSFER_BUFFER bytes.
 
-        Opening raises Denied and BaoError, and so does the stream when it breaks. It may break in
-        good order: whether a snapshot is whole is written in the snapshot alone.
+        Opening raises Denied and BaoError, and so does the stream when it breaks. It may end
+        without an error: only the snapshot itself shows whether it is complete.
         """
         async with self._exchange.download(address, SNAPSHOT, token) as pieces:
             yield pieces
@@ -297,14 +299,13 @@ class Bao:
         """Send a snapshot that replaces all data. Raises Denied, BaoError.
 
         Without force the server refuses one that its own seal cannot open. Denied and NotSentError
-        mean that nothing was taken; another BaoError leaves open what became of it: the answer may
-        be what was lost. A return means that it was taken, and not that it is applied. Never
-        retried here.
+        mean that it was not accepted; after another BaoError the result is unknown: the answer may
+        be lost. A return means that it was accepted, not that it is applied. Never retried here.
         """
         path = SNAPSHOT_FORCE if force else SNAPSHOT
         code, answer = await self._exchange.upload(address, path, token, body)
         if code == 500:
-            # That a snapshot is broken is told so, with the reason in its errors.
+            # For a broken snapshot the reason is in the errors.
             raise BaoError(f"{path} answered 500: {reason(answer)}")
         granted(code, answer, path)
 
@@ -317,5 +318,5 @@ class Bao:
         token: str = "",
         payload: Mapping[str, Any] | None = None,
         bound: Bound = OWN,
-    ) -> Told:
+    ) -> Reply:
         return await self._exchange.call(method, address, path, token, payload, bound)

@@ -1,11 +1,11 @@
 """Requests to the servers of one cluster over HTTPS, and the bodies of their answers.
 
-May use aiohttp. Called by managers.bao.client, which knows what to ask; managers.bao.timeouts says
-how long a question may take. Which program answers is a choice of the cluster's owner, so
-runtime.limits.http_client decides how much of an answer is taken.
+May use aiohttp. Called by managers.bao.client, which knows the API; managers.bao.timeouts limits
+how long a request may take. The owner of the cluster chooses the program that answers, so
+runtime.limits.http_client limits how much of an answer is read.
 
-What is no GET changes something, and asks the guard twice as a write to the API server does: before
-it looks for a connection, and when its bytes leave (runtime.client.write_guard). It is sent at most
+Every method but GET is a write, and calls the guard twice as a write to the API server does: before
+it gets a connection, and when its bytes leave (runtime.client.write_guard). It is sent at most
 once.
 """
 
@@ -44,12 +44,12 @@ from runtime.limits.http_client import (
 from runtime.limits.nesting import UnreadableError
 
 Answer = TypeVar("Answer", bound=BaseModel)
-Told = tuple[int, Mapping[str, Any]]
+Reply = tuple[int, Mapping[str, Any]]
 """Code and body of an answer."""
-# Of a write too: one that the guard of an elector let out has ended before another may lead.
+# For writes too: one that the guard of an elector allowed ends before another may lead.
 _QUESTION, _CONNECT = 5.0, 2.0
 TIMEOUT = aiohttp.ClientTimeout(total=_QUESTION, connect=_CONNECT)
-# A snapshot takes as long as it takes, but never is there silence for so long.
+# A snapshot has no total limit, but its stream never pauses for so long.
 TRANSFER = aiohttp.ClientTimeout(total=None, connect=5.0, sock_read=120.0)
 TRANSFER_BUFFER = 1 << 20
 _CONNECTIONS = 8
@@ -58,7 +58,7 @@ _TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
 
 @dataclass(frozen=True, slots=True)
 class ServerRequest:
-    """One question."""
+    """One request."""
 
     method: str
     address: str
@@ -69,7 +69,7 @@ class ServerRequest:
 
 
 class Exchange:
-    """Connections to the servers of one cluster, which have one name and one authority."""
+    """Connections to the servers of one cluster, which share one TLS name and one CA."""
 
     def __init__(
         self, authority: str, server_name: str, port: int, *, guard: Guard, plain: bool
@@ -98,26 +98,26 @@ class Exchange:
         token: str,
         payload: Mapping[str, Any] | None,
         bound: Bound,
-    ) -> Told:
-        """Ask once. Raises BaoError, and what the guard raises."""
+    ) -> Reply:
+        """Send a request once. Raises BaoError, and what the guard raises."""
         with question(address, path, _QUESTION) as seconds:
             return await self.send(
                 ServerRequest(method, address, path, token, payload, bound), seconds
             )
 
-    async def send(self, request: ServerRequest, seconds: float) -> Told:
-        """Send a question that may take so long. Raises BaoError, and what the guard raises."""
+    async def send(self, request: ServerRequest, seconds: float) -> Reply:
+        """Send a request that may take `seconds`. Raises BaoError, and what the guard raises."""
         url = self._url(request.address, request.path)
         writes = request.method != "GET"
-        look = LastLook(self._guard)
+        guard_check = LastLook(self._guard)
         if writes:
-            look()
+            guard_check()
         try:
             async with self._session.request(
                 request.method,
                 url,
                 headers={_TOKEN_HEADER: request.token} if request.token else {},
-                data=_body(request.payload, look) if writes else None,
+                data=_body(request.payload, guard_check) if writes else None,
                 server_hostname=self._server_name,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=seconds, connect=_CONNECT),
@@ -126,8 +126,8 @@ class Exchange:
                 text = await _text(response, request.bound)
             return response.status, as_object(text, request.bound)
         except (aiohttp.ClientError, ConnectionDropped, OSError, ValueError) as error:
-            if look.refused is not None:
-                raise look.refused from None
+            if guard_check.refused is not None:
+                raise guard_check.refused from None
             raise self._failed(request.path, request.address, error) from error
 
     @asynccontextmanager
@@ -154,18 +154,20 @@ class Exchange:
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
             raise self._failed(path, address, error) from error
 
-    async def upload(self, address: str, path: str, token: str, body: AsyncIterable[bytes]) -> Told:
+    async def upload(
+        self, address: str, path: str, token: str, body: AsyncIterable[bytes]
+    ) -> Reply:
         """Send a stream once. Raises NotSentError when nothing was sent, and BaoError.
 
-        Raises what the guard raises, too.
+        It also raises what the guard raises.
         """
-        look = LastLook(self._guard)
-        look()
+        guard_check = LastLook(self._guard)
+        guard_check()
         try:
             async with self._transfer().post(
                 self._url(address, path),
                 headers={_TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
-                data=guarded_pieces(body, look),
+                data=guarded_pieces(body, guard_check),
                 server_hostname=self._server_name,
                 allow_redirects=False,
             ) as response:
@@ -173,12 +175,12 @@ class Exchange:
         except aiohttp.ClientConnectorError as error:
             raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
-            if look.refused is not None:
-                raise look.refused from None
+            if guard_check.refused is not None:
+                raise guard_check.refused from None
             raise self._failed(path, address, error) from error
 
     def read(self, model: type[Answer], body: Mapping[str, Any], path: str, address: str) -> Answer:
-        """Read the body of an answer as what it should be. Raises BaoError."""
+        """Validate the body of an answer. Raises BaoError."""
         try:
             return as_model(model, body)
         except UnreadableError as error:
@@ -198,29 +200,29 @@ class Exchange:
     def _failed(self, path: str, address: str, error: Exception) -> BaoError:
         broken = broken_bound(error) if isinstance(error, aiohttp.ClientError) else error
         if isinstance(broken, UnreadableError):
-            told = f"{path} of {address}: the answer is {broken}"
-            # The same one of several in every session, so that a status stays as it is.
-            self.unusable = min(self.unusable or told, told)
-            return BaoError(told)
-        # The class says what happened; the text of some of these holds the whole request.
-        made = UnansweredError if isinstance(error, TimeoutError) else BaoError
-        return made(f"{path} of {address}: {type(error).__name__}")
+            message = f"{path} of {address}: the answer is {broken}"
+            # Always the same one of several, so that a status does not change.
+            self.unusable = min(self.unusable or message, message)
+            return BaoError(message)
+        # The class is enough; the text of some of these errors has the whole request.
+        error_type = UnansweredError if isinstance(error, TimeoutError) else BaoError
+        return error_type(f"{path} of {address}: {type(error).__name__}")
 
 
-def _body(payload: Mapping[str, Any] | None, look: LastLook) -> GuardedBody:
+def _body(payload: Mapping[str, Any] | None, guard_check: LastLook) -> GuardedBody:
     encoded = b"" if payload is None else orjson.dumps(payload)
-    return GuardedBody(encoded, look, content_type="application/json")
+    return GuardedBody(encoded, guard_check, content_type="application/json")
 
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:
     refuse_packed(response)
-    # Of a transfer nothing else bounds the time in which the server says how it went.
+    # Nothing else limits the time for the answer after a transfer.
     async with asyncio.timeout(TIMEOUT.total):
         return await read_body(response, bound.size)
 
 
 async def _reasons(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-    """What is said beside the code of an answer; nothing when it is no JSON."""
+    """Return the body of an answer with an error code; nothing when it is no JSON."""
     text = await _text(response, OWN)
     try:
         return as_object(text, OWN)

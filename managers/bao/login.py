@@ -1,8 +1,8 @@
-"""Where a token for the servers comes from.
+"""Login of the operator at the servers.
 
-The operator logs in with a token of its own ServiceAccount that is good at this one cluster, or
-with the root token that the first boot left. `Logins` keeps one login per cluster, for every
-reconciler of the process.
+The operator logs in with a token of its own ServiceAccount that is valid for this cluster only, or
+with the root token of the first boot. `Logins` keeps one login per cluster, for all reconcilers of
+the process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from runtime.types import ObjectKey
 
 Answer = TypeVar("Answer")
 OPERATOR_ROLE = "openbao-operator"
-# A token is used for at most this long; well below the hour that its role grants.
+# A token is used for at most this long; far below the hour that its role grants.
 TOKEN_SECONDS = 600.0
 TOKEN_CHARACTERS_MAX = 4096
 _TOKEN = "token"  # noqa: S105  the name of an entry
@@ -37,24 +37,24 @@ _TOKEN_TEXT = re.compile("[!-~]+")
 
 
 class NoToken(Denied):
-    """The API server gives the operator no token of its own: a right that is missing."""
+    """The API server gives the operator no token: a right is missing."""
 
 
 class TokenSource(Protocol):
-    """Where a login comes from."""
+    """Source of tokens for the servers."""
 
     async def token(self, bao: Bao, address: str) -> str:
         """Return a token for the servers; raises Denied (NoToken among them), BaoError."""
         ...
 
     def forget(self) -> bool:
-        """Drop a token that a server refused; tell whether another one may be had."""
+        """Drop a token that a server refused; return whether there may be another one."""
         ...
 
 
 @dataclass(slots=True)
 class ServiceAccountLogin:
-    """Logs in with a token of the operator's own ServiceAccount, and keeps the answer a while."""
+    """Logs in with a token of the operator's own ServiceAccount, and caches the answer."""
 
     tokens: AccountTokens
     clock: Clock
@@ -64,7 +64,7 @@ class ServiceAccountLogin:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def token(self, bao: Bao, address: str) -> str:
-        # Two reconcilers that ask at the same time cost one login.
+        # Two reconcilers that need a token at the same time cost one login.
         async with self._one:
             now = self.clock.monotonic()
             if self._token and now < self._until:
@@ -73,8 +73,8 @@ class ServiceAccountLogin:
                 login = await self._login(bao, address)
             except (Denied, BaoError):
                 if self._token and now < self._ends:
-                    # The API server is away, or signs with other keys than OpenBao trusts: as long
-                    # as the last token lives, managers.jwt_auth can still tell it about them.
+                    # The API server is down, or signs with other keys than OpenBao trusts: while
+                    # the last token is valid, managers.jwt_auth can still write the new keys.
                     return self._token
                 raise
             self._token = login.client_token
@@ -96,7 +96,7 @@ class ServiceAccountLogin:
             raise
 
     def forget(self) -> bool:
-        """Drop a token that a server refused; a new login may bring another one."""
+        """Drop a token that a server refused; a new login may give another one."""
         self._until = self._ends = 0.0
         return True
 
@@ -110,7 +110,7 @@ def _no_token(tokens: AccountTokens, error: ApiError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """The root token that the first boot left in a Secret."""
+    """The root token of the first boot, from its Secret."""
 
     value: str = field(repr=False)
 
@@ -118,13 +118,13 @@ class StoredToken:
         return self.value
 
     def forget(self) -> bool:
-        """There is but the one."""
+        """There is only one token."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableToken:
-    """A Secret for the root token that holds none. Whoever asks with it gets the refusal."""
+    """A Secret for the root token without a valid token. Each use raises Denied."""
 
     problem: str
 
@@ -132,17 +132,17 @@ class UnusableToken:
         raise Denied(self.problem)
 
     def forget(self) -> bool:
-        """There is no other one."""
+        """There is no other token."""
         return False
 
 
 def stored_token(key: ObjectKey, encoded: str) -> TokenSource:
-    """Take the root token out of its Secret; `encoded` is base64."""
+    """Read the root token from its Secret; `encoded` is base64."""
     try:
         text = base64.b64decode(encoded).decode("ascii")
     except ValueError:
         text = ""
-    # It becomes a header of a request.
+    # It is sent as a header.
     if not _TOKEN_TEXT.fullmatch(text) or len(text) > TOKEN_CHARACTERS_MAX:
         return UnusableToken(
             f"Secret {key}, key {_TOKEN}: it is not 1 to {TOKEN_CHARACTERS_MAX} printable ASCII "
@@ -155,26 +155,26 @@ async def as_known(
     bao: Bao,
     address: str,
     login: TokenSource,
-    ask: Callable[[str, str], Awaitable[Answer]],
+    request: Callable[[str, str], Awaitable[Answer]],
 ) -> Answer:
-    """Ask a server with a token, and once more with a new one if it refuses the first.
+    """Send a request with a token, and retry with a new one if the server refuses the first.
 
-    A token may end before its time: the storage was restored, or an admin acted. Raises Denied
-    when no other token is to be had or that one is refused too, and BaoError.
+    A token may be revoked early: by a restore of the storage, or by an administrator. Raises Denied
+    when there is no other token or that one is refused too, and BaoError.
     """
     try:
-        return await ask(address, await login.token(bao, address))
+        return await request(address, await login.token(bao, address))
     except Denied:
         if not login.forget():
             raise
-        return await ask(address, await login.token(bao, address))
+        return await request(address, await login.token(bao, address))
 
 
 @dataclass(slots=True)
 class Logins:
     """One login per cluster, shared by the reconcilers of a process.
 
-    A cluster that took the name of another one is another cluster, with a login of its own.
+    A new cluster with the name of a former one gets its own login.
     """
 
     client: Client
@@ -185,7 +185,7 @@ class Logins:
     def session(self, authority: str, server_name: str) -> Bao:
         """Open a session with the servers of one cluster, under the guard of the API client.
 
-        So a process that may not write to the API server changes nothing in a server either.
+        So a process that may not write to the API server cannot write to a server either.
         """
         return Bao(authority, server_name, guard=self.client.guard)
 
@@ -207,7 +207,7 @@ class Logins:
         return stored_token(key, (secret.get("data") or {}).get(_TOKEN, ""))
 
     async def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> TokenSource | None:
-        """Return the login that the spec of a cluster speaks of, as `of` does."""
+        """Return the login by the spec of a cluster, as `of` does."""
         spec = cluster.spec
         return await self.of(owner, own=spec.wants_operator_login, stored=not spec.self_initializes)
 
@@ -223,7 +223,7 @@ class Logins:
         return login
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop the login of a cluster that is gone."""
+        """Drop the login of a deleted cluster."""
         self._kept.pop(key, None)
 
     def __len__(self) -> int:

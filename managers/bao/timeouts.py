@@ -1,8 +1,8 @@
-"""How long a pass waits for servers: one budget for all of its questions, and the breakers.
+"""Time budget of a reconcile for requests to servers, and the use of the breakers.
 
-Each pass of a reconciler that asks servers is run by `Patient`, which remembers for it what it may
-still wait; every question of managers.bao.exchange, and every handshake of managers.certs.probe, is
-asked inside of `question`. Outside of such a pass, as in jobs, a question may take its own time.
+`Patient` runs each reconcile of a reconciler that calls servers, with one budget for all of its
+requests; every request of managers.bao.exchange, and every handshake of managers.certs.probe, runs
+inside of `question`. Outside of such a reconcile, as in jobs, a request has only its own timeout.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from runtime.types import Request
 
 BUDGET = 10.0
-"""Seconds: twice a question, so that one silent server leaves time to ask the others."""
+"""Seconds: twice the timeout of a request, so that one silent server leaves time for others."""
 API = "api"
 TLS = "tls"
 
 Lives = Callable[[str], Mapping[str, Hashable]]
-"""Namespace -> what the pods there look like, by address."""
+"""Namespace -> state of the pods there, by address."""
 
 
 class OutOfTimeError(BaoError):
-    """A server was not asked, because the pass has waited for others as long as it may."""
+    """No request was sent, because the reconcile has used up its time budget."""
 
 
 class Patience:
-    """What one pass may still wait. The time counts in which at least one question is open."""
+    """Time budget of one reconcile. Time counts while at least one request is open."""
 
     def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: Lives) -> None:
         self._clock = clock
@@ -48,7 +48,7 @@ class Patience:
 
     @contextmanager
     def question(self, address: str, what: str, most: float, line: str) -> Iterator[float]:
-        """Ask inside of this; gives the seconds that it may take. Raises BaoError."""
+        """Run a request inside of this; yields the seconds that it may take. Raises BaoError."""
         server = Server(self._namespace, address, line)
 
         def life() -> Hashable:
@@ -69,7 +69,7 @@ class Patience:
             self._breakers.unanswered(server, what, life, begun)
             raise
         except Exception:
-            # A refused connection is one, and so is what we do not understand.
+            # A refused connection counts as an answer, and so does an invalid answer.
             self._breakers.answered(server)
             raise
         else:
@@ -93,10 +93,10 @@ _PATIENCE: Final[ContextVar[Patience | None]] = ContextVar("patience", default=N
 
 @contextmanager
 def question(address: str, what: str, most: float, line: str = API) -> Iterator[float]:
-    """Ask a server inside of this: gives the seconds that it may take, at most `most`.
+    """Run a request inside of this: yields the seconds that it may take, at most `most`.
 
-    An UnansweredError that leaves the block counts as silence, everything else as an answer. Raises
-    BaoError when the server is not to be asked now.
+    An UnansweredError that leaves the block counts as a timeout, everything else as an answer.
+    Raises BaoError when no request may be sent now.
     """
     patience = _PATIENCE.get()
     if patience is None:
@@ -107,7 +107,7 @@ def question(address: str, what: str, most: float, line: str = API) -> Iterator[
 
 
 class Patient:
-    """Runs the passes of a reconciler, each with a patience of its own."""
+    """Runs the reconciles of a reconciler, each with its own budget."""
 
     def __init__(self, inner: Reconciler, clock: Clock, breakers: Breakers, lives: Lives) -> None:
         self._inner = inner
@@ -116,7 +116,7 @@ class Patient:
         self._lives = lives
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a pass. Raises what it raises."""
+        """Run a reconcile. Raises what it raises."""
         patience = Patience(self._clock, self._breakers, request.namespace, self._lives)
         before = _PATIENCE.set(patience)
         try:
@@ -126,7 +126,7 @@ class Patient:
 
 
 def lives_of(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
-    """Say, by address, what tells one life of a server from the next: pure."""
+    """Return a key of the state of each pod, by address; it changes when the pod does. Pure."""
     return {ip: _life(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
 
 

@@ -1,7 +1,7 @@
-"""Effects of the bootstrap step: drawing a secret once.
+"""Effects of the bootstrap step: creation of the unseal key, the root token and the audit PVC.
 
-Both use a plain create, which the API server refuses when the name is taken: two operators, or
-one that was killed and came back, can never end up with two keys.
+Called by `managers.cluster.apply.actions`. Secrets use a plain create, which the API server rejects
+when the name exists: two operators, or one that was killed and restarted, never create two keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT_TOKEN_BYTES = 24
 async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Create the Secret with the key of the static seal: 32 raw bytes (AES-256).
 
-    The id of the key goes with it, so that nobody ever calls another key by that id.
+    The id of the key is stored with it, so that no other key ever gets that id.
     """
     rotation = resolved.unseal.rotation
     drawn = context.random_bytes(UNSEAL_KEY_BYTES)
@@ -55,16 +55,16 @@ async def _create(
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
     except AlreadyExists:
-        # Somebody was faster: the next look decides whose it is.
+        # It exists already: the next read shows who owns it.
         context.secrets.drop(ObjectKey(resolved.namespace, name))
         return
     context.secrets.written(live)
 
 
 async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the claim for the files of audit devices."""
-    wanted = resolved.audit_volume
-    if wanted is not None:
+    """Create the PVC for the files of audit devices."""
+    volume = resolved.audit_volume
+    if volume is not None:
         await make_claim_of_all(
-            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+            context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

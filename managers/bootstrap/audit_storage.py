@@ -1,7 +1,7 @@
 """The volume that servers share for the files of audit devices.
 
-Pure; the claim is made in `managers.bootstrap.actions`. No pod starts before it is there: a server
-that cannot open its audit file refuses every request.
+Pure; `managers.bootstrap.actions` creates the PVC. No pod starts before it exists: a server that
+cannot open its audit file refuses every request.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ _FIELD = "spec.auditFileStorage"
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the claim, and hold back the pods as long as it cannot be used."""
-    wanted, claim = resolved.audit_volume, observed.audit_claim
-    if wanted is None:
+    """Plan the PVC, and block the pods while it cannot be used."""
+    volume, claim = resolved.audit_volume, observed.audit_claim
+    if volume is None:
         return Plan(outcome=Done())
-    if claim is None and wanted.managed:
-        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {wanted.claim} is made", 0.0)
-        return Plan(effects=(Effect(MAKE_AUDIT_CLAIM, wanted.claim),), outcome=waiting, gate=True)
+    if claim is None and volume.managed:
+        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
+        return Plan(effects=(Effect(MAKE_AUDIT_CLAIM, volume.claim),), outcome=waiting, gate=True)
     if claim is None:
-        return Plan(outcome=Wait("PrerequisitesMissing", _missing(wanted)), gate=True)
-    problem = problem_of(wanted, claim, resolved.owner.uid, resolved.servers)
+        return Plan(outcome=Wait("PrerequisitesMissing", _missing(volume)), gate=True)
+    problem = problem_of(volume, claim, resolved.owner.uid, resolved.servers)
     if problem:
         return Plan(outcome=Blocked("AuditFileStorageInvalid", problem), gate=True)
     return Plan(outcome=Done())
 
 
-def _missing(wanted: AuditVolume) -> str:
+def _missing(volume: AuditVolume) -> str:
     return (
-        f"{_FIELD}.existingClaimName: PersistentVolumeClaim {wanted.claim} does not exist: make it "
+        f"{_FIELD}.existingClaimName: PersistentVolumeClaim {volume.claim} does not exist: make it "
         f"({SHARED_MODE}), or use mode ManagedPVC"
     )
 
 
-def problem_of(wanted: AuditVolume, claim: NamedClaimFacts, owner_uid: str, replicas: int) -> str:
-    """Say why a claim cannot be used, and what to do; "" when it can."""
+def problem_of(volume: AuditVolume, claim: NamedClaimFacts, owner_uid: str, replicas: int) -> str:
+    """Return why a PVC cannot be used, and what to do; "" when it can."""
     if claim.terminating:
-        return f"PersistentVolumeClaim {wanted.claim} is being deleted: let it go, or make another"
-    if wanted.managed and claim.owner_uid != owner_uid:
+        return f"PersistentVolumeClaim {volume.claim} is being deleted: let it go, or make another"
+    if volume.managed and claim.owner_uid != owner_uid:
         return (
-            f"PersistentVolumeClaim {wanted.claim} exists and is not this cluster's: it is not "
+            f"PersistentVolumeClaim {volume.claim} exists and is not this cluster's: it is not "
             f"used. Rename or delete it, or name it with {_FIELD}.mode ExistingPVC"
         )
     if replicas > 1 and SHARED_MODE not in claim.access_modes:
         return (
-            f"PersistentVolumeClaim {wanted.claim} has the access modes "
+            f"PersistentVolumeClaim {volume.claim} has the access modes "
             f"{', '.join(claim.access_modes) or 'none'}: several servers can share it with "
             f"{SHARED_MODE} only. Use another claim, or audit devices without a file"
         )
@@ -59,14 +59,14 @@ def problem_of(wanted: AuditVolume, claim: NamedClaimFacts, owner_uid: str, repl
 
 
 def audit_storage_ready(
-    wanted: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
+    volume: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
 ) -> ConditionUpdate:
-    """Answer the condition."""
+    """Condition AuditFileStorageReady."""
     kind = "AuditFileStorageReady"
     if claim is None:
-        told = f"PersistentVolumeClaim {wanted.claim} is made" if wanted.managed else ""
-        return ConditionUpdate(kind, "False", "PrerequisitesMissing", told or _missing(wanted))
-    problem = problem_of(wanted, claim, owner_uid, replicas)
+        message = f"PersistentVolumeClaim {volume.claim} is made" if volume.managed else ""
+        return ConditionUpdate(kind, "False", "PrerequisitesMissing", message or _missing(volume))
+    problem = problem_of(volume, claim, owner_uid, replicas)
     if problem:
         return ConditionUpdate(kind, "False", "AuditFileStorageInvalid", problem)
-    return ConditionUpdate(kind, "True", "Ready", f"PersistentVolumeClaim {wanted.claim} is used")
+    return ConditionUpdate(kind, "True", "Ready", f"PersistentVolumeClaim {volume.claim} is used")

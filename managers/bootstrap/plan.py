@@ -1,7 +1,8 @@
-"""The bootstrap step: config.hcl, the static unseal key, and what makes an empty volume a cluster.
+"""Plan of the bootstrap: config.hcl, the static unseal key, and the self-init configuration. Pure.
 
-Rules I02, I03 and I05 of the safety list are decided here: a key is drawn once and never while
-data exists; the document of the first boot is wanted only until data exists.
+It enforces rules I02, I03 and I05 of the safety list: a key is drawn once and never while data
+exists; the self-init configuration exists only until data exists.
+Called by `managers.cluster.plan.steps`.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ DRAW_ROOT_TOKEN = "draw-root-token"  # noqa: S105  the name of an effect
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the configuration and the secrets of the first boot."""
+    """Plan the configuration and the secrets of the first boot."""
     intents: list[Intent] = [config_map(resolved), *_read_config(resolved)]
     if not resolved.initialized:
         intents.append(_first_boot_document(resolved))
     seal = seal_step(resolved, observed)
     if seal.gate and resolved.initialized:
-        # What the servers were started with stays in place as long as it cannot be replaced: one
-        # that restarts by itself must not find half of a change.
+        # The present configuration stays until the change is complete: a server that restarts by
+        # itself must not get half of a change.
         intents = []
     token = _root_token(resolved, observed)
     effects = tuple(step for step in (seal.effect, token) if isinstance(step, Effect))
     first_boot = (_first_volume(resolved, observed), token, _token_issuer(resolved))
     blocked = tuple(step for step in first_boot if isinstance(step, Blocked))
-    told: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
+    outcomes: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
     if isinstance(token, Effect):
-        told.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
+        outcomes.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
     gate = seal.gate or bool(blocked) or isinstance(token, Effect)
-    return Plan(tuple(intents), effects, combine(*told), gate=gate)
+    return Plan(tuple(intents), effects, combine(*outcomes), gate=gate)
 
 
 @memoize
 def config_map(resolved: Resolved) -> Intent:
-    """Build the ConfigMap with config.hcl of the set of voters that is meant."""
+    """Build the ConfigMap with config.hcl of the resolved pool of voters."""
     return cluster_object(
         resolved,
         CONFIG_MAP,
@@ -59,7 +60,7 @@ def config_map(resolved: Resolved) -> Intent:
 
 @memoize
 def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
-    """What read replicas start from, as soon as there is something that they can join."""
+    """Return the ConfigMap of the read replicas, once there is a cluster to join."""
     if resolved.read is None or not resolved.initialized:
         return ()
     name, content = names.read_config_map(resolved.name), resolved.read.config_text
@@ -68,7 +69,7 @@ def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
 
 @memoize
 def _first_boot_document(resolved: Resolved) -> Intent:
-    # Not part of config.hcl: the pods that join must have no way to see it (rule I05).
+    # Not part of config.hcl: the pods that join must not be able to read it (rule I05).
     return cluster_object(
         resolved,
         CONFIG_MAP,
@@ -78,17 +79,17 @@ def _first_boot_document(resolved: Resolved) -> Intent:
 
 
 def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
-    """Refuse to make a new cluster beside the volumes of an old one.
+    """Refuse to initialize a new cluster while volumes of an old one exist.
 
-    The first server initialises whatever is empty. That its own volume is gone while others are
-    there means that these hold data which it would never join.
+    The first server initializes an empty volume. If its own volume is missing while others exist,
+    those hold data which it would never join.
     """
     claim = resolved.voter_set.data_claim(0)
     # The volume of a read replica holds a whole copy.
-    found = (*observed.claims, *observed.read.claims)
-    if resolved.initialized or not found or any(one.name == claim for one in found):
+    claims = (*observed.claims, *observed.read.claims)
+    if resolved.initialized or not claims or any(one.name == claim for one in claims):
         return None
-    others = ", ".join(one.name for one in found)
+    others = ", ".join(one.name for one in claims)
     return Blocked(
         "PrerequisitesMissing",
         f"PersistentVolumeClaim {claim} does not exist and {others} may hold the data of an "
@@ -97,7 +98,7 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
 
 
 def _token_issuer(resolved: Resolved) -> Blocked | None:
-    """The operator's own login is part of the first boot and cannot be added later."""
+    """Check the keys for the operator's login, which only the first boot can set up."""
     oidc = resolved.config.oidc
     if resolved.initialized or not resolved.wants_operator_login:
         return None
@@ -119,7 +120,7 @@ def _token_issuer(resolved: Resolved) -> Blocked | None:
 
 
 def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | None:
-    """Without the user's own requests we leave a root token, and store it before it exists.
+    """Create a root token if the spec has no self-init requests, and store it before it exists.
 
     Once data exists the Secret is the user's to delete; nothing here needs it.
     """

@@ -1,4 +1,7 @@
-"""Mode ACME: each server fetches its own certificate; we see to what it needs for that. Pure."""
+"""Mode ACME: each server fetches its own certificate; the plan provides what it needs. Pure.
+
+Called by `managers.certs.plan`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ MAKE_CACHE_CLAIM = "make-acme-cache-claim"
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the authorities of a private ACME server, and the shared volume."""
+    """Check the CA Secret of a private ACME server, and plan the shared volume."""
     for step in (_authorities(resolved, observed), _volume(resolved, observed)):
         if step is not None:
             return step
@@ -33,9 +36,9 @@ def _authorities(resolved: Resolved, observed: Observed) -> Plan | None:
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     missing = [file for file in (CA_FILE, ISSUER_FILE) if file not in secret.entries]
     if missing or not secret.trusted:
-        told = f"{' and '.join(missing)} missing" if missing else secret.problem
+        problem = f"{' and '.join(missing)} missing" if missing else secret.problem
         message = (
-            f"Secret {name} (tls.acme.caSecretRef): {told}. It needs the authority of the ACME "
+            f"Secret {name} (tls.acme.caSecretRef): {problem}. It needs the authority of the ACME "
             f"directory in {CA_FILE} and the one that signs certificates in {ISSUER_FILE}"
         )
         return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
@@ -43,34 +46,34 @@ def _authorities(resolved: Resolved, observed: Observed) -> Plan | None:
 
 
 def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
-    wanted = resolved.tls.acme_volume
-    if wanted is None:
+    volume = resolved.tls.acme_volume
+    if volume is None:
         return None
-    found = observed.acme_claim
-    if found is None:
-        return _missing(wanted)
-    if found.terminating:
-        return _invalid(f"PersistentVolumeClaim {wanted.claim} is being deleted: make another one")
-    if wanted.managed and found.owner_uid != resolved.owner.uid:
+    claim = observed.acme_claim
+    if claim is None:
+        return _missing(volume)
+    if claim.terminating:
+        return _invalid(f"PersistentVolumeClaim {volume.claim} is being deleted: make another one")
+    if volume.managed and claim.owner_uid != resolved.owner.uid:
         return _invalid(
-            f"PersistentVolumeClaim {wanted.claim} exists and is not this cluster's: it is not "
+            f"PersistentVolumeClaim {volume.claim} exists and is not this cluster's: it is not "
             "used. Rename or delete it, or name it with sharedCache.mode ExistingPVC"
         )
-    if SHARED_MODE not in found.access_modes:
+    if SHARED_MODE not in claim.access_modes:
         return _invalid(
-            f"PersistentVolumeClaim {wanted.claim} has the access modes "
-            f"{', '.join(found.access_modes) or 'none'}; servers on different nodes can share it "
+            f"PersistentVolumeClaim {volume.claim} has the access modes "
+            f"{', '.join(claim.access_modes) or 'none'}; servers on different nodes can share it "
             f"with {SHARED_MODE} only"
         )
     return None
 
 
-def _missing(wanted: AcmeVolume) -> Plan:
-    if wanted.managed:
-        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {wanted.claim} is made", 0.0)
-        return Plan(effects=(Effect(MAKE_CACHE_CLAIM, wanted.claim),), outcome=waiting, gate=True)
+def _missing(volume: AcmeVolume) -> Plan:
+    if volume.managed:
+        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
+        return Plan(effects=(Effect(MAKE_CACHE_CLAIM, volume.claim),), outcome=waiting, gate=True)
     message = (
-        f"PersistentVolumeClaim {wanted.claim} (tls.acme.sharedCache.existingClaimName) is not "
+        f"PersistentVolumeClaim {volume.claim} (tls.acme.sharedCache.existingClaimName) is not "
         "there: make it"
     )
     return Plan(outcome=Wait("PrerequisitesMissing", message), gate=True)

@@ -1,5 +1,5 @@
-"""Effects of the certificate step: making the authority, issuing the server certificate, a new
-authority step by step, and the shared volume of mode ACME."""
+"""Effects of the certificate step: creation and rotation of the CA, issue of the server
+certificate, and the shared volume of mode ACME. Called by `managers.cluster.apply.actions`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 
 async def issue_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the Secret of the authority; an existing one is never replaced."""
+    """Create the Secret of the CA; an existing one is never replaced."""
     pair = make_authority(resolved.name, context.clock.now())
     data = {secret_data.CA_CERTIFICATE: pair.certificate, secret_data.CA_KEY: pair.key}
     body = secret_object(resolved.owner, effect.target, data)
-    # What was asked for before there was an authority is answered by the first one.
+    # The first CA answers a rotation request that is older than it.
     body["metadata"].setdefault("annotations", {})[labels.CA_REQUEST] = resolved.tls.ca_request
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
@@ -39,7 +39,7 @@ async def issue_authority(context: Context, resolved: Resolved, effect: Effect) 
 async def issue_server_certificate(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Issue a server certificate and apply its Secret.
 
-    Raises Transient when the authority went away or bad since it was observed.
+    Raises Transient when the CA was deleted or became invalid since it was observed.
     """
     authority = await read_authority(context, resolved)
     names_and_addresses = resolved.certificate_names, resolved.certificate_addresses
@@ -53,13 +53,13 @@ async def issue_server_certificate(context: Context, resolved: Resolved, effect:
         secret_data.CA_CERTIFICATE: authority.certificate,
     }
     body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
-    # Forced: the plan proved that the Secret is ours or absent, and its content is only ours.
+    # Forced: the plan checked that the Secret is owned or absent, and we own all of its content.
     result = await context.client.apply(SECRET, body, field_manager=FIELD_MANAGER, force=True)
     context.secrets.written(result.object)
 
 
 async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
-    """Read the authority with its key, for one use."""
+    """Read the CA with its key, for one use."""
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     try:
         data = decoded(await context.client.get(SECRET, key))
@@ -80,31 +80,31 @@ def _unusable(context: Context, resolved: Resolved, error: Exception) -> Transie
 
 
 def decoded(secret: Object) -> dict[str, bytes]:
-    """Return the data of a Secret; raises ValueError for what is not base64."""
+    """Return the data of a Secret; raises ValueError for invalid base64."""
     data = secret.get("data") or {}
     return {name: base64.b64decode(text) for name, text in data.items()}
 
 
 async def prepare_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Make the next authority and trust it beside the present one, which goes on to sign."""
+    """Create the next CA and trust it in addition to the present one, which still signs."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         if secret_data.NEXT_KEY in data or secret_data.FORMER_KEY in data:
             raise Transient(f"Secret {effect.target} holds a second authority already")
-        made = make_authority(resolved.name, context.clock.now())
+        pair = make_authority(resolved.name, context.clock.now())
         return {
-            secret_data.NEXT_CERTIFICATE: made.certificate,
-            secret_data.NEXT_KEY: made.key,
+            secret_data.NEXT_CERTIFICATE: pair.certificate,
+            secret_data.NEXT_KEY: pair.key,
             secret_data.CA_CERTIFICATE: secret_data.bundle(
-                data[secret_data.CA_CERTIFICATE], made.certificate
+                data[secret_data.CA_CERTIFICATE], pair.certificate
             ),
         }
 
-    await _turn(context, resolved, effect, change, answered=resolved.tls.ca_request)
+    await _rotate_secret(context, resolved, effect, change, answered=resolved.tls.ca_request)
 
 
 async def promote_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Let the next authority sign; the present one is kept, key and all, and still trusted."""
+    """Sign with the next CA; the present one is kept with its key, and still trusted."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         upcoming = secret_data.pair(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY)
@@ -118,11 +118,11 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Effect
             secret_data.NEXT_KEY: None,
         }
 
-    await _turn(context, resolved, effect, change)
+    await _rotate_secret(context, resolved, effect, change)
 
 
 async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Trust the present authority alone, and forget the former one with its key."""
+    """Trust only the present CA, and delete the former one with its key."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         secret_data.pair(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY)
@@ -132,14 +132,14 @@ async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -
             secret_data.CA_CERTIFICATE: first_certificate(data[secret_data.CA_CERTIFICATE]),
         }
 
-    await _turn(context, resolved, effect, change)
+    await _rotate_secret(context, resolved, effect, change)
 
 
 Change = Mapping[str, bytes | None]
 """Entries of a Secret and their new content; None removes one."""
 
 
-async def _turn(
+async def _rotate_secret(
     context: Context,
     resolved: Resolved,
     effect: Effect,
@@ -147,9 +147,9 @@ async def _turn(
     *,
     answered: str = "",
 ) -> None:
-    """Change the Secret of the authority in one write, which fails when it is not as it was read.
+    """Change the Secret of the CA in one write with optimistic locking.
 
-    Raises Transient when it is not what the plan saw; the next pass looks again.
+    Raises Transient when it changed since it was observed; the next reconcile reads it again.
     """
     key = ObjectKey(resolved.namespace, effect.target)
     try:
@@ -167,11 +167,11 @@ async def _turn(
         resolved.owner.identity(),
         "Normal",
         "AuthorityRotated",
-        f"Secret {effect.target}: {TOLD[effect.name]}",
+        f"Secret {effect.target}: {EVENT_TEXTS[effect.name]}",
     )
 
 
-TOLD = {
+EVENT_TEXTS = {
     "prepare-authority": "a new authority was made; it is trusted, and signs after the overlap",
     "promote-authority": "the new authority signs now; the former one is still trusted",
     "drop-authority": "the former authority is trusted no more, and its key is gone",
@@ -184,14 +184,14 @@ def _guard(live: Object) -> list[dict[str, Any]]:
 
 
 def _entries(live: Object, changed: Change) -> list[dict[str, Any]]:
-    there = live.get("data") or {}
+    present = live.get("data") or {}
     ops: list[dict[str, Any]] = []
     for name, content in changed.items():
         path = f"/data/{name}"
         if content is not None:
             text = base64.b64encode(content).decode()
             ops.append({"op": "add", "path": path, "value": text})
-        elif name in there:
+        elif name in present:
             ops.append({"op": "remove", "path": path})
     return ops
 
@@ -207,9 +207,9 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
 
 
 async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the claim with the certificates: what it holds was counted by the ACME server."""
-    wanted = resolved.tls.acme_volume
-    if wanted is not None:
+    """Create the PVC for the certificates, whose issue counts against limits of the ACME server."""
+    volume = resolved.tls.acme_volume
+    if volume is not None:
         await make_claim_of_all(
-            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+            context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

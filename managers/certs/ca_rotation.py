@@ -1,16 +1,17 @@
-"""A new authority in the place of the old one, with an overlap. Pure.
+"""CA rotation with an overlap. Pure.
 
-The Secret of the authority tells how far it is; nothing else is remembered:
+The Secret of the CA has the only state:
 
     steady     ca.key signs                                     (upcoming and former are absent)
-    prepared   next.key is made, ca.crt holds both, ca.key still signs
+    prepared   next.key exists, ca.crt holds both, ca.key still signs
     promoted   ca.key is the new one, former.key the old one, ca.crt holds both
-    steady     former.* is gone, ca.crt holds one
+    steady     former.* is removed, ca.crt holds one
 
-Each step is one write. A step forward needs a proof that everybody follows: every pod serves the
-certificate of the Secret that was written after the step before, so its volume also holds the
-bundle written with it; and the overlap, in which clients read the bundle anew. When either cannot
-be had, all stays as it is, and everything works. docs/adr/20261121-authority-rotation.md.
+Each step is one write. A step has two preconditions: every pod serves the certificate of the Secret
+that was written after the previous step, so its volume also holds the bundle written with it; and
+the overlap is over, in which clients read the new bundle. Until both are met nothing changes, and
+all certificates stay valid. docs/adr/20261121-authority-rotation.md. Called by
+`managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ from managers.certs.rollout import all_serve
 from managers.certs.x509 import BACKDATE, SERVER_LIFE
 
 Action = Literal["prepare", "promote", "drop"]
-# A certificate must never have to end before its time because its authority does.
+# A certificate must never expire early because its CA expires.
 MARGIN = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class RotationStep:
-    """What to do about the authority now, and when to look again."""
+    """The next step of the rotation, and the time of the next check."""
 
     action: Action | None = None
     due: datetime | None = None
-    """When time alone brings the next step; None when it does not."""
-    told: str = ""
-    """How far it is, for a person; "" when nothing is going on."""
+    """When the next step is due by time; None when it is not."""
+    progress: str = ""
+    """Progress, for a message; "" when no rotation is in progress."""
 
 
-def next_turn(
+def next_step(
     resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
 ) -> RotationStep:
-    """Say what is next; both Secrets are good, and the server certificate is the newest."""
+    """Return the next step; both Secrets are valid, and the server certificate is the newest."""
     signing, leaf = ca.certificate, server.certificate
     if signing is None or leaf is None:
         return RotationStep()
@@ -53,14 +54,14 @@ def next_turn(
     if ca.upcoming is not None:
         return _promoting(resolved, observed, ca, ca.upcoming, leaf)
     renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
-    asked = resolved.tls.ca_request
-    if observed.now >= renew_at or (asked and asked != ca.answered):
+    requested = resolved.tls.ca_request
+    if observed.now >= renew_at or (requested and requested != ca.answered):
         return RotationStep("prepare")
     return RotationStep(due=renew_at)
 
 
 def is_over(authority: CertificateFacts, now: datetime) -> bool:
-    """Tell whether nobody can trust it any more, whatever is done."""
+    """Return whether the CA has expired."""
     return authority.not_after <= now
 
 
@@ -73,21 +74,21 @@ def _promoting(
 ) -> RotationStep:
     if ca.certificate is not None and is_over(ca.certificate, observed.now):
         return RotationStep("promote")
-    since = max(_made(leaf), _made(upcoming))
-    told = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
-    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", told=told))
+    since = max(_issued_at(leaf), _issued_at(upcoming))
+    progress = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
+    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", progress=progress))
 
 
 def _dropping(
     resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
 ) -> RotationStep:
-    told = f"the former authority (serial {former.serial}) is still trusted"
+    progress = f"the former authority (serial {former.serial}) is still trusted"
     since = (
-        _made(leaf)
+        _issued_at(leaf)
         if not is_over(former, observed.now)
         else datetime.min.replace(tzinfo=observed.now.tzinfo)
     )
-    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", told=told))
+    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", progress=progress))
 
 
 def _once_proven(
@@ -97,17 +98,17 @@ def _once_proven(
     since: datetime,
     then: RotationStep,
 ) -> RotationStep:
-    """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
+    """Hold the step back until every pod serves the leaf, and the overlap since is over."""
     if not all_serve(observed.servers, leaf.fingerprint):
         return RotationStep(
-            told=f"{then.told}; not every server is known to serve the newest certificate"
+            progress=f"{then.progress}; not every server is known to serve the newest certificate"
         )
     overlap = resolved.tls.ca_overlap
     if observed.now - since < overlap:
         due = since + overlap
-        return RotationStep(due=due, told=f"{then.told}, until {due.isoformat()} at least")
+        return RotationStep(due=due, progress=f"{then.progress}, until {due.isoformat()} at least")
     return then
 
 
-def _made(certificate: CertificateFacts) -> datetime:
+def _issued_at(certificate: CertificateFacts) -> datetime:
     return certificate.not_before + BACKDATE

@@ -1,6 +1,6 @@
-"""Does a certificate lead to an authority that is trusted, and until when. Pure; no clock.
+"""Verification of a certificate chain up to a trusted CA, and its validity. Pure; no clock.
 
-Reads what others made, so any key type that the server takes is taken: RSA, ECDSA, Ed25519.
+It reads certificates of users, with every key type that the server accepts: RSA, ECDSA, Ed25519.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from managers.context.secret_files import (
     check_public_key,
 )
 
-# Nobody builds longer ones, and servers and clients give up earlier.
+# Longer chains are not in use, and servers and clients reject shorter ones already.
 LONGEST_CHAIN = 8
-# Each costs the check of a signature, per link. One name belongs to one authority, and to a second
+# Each costs the check of a signature, per link. One name belongs to one CA, and to a second
 # one while that is replaced.
 NAMESAKES_MAX = 4
 # Characters of a name in a message, which has 1,024 in all.
@@ -36,7 +36,7 @@ class Chain:
     """What leads from a certificate to a trusted authority."""
 
     problem: str
-    """Why nothing does, for a person; "" when something does."""
+    """Why there is no chain, for a message; "" when there is one."""
     until: datetime | None
     """When its first link ends; None without a chain."""
     root: str = ""
@@ -74,10 +74,10 @@ def build(served: bytes, trusted: bytes) -> Chain:
     """
     leaf, *between = read_all(served)
     roots = read_all(trusted)
-    known = set(map(fingerprint, roots))
+    root_fingerprints = set(map(fingerprint, roots))
     candidates = by_subject((*roots, *between))
     chain = [leaf]
-    while fingerprint(chain[-1]) not in known and len(chain) < LONGEST_CHAIN:
+    while fingerprint(chain[-1]) not in root_fingerprints and len(chain) < LONGEST_CHAIN:
         signed = signers(chain[-1], candidates)
         issuer = next(filter(_is_authority, signed), None)
         if issuer is None or issuer in chain:
@@ -87,14 +87,14 @@ def build(served: bytes, trusted: bytes) -> Chain:
                 None,
             )
         chain.append(issuer)
-    if fingerprint(chain[-1]) not in known:
+    if fingerprint(chain[-1]) not in root_fingerprints:
         return Chain("the chain in tls.crt is too long", None)
     until = min(link.not_valid_after_utc for link in chain)
     return Chain("", until, fingerprint(chain[-1]))
 
 
 def by_subject(candidates: Iterable[x509.Certificate]) -> BySubject:
-    """Sort certificates by whom they name; one that is there twice counts once."""
+    """Sort certificates by subject; duplicates count once."""
     sorted_out: dict[bytes, list[x509.Certificate]] = defaultdict(list)
     for one in dict.fromkeys(candidates):
         sorted_out[names(one.tbs_certificate_bytes)[1]].append(one)

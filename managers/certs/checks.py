@@ -1,6 +1,6 @@
-"""When a server certificate is issued anew: an ordered chain of named checks.
+"""Checks that decide whether a server certificate is issued again, in a fixed order.
 
-Pure. The order is the order in which a person would look.
+Pure. The order is that of a manual diagnosis. Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from contracts.records.secrets import SecretFacts
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """What the checks look at."""
+    """Inputs of the checks."""
 
     secret: SecretFacts
     authority: str
-    """Fingerprint of the CA at hand."""
+    """Fingerprint of the present CA."""
     authority_until: datetime
     trusted: tuple[str, ...]
-    """Fingerprints of all authorities that clients are to trust now."""
+    """Fingerprints of all CAs that clients have to trust now."""
     names: frozenset[str]
     addresses: frozenset[str]
     now: datetime
@@ -32,14 +32,14 @@ Check = Callable[[CheckInput], str | None]
 
 
 def unusable(it: CheckInput) -> str | None:
-    """The content is no certificate with a key."""
+    """The content is not a certificate with its key."""
     if it.secret.certificate is None:
         return it.secret.problem or "it holds no certificate"
     return None if it.secret.certificate.key_matches else "its key does not fit its certificate"
 
 
 def foreign_authority(it: CheckInput) -> str | None:
-    """It was signed by another authority than the one at hand."""
+    """Another CA than the present one signed it."""
     certificate = it.secret.certificate
     if certificate is None or certificate.issuer_fingerprint == it.authority:
         return None
@@ -47,14 +47,14 @@ def foreign_authority(it: CheckInput) -> str | None:
 
 
 def other_bundle(it: CheckInput) -> str | None:
-    """Beside it lie other authorities than those that are trusted now."""
+    """Its bundle has other CAs than those that are trusted now."""
     if it.secret.trusted == it.trusted:
         return None
     return "its ca.crt does not hold the authorities that are trusted now"
 
 
 def missing_name(it: CheckInput) -> str | None:
-    """A name or address is asked for that it does not carry; more than asked for is fine."""
+    """A requested name or address is missing; additional ones are fine."""
     certificate = it.secret.certificate
     if certificate is None:
         return None
@@ -65,12 +65,12 @@ def missing_name(it: CheckInput) -> str | None:
 
 
 def near_expiry(it: CheckInput) -> str | None:
-    """It has less than the rotation period to live, and a new one would live longer."""
+    """It expires within the rotation period, and a new one would be valid for longer."""
     certificate = it.secret.certificate
     if certificate is None or certificate.not_after - it.now > it.rotate_before:
         return None
     if certificate.not_after >= it.authority_until:
-        # A new one would end at the same moment, and be renewed for the same reason at once.
+        # A new one would expire at the same time, and be renewed at once again.
         return None
     return f"it expires at {certificate.not_after.isoformat()}"
 

@@ -1,4 +1,4 @@
-"""What TLSReady says. Pure; called by `managers.cluster.status.conditions`."""
+"""Condition TLSReady. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
 from runtime.outcome import Blocked, Outcome, Wait
 
-# What a pass may be stopped by that is about certificates, and shows here too.
+# Reasons of an outcome that concern certificates; the condition repeats them.
 REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
 
 
 def tls_ready(
     mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
 ) -> ConditionUpdate:
-    """Judge the certificates; `server_secret` is None when the servers fetch their own."""
+    """Report on the certificates; `server_secret` is None when the servers fetch their own."""
     kind = "TLSReady"
     if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
         return ConditionUpdate(kind, "False", outcome.reason, outcome.message)
@@ -24,14 +24,14 @@ def tls_ready(
         return _acme(observed)
     secret = observed.secrets.get(server_secret)
     if secret is None:
-        told = f"Secret {server_secret} is not there yet"
-        return ConditionUpdate(kind, "False", "TLSSecretMissing", told)
+        message = f"Secret {server_secret} is not there yet"
+        return ConditionUpdate(kind, "False", "TLSSecretMissing", message)
     if not secret.mine and mode == "OperatorManaged":
-        told = f"Secret {server_secret} belongs to {secret.owner}"
-        return ConditionUpdate(kind, "False", "ForeignObject", told)
+        message = f"Secret {server_secret} belongs to {secret.owner}"
+        return ConditionUpdate(kind, "False", "ForeignObject", message)
     if secret.certificate is None:
-        told = f"Secret {server_secret}: {secret.problem}"
-        return ConditionUpdate(kind, "False", "TLSSecretInvalid", told)
+        message = f"Secret {server_secret}: {secret.problem}"
+        return ConditionUpdate(kind, "False", "TLSSecretInvalid", message)
     return _served(secret.certificate, secret, observed)
 
 
@@ -49,12 +49,15 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
         )
     until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()
     return ConditionUpdate(
-        kind, "True", "Ready", f"The server certificate is valid until {until}{_turn(observed)}"
+        kind,
+        "True",
+        "Ready",
+        f"The server certificate is valid until {until}{_ca_rotation(observed)}",
     )
 
 
-def _turn(observed: Observed) -> str:
-    """Tell of a second authority, while there is one."""
+def _ca_rotation(observed: Observed) -> str:
+    """Report a second CA, while there is one."""
     for secret in observed.secrets.values():
         if secret.upcoming is not None:
             return f". A new authority (serial {secret.upcoming.serial}) is trusted and signs later"
@@ -66,10 +69,10 @@ def _turn(observed: Observed) -> str:
 def _acme(observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     if any(pod.ready for pod in observed.servers):
-        told = "The servers fetch their certificates by ACME, and at least one has one"
-        return ConditionUpdate(kind, "True", "Ready", told)
-    told = (
+        message = "The servers fetch their certificates by ACME, and at least one has one"
+        return ConditionUpdate(kind, "True", "Ready", message)
+    message = (
         "No server answers with a certificate yet. It asks the ACME server when it is first asked "
         "itself: look for listener-acme in its log"
     )
-    return ConditionUpdate(kind, "Unknown", "Unknown", told)
+    return ConditionUpdate(kind, "Unknown", "Unknown", message)

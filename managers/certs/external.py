@@ -1,6 +1,7 @@
-"""Certificates that somebody else owns: read, judged together, never written. Pure.
+"""Mode External: certificates of the user are read and validated together, never written. Pure.
 
-While they are not good, nothing about the pods is changed: they keep what they have in memory.
+While they are not valid the pods are not changed: they keep what they have in memory.
+Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from runtime.outcome import Blocked, Done, Wait
 
 @dataclass(frozen=True, slots=True)
 class ExternalCheckInput:
-    """What the checks look at."""
+    """Inputs of the checks."""
 
     server: SecretFacts
     certificate: CertificateFacts
@@ -48,15 +49,15 @@ def no_chain(it: ExternalCheckInput) -> str | None:
 
 
 def no_authority(it: ExternalCheckInput) -> str | None:
-    """Nobody could be told whom to trust."""
+    """There is no CA for clients."""
     if it.authority.trusted:
         return None
-    told = it.authority.problem or "ca.crt missing"
-    return f"Secret {it.authority.name}: {told}. It needs the authority in ca.crt"
+    problem = it.authority.problem or "ca.crt missing"
+    return f"Secret {it.authority.name}: {problem}. It needs the authority in ca.crt"
 
 
 def other_authority(it: ExternalCheckInput) -> str | None:
-    """The two Secrets speak of different authorities."""
+    """The two Secrets have different CAs."""
     if it.server.chain_root in it.authority.trusted:
         return None
     return (
@@ -66,7 +67,7 @@ def other_authority(it: ExternalCheckInput) -> str | None:
 
 
 def not_yet(it: ExternalCheckInput) -> str | None:
-    """Its time has not come."""
+    """It is not valid yet."""
     if it.certificate.not_before <= it.now:
         return None
     begins = it.certificate.not_before.isoformat()
@@ -74,7 +75,7 @@ def not_yet(it: ExternalCheckInput) -> str | None:
 
 
 def ended(it: ExternalCheckInput) -> str | None:
-    """It, or a link of its chain, is over."""
+    """It, or a certificate of its chain, has expired."""
     until = min(filter(None, (it.certificate.not_after, it.server.chain_until)))
     if until > it.now:
         return None
@@ -85,7 +86,7 @@ def ended(it: ExternalCheckInput) -> str | None:
 
 
 def missing_name(it: ExternalCheckInput) -> str | None:
-    """Peers and the operator ask for a name that it does not carry."""
+    """It lacks the name that peers and the operator use."""
     if _covers(it.certificate.dns_names, it.server_name):
         return None
     return (
@@ -107,25 +108,25 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want both Secrets to be there and to be good together."""
-    wanted = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
-    server, authority = (observed.secrets.get(name) for name in wanted)
+    """Require both Secrets, and that they are valid together."""
+    secret_names = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
+    server, authority = (observed.secrets.get(name) for name in secret_names)
     if server is None or authority is None:
-        absent = [name for name in wanted if name not in observed.secrets]
+        absent = [name for name in secret_names if name not in observed.secrets]
         message = (
             f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you make them: "
             "tls.crt, tls.key and ca.crt for the servers, ca.crt for clients"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     if server.certificate is None:
-        told = server.problem or "it holds no certificate"
-        return _invalid(f"Secret {server.name}: {told}. It needs tls.crt, tls.key and ca.crt")
-    given = ExternalCheckInput(
+        problem = server.problem or "it holds no certificate"
+        return _invalid(f"Secret {server.name}: {problem}. It needs tls.crt, tls.key and ca.crt")
+    check_input = ExternalCheckInput(
         server, server.certificate, authority, resolved.tls.server_name, observed.now
     )
     for _, check in CHAIN:
-        if (objection := check(given)) is not None:
-            return _invalid(objection)
+        if (violation := check(check_input)) is not None:
+            return _invalid(violation)
     return Plan(outcome=Done())
 
 
@@ -133,8 +134,8 @@ def _invalid(message: str) -> Plan:
     return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
 
 
-def _covers(names: frozenset[str], wanted: str) -> bool:
-    """Match as TLS clients do: a star stands for the whole first label and for nothing else."""
-    wanted = wanted.lower()
-    _, _, parent = wanted.partition(".")
-    return any(name.lower() in (wanted, f"*.{parent}") for name in names)
+def _covers(names: frozenset[str], server_name: str) -> bool:
+    """Match as TLS clients do: a star matches the whole first label only."""
+    server_name = server_name.lower()
+    _, _, parent = server_name.partition(".")
+    return any(name.lower() in (server_name, f"*.{parent}") for name in names)

@@ -1,6 +1,7 @@
-"""The certificate step: is all there that servers serve with, and good, and what is done if not.
+"""Plan of the certificates: validate, issue and renew what the servers serve. Pure.
 
-One function per value of spec.tls.mode; the other modes have modules of their own.
+One function per value of spec.tls.mode; the modes External and ACME have their own modules. Called
+by `managers.cluster.plan.steps`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
-from managers.certs.ca_rotation import is_over, next_turn
+from managers.certs.ca_rotation import is_over, next_step
 from managers.certs.checks import CheckInput, first_objection
-from managers.certs.rollout import LOOK_AGAIN, behind
+from managers.certs.rollout import RECHECK, behind
 from runtime.outcome import Blocked, Done, Wait, combine
 
 ISSUE_AUTHORITY = "issue-authority"
@@ -27,24 +28,28 @@ ISSUE_SERVER_CERTIFICATE = "issue-server-certificate"
 PREPARE_AUTHORITY = "prepare-authority"
 PROMOTE_AUTHORITY = "promote-authority"
 DROP_AUTHORITY = "drop-authority"
-TURNS = {"prepare": PREPARE_AUTHORITY, "promote": PROMOTE_AUTHORITY, "drop": DROP_AUTHORITY}
-# A timer further away than this would only sit in the queue: the next resync asks again.
+ROTATION_EFFECTS = {
+    "prepare": PREPARE_AUTHORITY,
+    "promote": PROMOTE_AUTHORITY,
+    "drop": DROP_AUTHORITY,
+}
+# A longer timer would only stay in the queue: the next resync computes it again.
 LONGEST_TIMER = timedelta(days=1)
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want what the mode needs, and ask to be woken when something of it is to be renewed."""
-    made = PLANS[resolved.tls.mode](resolved, observed)
+    """Plan what the mode needs, and requeue for the next renewal."""
+    planned = PLANS[resolved.tls.mode](resolved, observed)
     server = observed.secrets.get(resolved.tls.server_secret or "")
     leaf = server.certificate if server else None
-    if leaf is None or made.gate or not behind(observed.servers, leaf.fingerprint):
-        return made
-    # Nobody tells us when a server has read its files anew.
-    return replace(made, outcome=combine(made.outcome, Done(LOOK_AGAIN)))
+    if leaf is None or planned.gate or not behind(observed.servers, leaf.fingerprint):
+        return planned
+    # No event reports that a server has reloaded its files.
+    return replace(planned, outcome=combine(planned.outcome, Done(RECHECK)))
 
 
 def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
-    """Want both Secrets to be good, and the authority to be replaced in time."""
+    """Keep both Secrets valid, and rotate the CA in time."""
     ca_name = names.tls_ca_secret(resolved.name)
     server_name = names.tls_server_secret(resolved.name)
     ca, server = observed.secrets.get(ca_name), observed.secrets.get(server_name)
@@ -65,17 +70,19 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
 
 
 def _ended(ca: SecretFacts) -> Plan:
-    """Replace an authority that nobody trusts any more: there is nothing left to overlap with."""
-    turn = "prepare"
+    """Replace an expired CA: no overlap is possible."""
+    action = "prepare"
     if ca.upcoming is not None:
-        turn = "promote"
+        action = "promote"
     elif ca.former is not None:
-        turn = "drop"
-    return _making("the authority has ended and is replaced", Effect(TURNS[turn], ca.name, ca.uid))
+        action = "drop"
+    return _making(
+        "the authority has ended and is replaced", Effect(ROTATION_EFFECTS[action], ca.name, ca.uid)
+    )
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
-    """Make the first authority; never a second one behind the back of those who trust the first."""
+    """Create the first CA; never a second one while a server certificate of the first exists."""
     if server is None:
         return _making("the certificate authority is made", Effect(ISSUE_AUTHORITY, ca_name))
     blocked = Blocked(
@@ -96,7 +103,7 @@ def _server(
     name = names.tls_server_secret(resolved.name)
     if server is None:
         return _making("the server certificate is issued", Effect(ISSUE_SERVER_CERTIFICATE, name))
-    given = CheckInput(
+    check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
         authority_until=ca.not_after,
@@ -106,19 +113,19 @@ def _server(
         now=observed.now,
         rotate_before=resolved.rotate_before,
     )
-    objection = first_objection(given)
+    objection = first_objection(check_input)
     if objection is not None:
         return _making(
             f"the server certificate is renewed: {objection[1]}",
             Effect(ISSUE_SERVER_CERTIFICATE, name),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
-    turn = next_turn(resolved, observed, authority, server)
-    if turn.action is not None:
-        # At once: the next pass issues what follows from it. Nothing is amiss meanwhile.
-        effect = Effect(TURNS[turn.action], authority.name, authority.uid)
+    step = next_step(resolved, observed, authority, server)
+    if step.action is not None:
+        # At once: the next reconcile issues the new certificate. Nothing is degraded meanwhile.
+        effect = Effect(ROTATION_EFFECTS[step.action], authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
-    due = None if turn.due is None else _timer(turn.due - observed.now)
+    due = None if step.due is None else _timer(step.due - observed.now)
     return Plan(outcome=combine(renewal, Done(due)))
 
 
@@ -129,7 +136,7 @@ def _until_renewal(server: SecretFacts, now: datetime, rotate_before: timedelta)
 
 
 def _timer(left: timedelta) -> float:
-    # Nothing is left where the authority ends as soon: then a day is soon enough, too.
+    # No time is left when the CA expires as early: then the longest timer is enough.
     return (min(left, LONGEST_TIMER) if left > timedelta(0) else LONGEST_TIMER).total_seconds()
 
 

@@ -51,7 +51,7 @@ def _volume(cluster: str, cache: CacheVolume | None) -> AcmeVolume | None:
     )
 
 
-def tls_part(wishes: TlsSettings) -> PodPart:
+def tls_part(settings: TlsSettings) -> PodPart:
     """Mount what the server serves with: a Secret, or what its ACME client needs."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []
@@ -61,12 +61,12 @@ def tls_part(wishes: TlsSettings) -> PodPart:
         mounts.append({**where, "readOnly": True} if read_only else where)
         volumes.append({"name": name, **source})
 
-    if wishes.server_secret is not None:
-        mount(TLS_VOLUME, mount_paths.TLS, _secret(wishes.server_secret))
-    if wishes.acme_ca_secret is not None:
-        mount("acme-ca", mount_paths.ACME_CA, _secret(wishes.acme_ca_secret))
-    if wishes.acme_volume is not None:
-        claim = {"persistentVolumeClaim": {"claimName": wishes.acme_volume.claim}}
+    if settings.server_secret is not None:
+        mount(TLS_VOLUME, mount_paths.TLS, _secret(settings.server_secret))
+    if settings.acme_ca_secret is not None:
+        mount("acme-ca", mount_paths.ACME_CA, _secret(settings.acme_ca_secret))
+    if settings.acme_volume is not None:
+        claim = {"persistentVolumeClaim": {"claimName": settings.acme_volume.claim}}
         mount("acme-cache", mount_paths.ACME_CACHE, claim, read_only=False)
     return PodPart(mounts=tuple(mounts), volumes=tuple(volumes))
 

@@ -1,8 +1,8 @@
-"""A TLS handshake with each server, to see the certificate that it serves.
+"""TLS handshake with each server, to read the certificate that it serves.
 
-Nothing is trusted because of what is seen here, so nothing is verified: a certificate that is
-compared with the one in the Secret need not be a valid one. What was seen is remembered per life of
-a container, and looked at again only while it is not what it should be.
+The result grants no trust, so nothing is verified: a certificate that is compared with the one in
+the Secret need not be valid. Results are cached per start of a container, and probed again only
+while the certificate is not the expected one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Handshake = Callable[[str, str], Awaitable[str]]
 
 
 async def handshake(address: str, server_name: str) -> str:
-    """Shake hands and leave."""
+    """Do one handshake and close the connection."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -44,7 +44,7 @@ async def handshake(address: str, server_name: str) -> str:
     with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
         async with asyncio.timeout(TIMEOUT):
             await writer.wait_closed()
-    # A server that goes on sending would hold the connection for half a minute.
+    # A server that continues to send would hold the connection for half a minute.
     writer.transport.abort()
     return hashlib.sha256(served).hexdigest() if served else ""
 
@@ -62,30 +62,32 @@ async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> a
 
 
 class ServedCertificates:
-    """What the servers of all clusters were seen to serve."""
+    """Fingerprints of the certificates that the servers of all clusters serve."""
 
     def __init__(self, shake: Handshake = handshake) -> None:
         self._shake = shake
-        self._seen: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._fingerprints: OrderedDict[str, tuple[int, str]] = OrderedDict()
 
     async def of(
         self, pods: Iterable[PodFacts], expected: str, server_name: str
     ) -> Mapping[str, str]:
         """Return what each pod serves, by UID; pods that are not ready are left out.
 
-        Only those are asked that were not seen to serve what is expected.
+        Only servers that were not seen with the expected certificate are probed.
         """
         ready = [pod for pod in pods if pod.ready and pod.ip]
-        ask = [pod for pod in ready if self._seen.get(pod.uid) != (pod.restarts, expected)]
-        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in ask))
-        for pod, served in zip(ask, answers, strict=True):
-            self._seen[pod.uid] = (pod.restarts, served)
-            self._seen.move_to_end(pod.uid)
-        told = {pod.uid: self._seen[pod.uid][1] for pod in ready}
-        while len(self._seen) > KEPT:
-            # Of pods that are gone, most likely; else they are looked at once more.
-            self._seen.popitem(last=False)
-        return told
+        pending = [
+            pod for pod in ready if self._fingerprints.get(pod.uid) != (pod.restarts, expected)
+        ]
+        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in pending))
+        for pod, served in zip(pending, answers, strict=True):
+            self._fingerprints[pod.uid] = (pod.restarts, served)
+            self._fingerprints.move_to_end(pod.uid)
+        by_uid = {pod.uid: self._fingerprints[pod.uid][1] for pod in ready}
+        while len(self._fingerprints) > KEPT:
+            # Most likely of deleted pods; others are probed again.
+            self._fingerprints.popitem(last=False)
+        return by_uid
 
     def __len__(self) -> int:
-        return len(self._seen)
+        return len(self._fingerprints)

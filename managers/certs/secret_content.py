@@ -37,7 +37,7 @@ NOTHING = CertificateContent()
 
 
 def content_of(data: Mapping[str, str] | None) -> CertificateContent:
-    """Read the `data` of a Secret (base64); None when only metadata was asked for."""
+    """Read the `data` of a Secret (base64); None when only metadata was requested."""
     if data is None:
         return NOTHING
     try:
@@ -81,7 +81,7 @@ def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
     try:
         signing = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
     except ValueError as error:
-        # Whoever only wants to know whom to trust needs no key of it.
+        # A reader of the CA bundle needs no key.
         return CertificateContent(
             None, authority.decode(), f"its content cannot be used: {error}", trusted
         )

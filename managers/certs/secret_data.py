@@ -18,7 +18,7 @@ CERTIFICATE, KEY = "tls.crt", "tls.key"
 
 
 def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
-    """Take certificate and key out of decoded data; raises ValueError when one is not there."""
+    """Take certificate and key out of decoded data; raises ValueError when one is missing."""
     missing = [name for name in (certificate, key) if not data.get(name)]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing")

@@ -1,6 +1,6 @@
-"""Making certificates (ECDSA P-256, as OpenBao and every client of today accept) and reading any.
+"""Creation of certificates (ECDSA P-256, which OpenBao and all clients accept), and parsing of any.
 
-No I/O, and no clock: the caller says what time it is. Keys come from the operating system's
+No I/O, and no clock: the caller passes the time. Keys come from the operating system's
 random source inside `cryptography`.
 """
 

@@ -1,6 +1,6 @@
-"""What this process tried lately: so that it neither asks again at once nor repeats a refusal.
+"""Recent attempts of this process: it neither retries at once nor repeats a refused request.
 
-Lost with the process, and nothing depends on it: a new process asks once more.
+Lost with the process; nothing depends on it: a new process tries again.
 """
 
 from __future__ import annotations

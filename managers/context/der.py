@@ -1,7 +1,7 @@
 """The outer levels of DER (ITU-T X.690): element by element, and no arithmetic. Pure.
 
-Tells what kind of private key a file holds, how large it is, and which names a certificate carries,
-before a library computes with any of it. Called by managers.context.secret_files and
+It returns the kind and size of a private key, and the names in a certificate, before a library
+computes with them. Called by managers.context.secret_files and
 managers.certs.chain.
 """
 
@@ -80,7 +80,7 @@ def _sequence(data: bytes, most: int) -> list[Element]:
 
 
 def key_kind(key: bytes) -> KeyKind | None:
-    """Say what a private key in PKCS#8, PKCS#1 or SEC 1 is; None for other kinds.
+    """Return the kind of a private key in PKCS#8, PKCS#1 or SEC 1; None for other kinds.
 
     Raises NotDerError.
     """

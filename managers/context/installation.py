@@ -1,4 +1,4 @@
-"""What is true of this installation of the operator, whatever cluster it looks at."""
+"""Settings of this installation of the operator, the same for all clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.types import ObjectKey
 
 Platform = Literal["kubernetes", "openshift"]
 Mode = Literal["cluster", "namespaces", "tenants"]
-"""Whose clusters are looked at: everybody's, those of some namespaces, those of tenants."""
+"""Which clusters are reconciled: all, those of some namespaces, those of tenants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +19,23 @@ class Installation:
     """Frozen settings; read from flags and environment by `baoctl.settings`."""
 
     namespace: str
-    """Where the operator itself runs."""
+    """Namespace of the operator."""
     service_account: str
-    """As whom it runs; the name in the login that it sets up in OpenBao."""
+    """ServiceAccount of the operator; the name in the login that it sets up in OpenBao."""
     image_repository: str
     """Repository of the server image; a cluster's version is the tag."""
     secret_recheck: float
-    """Seconds between two looks at a Secret that nobody watches."""
+    """Seconds between two reads of a Secret, which is not watched."""
     operator_image: str = ""
-    """Image of the operator itself, for what it runs beside a server; "" when it is not known."""
+    """Image of the operator, for its ephemeral containers; "" when it is not known."""
     platform: Platform = "kubernetes"
-    """Whether user and group of a pod are ours to choose, or follow from its namespace."""
+    """Whether the operator sets user and group of a pod, or its namespace does."""
     audience: str = "openbao-internal"
-    """How the audience of each cluster begins; see `audience_of`."""
+    """Prefix of the audience of each cluster; see `audience_of`."""
     admission_recheck: float = 600.0
-    """Seconds between two looks at the admission policies."""
+    """Seconds between two reads of the admission policies."""
     pod_deadline: timedelta = timedelta(minutes=10)
-    """How long an upgrade waits for one server to come back in the new release."""
+    """How long an upgrade waits for one server to be ready in the new release."""
     mode: Mode = "cluster"
     reads: Reads = "watch"
     """How the objects of a cluster are read."""
@@ -53,8 +53,8 @@ class Installation:
     def audience_of(self, cluster: ObjectKey) -> str:
         """Audience of the tokens with which the operator and its jobs log in to one cluster.
 
-        No two clusters share one: what a server of one cluster is given opens no other. By name and
-        not by UID, because data outlives the object: made anew over its volumes, or brought back
-        from a backup of Kubernetes, a cluster has another UID, and its roles bind what they did.
+        No two clusters share one: a token for the servers of one is not valid at another. By name
+        and not by UID, because data outlives the object: re-created on its volumes, or restored
+        from a backup of Kubernetes, a cluster has another UID, but the same audience.
         """
         return f"{self.audience}/{cluster.namespace}/{cluster.name}"

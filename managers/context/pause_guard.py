@@ -1,10 +1,10 @@
-"""The brake of a pause: a pass that began before it sends no write once the pause is seen.
+"""Write guard for a pause: a reconcile that began before the pause sends no write after it.
 
-A reconciler looks at spec.paused when its pass begins, and may go on for seconds. So each pass is
-run by `PauseGuard`, which remembers which clusters it is about, and every write asks `check` right
-before it is sent: those to the API server and those to the servers of OpenBao, both through the
-guard of the client. It costs a look into a cache. What a pass does that began under a pause is its
-reconciler's own affair: it says so in a status, once, and no more.
+A reconciler reads spec.paused when it begins, and may run for seconds. So `PauseGuard` runs each
+reconcile and keeps the clusters of its request, and every write calls `check` right before it is
+sent: those to the API server and those to the servers of OpenBao, both through the guard of the
+client. It costs one cache read. A reconcile that began during a pause is the concern of its
+reconciler: it reports the pause in the status, once, and does no more.
 
 A write that was on the wire already is not taken back. Deletion goes on: a cluster that is being
 deleted is not paused.
@@ -31,21 +31,21 @@ _HELD: Final[ContextVar[Held | None]] = ContextVar("held", default=None)
 
 
 class PausedMeanwhileError(Exception):
-    """The cluster that a pass is about was paused after the pass began.
+    """The cluster of a reconcile was paused after the reconcile began.
 
-    No error of a request, so that nobody on the way takes it for one and goes on.
+    It is no error of a request, so that no handler of those catches it and goes on.
     """
 
 
 def check() -> None:
-    """Raise PausedMeanwhileError if the running pass may write no more."""
+    """Raise PausedMeanwhileError if the running reconcile may write no more."""
     held = _HELD.get()
     if held is not None and held():
         raise PausedMeanwhileError
 
 
 def is_paused(live: Object | None) -> bool:
-    """Tell whether a cluster, as the API server has it, is paused."""
+    """Return whether a cluster object is paused."""
     if live is None or is_terminating(live):
         return False
     spec = live.get("spec")
@@ -53,16 +53,16 @@ def is_paused(live: Object | None) -> bool:
 
 
 class PauseGuard:
-    """Runs the passes of a reconciler; one that is stopped by a pause begins anew at once."""
+    """Runs the reconciles of a reconciler; one that a pause stops is requeued at once."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, about: About | None = None) -> None:
-        """`about` names the clusters that a request is about; by default it is one itself."""
+        """`about` maps a request to its clusters; by default the request names the cluster."""
         self._inner = inner
         self._clusters = clusters
         self._about: About = about or (lambda request: (request,))
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a pass. Raises what it raises."""
+        """Run a reconcile. Raises what it raises."""
         clusters = self._clusters
         running = [key for key in self._about(request) if not is_paused(clusters.get(key))]
         before = _HELD.set(lambda: any(is_paused(clusters.get(key)) for key in running))
@@ -75,7 +75,7 @@ class PauseGuard:
 
 
 def both(guard: Callable[[], None] | None) -> Callable[[], None]:
-    """Make one guard for a client: the given one, and `check`."""
+    """Combine a guard of a client with `check`."""
     if guard is None:
         return check
 

@@ -1,4 +1,4 @@
-"""The one place where a volume claim that all servers of a cluster mount is made."""
+"""Creation of a PVC that all servers of a cluster mount."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from runtime.errors import AlreadyExists
 async def make_claim_of_all(
     context: Context, owner: Owner, name: str, size: str, storage_class: str | None
 ) -> None:
-    """Create the claim; one that exists is never touched.
+    """Create the PVC; an existing one is never changed.
 
-    It has no owner reference, so that what it holds outlives a cluster that is deleted by mistake.
-    Its annotation proves whose it was, for deletionPolicy DeletePVCs.
+    It has no owner reference, so that its data outlives a cluster that is deleted by mistake.
+    Its annotation proves the ownership, for deletionPolicy DeletePVCs.
     """
     with contextlib.suppress(AlreadyExists):
         body = claim_of_all(owner, name, size, storage_class)

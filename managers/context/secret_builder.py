@@ -1,4 +1,4 @@
-"""The one place where a Secret of ours is built, so that no field is forgotten in one of them."""
+"""Builder of all Secrets of the operator, so that none lacks a field."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def secret_object(
     immutable: bool = False,
     annotations: Mapping[str, str] | None = None,
 ) -> Object:
-    """Build a Secret of a cluster, owned by it and marked with its UID.
+    """Build a Secret of a cluster, owned by it and annotated with its UID.
 
-    The mark outlives the owner reference: a key that was retained still says whose it was.
+    The annotation outlives the owner reference: a retained key still shows its former owner.
     """
     secret: Object = {
         "apiVersion": SECRET.api_version,

@@ -1,12 +1,12 @@
-"""Files that somebody put into a Secret: how much of one is read, and what it may be. Pure.
+"""Files of users in a Secret: size limits and accepted formats. Pure.
 
-The one place of these limits; called by managers.certs for certificates and keys of servers, by
-managers.bootstrap for the files of a seal, and by managers.cluster for whom a connection trusts.
+All of these limits are here; called by managers.certs for certificates and keys of servers, by
+managers.bootstrap for the files of a seal, and by managers.cluster for the CA of a connection.
 
-While a file is read the event loop stands still, for all clusters and for the renewal of the Lease,
-and a thread would not help: the libraries keep the interpreter to themselves. So each limit is one
-that no user meets, and everything within the limits takes some tens of milliseconds. What is beyond
-a limit is refused before a library sees it.
+Parsing a file blocks the event loop, for all clusters and for the renewal of the Lease, and a
+thread would not help: the libraries hold the GIL. So no user should reach a limit, and everything
+within the limits takes some tens of milliseconds. A file beyond a limit is refused before a library
+reads it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PEM_BLOCKS_MAX = 256
 CERTIFICATE_BYTES_MAX = 64 * 1024
 # An RSA key of RSA_BITS_MAX has 4,700 bytes.
 KEY_BYTES_MAX = 16 * 1024
-# Above this the TLS library of the server takes no RSA key (Go, crypto/rsa).
+# Above this the TLS library of the server rejects RSA keys (Go, crypto/rsa).
 RSA_EXPONENT_BITS_MAX = 31
 # Credentials of a cloud: two kilobytes, a dozen values, two levels, a dozen lines.
 TEXT_BYTES_MAX = 64 * 1024
@@ -67,7 +67,7 @@ class RefusedFileError(ValueError):
 
 @contextmanager
 def entry(name: str) -> Iterator[None]:
-    """Put the name of an entry of a Secret before what is said about its file."""
+    """Prefix errors about a file with the name of its entry in the Secret."""
     try:
         yield
     except RefusedFileError as error:
@@ -118,7 +118,7 @@ def certificates(content: bytes) -> tuple[x509.Certificate, ...]:
 def private_key(content: bytes) -> PrivateKeyTypes:
     """Read the first private key of a PEM file, for its public half, or to sign when it is ECDSA.
 
-    Raises UnreadableFileError, and RefusedFileError for a kind that the server does not take or a
+    Raises UnreadableFileError, and RefusedFileError for a kind that the server does not accept or a
     key that is too large.
     """
     _check_pem(content)
@@ -168,12 +168,14 @@ def _first_key(content: bytes) -> bytes:
 
 
 def check_public_key(key: PublicKeyTypes) -> None:
-    """Raise RefusedFileError for a public key that costs much to check a signature with.
+    """Raise RefusedFileError for a public key whose signature check is expensive.
 
-    None that is refused is one that the server takes.
+    The server accepts none of the refused keys.
     """
-    known = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
-    if not known and not (isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES):
+    is_supported = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
+    if not is_supported and not (
+        isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES
+    ):
         raise RefusedFileError(
             "its key is none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519: use an authority "
             "with one of these"
@@ -198,7 +200,7 @@ def _too_large(bits: int) -> str:
 
 
 def is_json_object(content: bytes) -> bool:
-    """Tell whether a file is one JSON object. Raises RefusedFileError."""
+    """Return whether a file is one JSON object. Raises RefusedFileError."""
     if not content.lstrip().startswith(b"{"):
         return False
     check_size(content, TEXT_BYTES_MAX)
@@ -238,14 +240,14 @@ _TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: make it f
 
 
 def ascii_pem(authority: str) -> str:
-    """The same PEM without what the TLS library does not take: comments in other languages."""
+    """Return the PEM without comments that the TLS library rejects: those in other languages."""
     return authority.encode("ascii", "replace").decode()
 
 
 def check_trusted(authority: str) -> None:
-    """Raise UnreadableFileError for PEM certificates of which no connection can be made.
+    """Raise UnreadableFileError for PEM certificates that no TLS connection can use.
 
-    The TLS library, which does not look at them before one is made, reads less than `certificates`.
+    The TLS library parses them only when it connects, and accepts less than `certificates`.
     """
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))

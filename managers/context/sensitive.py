@@ -11,9 +11,9 @@ from runtime.process.logs import REDACTED
 
 
 class SensitiveString:
-    """Holds a secret; only `reveal` gives it out, and nothing writes it down by accident.
+    """Holds a secret; only `reveal` returns it, and nothing prints it by accident.
 
-    No dataclass, because encoders of JSON take those apart.
+    Not a dataclass, because JSON encoders serialize the fields of those.
     """
 
     __slots__ = ("_text",)

@@ -1,4 +1,4 @@
-"""Tokens of the operator's own ServiceAccount, each good at the servers of one cluster alone.
+"""Tokens of the operator's own ServiceAccount, each valid for the servers of one cluster only.
 
 By TokenRequest (authentication.k8s.io/v1): a POST by its verb, but it stores no object, so it is no
 write. Used by managers.bao.login.
@@ -20,36 +20,36 @@ from runtime.types import ObjectKey
 LIFE_SECONDS = 600
 """The shortest life that the API server grants."""
 RENEW_AFTER = 0.8 * LIFE_SECONDS
-# Some callers ask several times in a pass: a right that is missing is not missed each time.
+# Some callers ask several times in a reconcile: a missing right is not requested each time.
 REFUSED_SECONDS = 30.0
-# A login may be refused because the API server signs with another key by now. A token that was
-# refused when it was new is not replaced at every try.
+# A login may be refused because the API server signs with another key now. A token that was
+# refused when it was new is not replaced at every attempt.
 DOUBTFUL_AFTER = 60.0
 
 
 @dataclass(slots=True)
 class AccountTokens:
-    """The tokens of one ServiceAccount for one audience, made when somebody needs one."""
+    """The tokens of one ServiceAccount for one audience, requested on demand."""
 
     client: Client
     clock: Clock
     account: ObjectKey
     audience: str
     _kept: SensitiveString | None = None
-    _made: float = 0.0
+    _issued_at: float = 0.0
     _refusal: ApiError | None = None
-    _refused: float = 0.0
+    _refused_at: float = 0.0
 
     async def get(self) -> SensitiveString:
         """Return a token with at least a fifth of its life left.
 
-        Raises ApiError when the API server refuses one (which is remembered for a while), and
+        Raises ApiError when the API server refuses one (which is cached for a while), and
         Transient when it does not answer.
         """
         now = self.clock.monotonic()
-        if self._kept is not None and now - self._made < RENEW_AFTER:
+        if self._kept is not None and now - self._issued_at < RENEW_AFTER:
             return self._kept
-        if self._refusal is not None and now - self._refused < REFUSED_SECONDS:
+        if self._refusal is not None and now - self._refused_at < REFUSED_SECONDS:
             raise self._refusal
         self._refusal = None
         try:
@@ -57,14 +57,14 @@ class AccountTokens:
         except Transient:
             raise
         except ApiError as error:
-            self._refusal, self._refused = error, now
+            self._refusal, self._refused_at = error, now
             raise
-        self._made = now
+        self._issued_at = now
         return self._kept
 
     def doubt(self) -> None:
-        """Hear that a server refused the token; one that is not new is not used again."""
-        if self.clock.monotonic() - self._made >= DOUBTFUL_AFTER:
+        """Note that a server refused the token; one that is not new is dropped."""
+        if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
             self._kept = None
 
     async def _request(self) -> SensitiveString:

@@ -1,1 +1,1 @@
-"""Who the server pods are to Kubernetes: ServiceAccount, Role, RoleBinding. Pure."""
+"""Identity of the server pods in Kubernetes: ServiceAccount, Role, RoleBinding. Pure."""

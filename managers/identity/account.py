@@ -1,7 +1,7 @@
-"""Under which ServiceAccount the servers may run, and what is said of one that is not ours. Pure.
+"""ServiceAccounts of the servers and of the jobs, and condition ServiceAccountReady. Pure.
 
-An account that a person made is used as it is: nothing is written to it and nothing deletes it.
-One that belongs to another object stays a conflict, because it goes when that object goes.
+An account that a user created is used as it is: the operator neither writes nor deletes it.
+An account with another owner is an ownership conflict, because it is deleted with its owner.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from runtime.outcome import Blocked
 
 
 def reuses_account(account: AccountFacts | None) -> bool:
-    """Tell whether the account that the spec names is there already, and a person's own."""
+    """Return whether the account of the spec exists already and has no owner."""
     return account is not None and account.free
 
 
 def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blocked | None:
-    """Refuse the operator's own account: its rights are not those of a server.
+    """Refuse the operator's own account: no server may have its rights.
 
-    The rules of the API refuse the others that are never meant (`default`, those of jobs); this
-    one they do not know.
+    The rules of the API reject the other reserved accounts (`default`, those of jobs); they do not
+    know this one.
     """
-    asked = cluster.spec.service_account
-    name = asked.name if asked else None
+    account = cluster.spec.service_account
+    name = account.name if account else None
     if cluster.metadata.namespace != installation.namespace or name != installation.service_account:
         return None
     return Blocked(
@@ -41,13 +41,13 @@ def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blo
 
 
 def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Judge an account that was there already; None when the operator makes it."""
+    """Report on an account that existed already; None when the operator creates it."""
     account = observed.account
     if account is None or not account.free:
         return None
     kind = "ServiceAccountReady"
-    wished = (spec.service_account.annotations if spec.service_account else None) or {}
-    missing = sorted(key for key, value in wished.items() if account.annotations.get(key) != value)
+    desired = (spec.service_account.annotations if spec.service_account else None) or {}
+    missing = sorted(key for key, value in desired.items() if account.annotations.get(key) != value)
     if missing:
         message = (
             f"ServiceAccount {account.name} was made by somebody else, so spec.serviceAccount."
@@ -59,14 +59,14 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpd
 
 
 def account_name(cluster: OpenBaoCluster) -> str | None:
-    """Return the account that the spec names, as far as anybody has to look at it."""
-    asked = cluster.spec.service_account
-    named = asked.name if asked else None
-    # Our own name is nobody else's to take: what stands there and is not ours is a conflict.
+    """Return the account of the spec, unless it has the operator's default name."""
+    account = cluster.spec.service_account
+    named = account.name if account else None
+    # The default name is reserved: an account there that is not owned is a conflict.
     return None if named == names.service_account(cluster.metadata.name) else named
 
 
-# A job that runs must be able to say how it ended, whatever became of the spec meanwhile.
+# A running job must be able to report its result, even if the spec changed meanwhile.
 _RUNNING: dict[Operation, Job] = {
     "Backup": "backup",
     "Restore": "restore",
@@ -75,30 +75,30 @@ _RUNNING: dict[Operation, Job] = {
 
 
 def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
-    """Tell which accounts of jobs a cluster wants: of those that it asks for, and that run.
+    """Return the job accounts of a cluster: for requested features and for running jobs.
 
-    Whoever can be backed up can be restored. Every version is followed by another one, so whoever
-    gave the jobs of upgrades a role at the first boot has their account from then on. Those that
-    reach a store have the identity at the cloud that spec.backup names.
+    A backup implies a restore. Every cluster is upgraded at some time, so a cluster whose first
+    boot made a role for upgrade jobs has their account from then on. Accounts of jobs that use a
+    store have the cloud identity of spec.backup.
     """
     spec, lock = cluster.spec, cluster.status.operation_lock
-    wanted: set[Job] = set()
+    jobs: set[Job] = set()
     if spec.backup is not None:
-        wanted |= {"backup", "restore"}
+        jobs |= {"backup", "restore"}
     if spec.restore is not None:
-        wanted.add("restore")
+        jobs.add("restore")
     if spec.upgrade is not None or spec.wants_operator_login:
-        wanted.add("upgrade")
+        jobs.add("upgrade")
     running = _RUNNING.get(lock.operation) if lock else None
     if running is not None:
-        wanted.add(running)
+        jobs.add(running)
     identity = spec.backup.target.workload_identity if spec.backup else None
-    asked = (identity.service_account_annotations if identity else None) or {}
-    at_cloud = labels.users_own(asked)
+    annotations = (identity.service_account_annotations if identity else None) or {}
+    at_cloud = labels.users_own(annotations)
     return tuple(
         JobAccount(
             names.job_service_account(cluster.metadata.name, job),
             {} if job == "upgrade" else at_cloud,
         )
-        for job in sorted(wanted)
+        for job in sorted(jobs)
     )

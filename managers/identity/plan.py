@@ -1,7 +1,8 @@
-"""The identity step.
+"""Plan of the identity: ServiceAccounts, Role and RoleBinding. Pure.
 
-A server labels its own pod (service registration) and does nothing else in the API. A job writes
-the status of its own run, by rights that come and go with the run.
+A server labels its own pod (service registration) and needs nothing else in the API. A job writes
+the status of its own run, by rights that exist only during the run. Called by
+`managers.cluster.plan.steps`.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from runtime.types import ObjectKey
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want an account for the pods, with rights to their own pods by name.
+    """Plan an account for the pods, with rights to their own pods by name.
 
-    After a rename the former account and its rights stay until the last pod that runs under it is
-    gone: without them it could not say any more whether it leads. They are spared and not kept up,
-    so that a pod that somebody made by hand gives no rights to the account that it names.
+    After a rename the former account and its rights stay until the last pod that uses them is
+    deleted: without them it could not report whether it is the leader. They are retained but not
+    applied, so that a pod that a user created gives no rights to the account that it names.
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
     readers = tuple(pod.ordinal for pod in observed.read.pods)
-    second = tuple(pod.name for pod in observed.green.pods)
+    green_pods = tuple(pod.name for pod in observed.green.pods)
     account = () if resolved.reuses_account else (_account(resolved),)
     return Plan(
         intents=(
             *account,
-            _role(resolved, voters, readers, second),
+            _role(resolved, voters, readers, green_pods),
             _binding(resolved),
             *_job_accounts(resolved),
         ),
@@ -43,14 +44,14 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
 
 def _of_others(resolved: Resolved, observed: Observed) -> Iterator[Named]:
-    """Name the objects of every account but the wanted one under which a pod runs or may start."""
+    """Return the objects of every other account that a pod uses or may start with."""
     pools = (observed.green, observed.read)
     sets = (observed.stateful_set, *(pool.stateful_set for pool in pools))
     used = {pod.service_account for pod in observed.servers}
     used |= {live.service_account for live in sets if live is not None}
     for account in sorted(used - {"", resolved.service_account}):
         if len(account) > names.SERVICE_ACCOUNT_NAME_MAX:
-            # No cluster can have asked for it.
+            # No spec can contain it.
             continue
         yield SERVICE_ACCOUNT, ObjectKey(resolved.namespace, account)
         yield ROLE, ObjectKey(resolved.namespace, names.role(account))
@@ -88,15 +89,18 @@ def _role(
     resolved: Resolved,
     voters: tuple[int, ...],
     readers: tuple[int, ...],
-    second: tuple[str, ...] = (),
+    green_pods: tuple[str, ...] = (),
 ) -> Intent:
-    # Names of pods that still run stay in the list while the cluster shrinks. In the order of
-    # ordinals: an unordered list would be written anew in every pass.
-    wanted = resolved.read.replicas if resolved.read is not None else 0
-    first, reading = {*range(max(3, resolved.replicas)), *voters}, {*range(wanted), *readers}
+    # Names of pods that still run stay in the list during a scale-down. Ordered by ordinal: an
+    # unordered list would be written in every reconcile.
+    desired_readers = resolved.read.replicas if resolved.read is not None else 0
+    first, reading = (
+        {*range(max(3, resolved.replicas)), *voters},
+        {*range(desired_readers), *readers},
+    )
     pods = [
         *(resolved.voter_set.pod(ordinal) for ordinal in sorted(first)),
-        *dict.fromkeys((*_second(resolved), *second)),
+        *dict.fromkeys((*_green_pods(resolved), *green_pods)),
         *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reading)),
     ]
     return cluster_object(
@@ -116,8 +120,8 @@ def _role(
     )
 
 
-def _second(resolved: Resolved) -> tuple[str, ...]:
-    """Name the pods of a second set of voters that is to take over."""
+def _green_pods(resolved: Resolved) -> tuple[str, ...]:
+    """Return the names of the pods of the green pool."""
     green = resolved.green
     if green is None:
         return ()

@@ -1,8 +1,8 @@
-"""Whether a signature that cosign made proves an image. Pure: bytes in, nothing or an error out.
+"""Verification of cosign signatures of an image. Pure: bytes in, nothing or an error out.
 
 Two schemes: the older one signs a small document ("simple signing"), the newer one an in-toto
 statement in a DSSE envelope inside a Sigstore bundle v0.3. Both name the digest of the image; the
-older one names its repository too, and both are believed only for what they name.
+older one names its repository too, and each is valid only for what it names.
 """
 
 from __future__ import annotations

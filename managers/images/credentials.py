@@ -1,4 +1,4 @@
-"""Logins for registries out of pull secrets. Pure; nothing here is kept or printed.
+"""Logins for registries from pull secrets. Pure; nothing here is stored or printed.
 
 Formats: Kubernetes Secrets of type kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg.
 """
@@ -19,15 +19,15 @@ from runtime.types import Object, key_of
 
 _CONFIG_JSON = ".dockerconfigjson"
 _CONFIG = ".dockercfg"
-# Each place is compared with the registry while the event loop stands still: a pattern is compiled
-# for it, in step with its length. A host has up to 253 characters, and a person writes one star.
+# Each entry is compared with the registry, which blocks the event loop: compiling its pattern takes
+# time in proportion to its length. A host has up to 253 characters, and a user writes one star.
 LOGINS_MAX = 256
 HOST_CHARACTERS_MAX = 260
 STARS_MAX = 4
 
 
 class PullSecretError(ValueError):
-    """A pull secret is beyond a limit. The text is ours, and safe to show."""
+    """A pull secret is beyond a limit. The operator wrote the text: it is safe to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class RegistryLogin:
 
 
 def login_for(reference: ImageReference, secrets: Iterable[Object]) -> RegistryLogin | None:
-    """Pick the login for an image: the first Secret that knows its registry, longest path first.
+    """Pick the login for an image: the first Secret that has one, longest path first.
 
     A Secret that cannot be read counts as one without logins. Raises PullSecretError.
     """
     for secret in secrets:
         entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
-        for place, entry in entries:
-            login = _login(entry) if _covers(place, reference) else None
+        for registry, entry in entries:
+            login = _login(entry) if _covers(registry, reference) else None
             if login is not None:
                 return login
     return None
@@ -61,24 +61,24 @@ def _entries(secret: Object) -> Mapping[str, Any]:
     try:
         if _CONFIG_JSON in data:
             whole = orjson.loads(base64.b64decode(data[_CONFIG_JSON]))
-            found = whole.get("auths") if isinstance(whole, dict) else None
+            entries = whole.get("auths") if isinstance(whole, dict) else None
         else:
-            found = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
+            entries = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
     except (ValueError, TypeError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(entries, dict):
         return {}
-    if len(found) > LOGINS_MAX:
+    if len(entries) > LOGINS_MAX:
         raise PullSecretError(
-            f"Secret {key_of(secret)}: it holds {len(found)} logins, and up to {LOGINS_MAX} are "
+            f"Secret {key_of(secret)}: it holds {len(entries)} logins, and up to {LOGINS_MAX} are "
             "read: leave in it only those that are needed"
         )
-    return found
+    return entries
 
 
-def _covers(place: str, reference: ImageReference) -> bool:
-    """Tell whether an entry is for this registry, and for this repository if it names a path."""
-    bare = place.partition("://")[2] or place
+def _covers(registry: str, reference: ImageReference) -> bool:
+    """Return whether an entry is for this registry, and for this repository if it names a path."""
+    bare = registry.partition("://")[2] or registry
     host, _, path = bare.strip("/").partition("/")
     if path in ("v1", "v2"):
         path = ""

@@ -1,7 +1,7 @@
-"""What verdicts about images mean for the pods. Pure.
+"""Plan of the images: which pods may start, by the verdicts about their images. Pure.
 
-Nothing proven and policy Block: the step gates, so that no pod is made, changed or replaced; what
-runs goes on running, and everything else of the cluster is still looked after.
+Unverified and policy Block: the step gates, so that no pod is created, changed or replaced; running
+pods go on, and the rest of the cluster is still reconciled.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     return ImageChoice(
         server=verdict.pinned if asked and verdict and verdict.pinned else reference,
         helper=helper,
-        outcome=_obstacle(policy, reference, verdict) if policy and asked else Done(),
+        outcome=_image_outcome(policy, reference, verdict) if policy and asked else Done(),
         records=tuple(sorted(records.items())),
     )
 
 
-def _obstacle(policy: ImageVerification, reference: str, verdict: ImageVerdict | None) -> Outcome:
-    """Say what stands between an image and its use."""
+def _image_outcome(
+    policy: ImageVerification, reference: str, verdict: ImageVerdict | None
+) -> Outcome:
+    """Return the outcome of the verification of an image."""
     if verdict is not None and verdict.pinned:
         return Done()
     if policy.failure_policy == "Warn":
@@ -70,11 +72,11 @@ def _helper(policy: ImageVerification | None, reference: str, observed: Observed
 
 def version_mismatch(spec: ClusterSpec) -> Blocked | None:
     """Compare the tag of an image of the user's own choice with the version; None when it fits."""
-    told = image_reference.mismatch(spec.image, spec.version)
-    return Blocked("ImageVersionMismatch", told) if told else None
+    message = image_reference.mismatch(spec.image, spec.version)
+    return Blocked("ImageVersionMismatch", message) if message else None
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Hold back the pods until the image that they would run is proven."""
+    """Gate the pods until their image is verified."""
     outcome = resolved.images.outcome
     return Plan(outcome=outcome, gate=not isinstance(outcome, Done))

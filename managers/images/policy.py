@@ -1,8 +1,8 @@
-"""What is asked about an image, under which name the answer is remembered, and how it is recorded.
+"""Verification requests for images, the cache key of a verdict, and its record as an annotation.
 
-Pure. The name of an answer is a hash of everything that could change it: the whole reference, the
-whole key, the identity, whether a log is asked for, and the trust root. Pull secrets are not in it:
-they decide whether we can read, never whether what was read is true.
+Pure. The cache key is a hash of all inputs of the verdict: the whole reference, the whole key, the
+identity, whether a transparency log is required, and the trust root. Pull secrets are not in it:
+they decide whether we can read, never whether a signature is valid.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _SCHEME = 1
 
 @dataclass(frozen=True, slots=True)
 class VerificationRequest:
-    """One image of one cluster, and who must have signed it."""
+    """One image of one cluster, and the required signer."""
 
     namespace: str
     reference: str
     policy: ImageVerification
     pull_secrets: tuple[str, ...]
-    """Names of Secrets in the namespace, in the order in which they are tried."""
+    """Names of Secrets in the namespace, in the order of use."""
 
 
 def server_image(spec: ClusterSpec, repository: str) -> str:
-    """Return the reference of the server image, before anything is proven of it.
+    """Return the reference of the server image, before its verification.
 
-    An image that says neither tag nor digest gets the version as its tag: a runtime would take
-    `latest`, which is whatever somebody pushed last.
+    An image without tag and digest gets the version as its tag: a runtime would use `latest`,
+    which may be any version.
     """
     return image_named(spec.version, spec.image or "", repository)
 
 
 def image_named(version: str, image: str, repository: str) -> str:
-    """Return the same for a version and an image, "" for the usual one."""
+    """Return the same for a version and an image, "" for the default one."""
     tag = version.removeprefix("v").replace("+", "_")
     if not image:
         return f"{repository}:{tag}"
@@ -55,14 +55,14 @@ def image_named(version: str, image: str, repository: str) -> str:
 def server_question(
     spec: ClusterSpec, namespace: str, repository: str
 ) -> VerificationRequest | None:
-    """Ask about the server image; None when nothing is to be proven of it."""
+    """Return the request for the server image; None when it needs no verification."""
     return _question(spec, spec.image_verification, namespace, server_image(spec, repository))
 
 
 def helper_question(
     spec: ClusterSpec, namespace: str, operator_image: str
 ) -> VerificationRequest | None:
-    """Ask about the operator's own image, which runs inside of server pods to reload them."""
+    """Return the request for the operator's own image, which runs in server pods to reload them."""
     if not operator_image:
         return None
     return _question(spec, spec.operator_image_verification, namespace, operator_image)
@@ -79,7 +79,7 @@ def _question(
 
 
 def answer_key(question: VerificationRequest, trust_root: str) -> str:
-    """Name the answer to a question: 64 hexadecimal digits. `trust_root` is a hash of its own."""
+    """Return the cache key of a request: 64 hexadecimal digits. `trust_root` is a hash itself."""
     policy = question.policy
     parts = (
         _SCHEME,
@@ -96,22 +96,22 @@ def answer_key(question: VerificationRequest, trust_root: str) -> str:
 
 
 def record(key: str, pinned: str) -> str:
-    """Write an answer as the annotation of a StatefulSet."""
+    """Return a verdict as the annotation of a StatefulSet."""
     return f"{key} {pinned}"
 
 
 def recorded(question: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
-    """Read an annotation; None when it answers another question, or is none of ours."""
-    known, _, pinned = text.partition(" ")
-    if known != key:
+    """Read an annotation; None when it is for another request, or not ours."""
+    recorded_key, _, pinned = text.partition(" ")
+    if recorded_key != key:
         return None
     try:
-        asked = image_reference.parse(question.reference)
-        found = image_reference.parse(pinned)
+        requested = image_reference.parse(question.reference)
+        image = image_reference.parse(pinned)
     except ValueError:
         return None
-    if found.digest is None or found.name != asked.name:
+    if image.digest is None or image.name != requested.name:
         return None
-    if asked.digest is not None and asked.digest != found.digest:
+    if requested.digest is not None and requested.digest != image.digest:
         return None
     return ImageVerdict(question.reference, pinned=pinned, record=text)

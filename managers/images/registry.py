@@ -1,9 +1,9 @@
 """A container registry over HTTPS: manifests, small blobs and referrers, and nothing else.
 
 Protocol: OCI distribution specification 1.1; token login as the distribution project describes it.
-The address comes out of a spec that a tenant wrote, so: only GET, only https (except registries
+The address comes from the spec of a tenant, so: only GET, only https (except registries
 that the operator's own settings name), no link-local and no loopback address, no redirect but for
-blobs, no login to any other host than the registry and the token service it names, no answer beyond
+blobs, no login to other hosts than the registry and its token service, no answer beyond
 its bounds (runtime.limits.http_client), and no text of an answer in any error.
 """
 
@@ -50,16 +50,16 @@ _METADATA = tuple(
         ("100.100.100.200", "168.63.129.16", "192.0.0.0/24", "fd00:ec2::/32", "fd20:ce::/32"),
     )
 )
-"""Metadata services beside those of the link: Alibaba, Azure, Oracle, AWS and Google over IPv6."""
+"""Metadata services that are not link-local: Alibaba, Azure, Oracle, AWS and Google over IPv6."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-# Looked for at the beginnings of words only: else a long word costs the square of its length.
+# Matched at word boundaries only: else a long word costs the square of its length.
 _PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]+)="([^"]*)"')
 
 
 class RegistryError(Exception):
-    """The registry gave no usable answer. The text is ours, and safe to show.
+    """The registry gave no usable answer. The operator wrote the text: it is safe to show.
 
-    `lasting`: asking again will not help until a person changed something.
+    `lasting`: a retry does not help until a user changes something.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -69,7 +69,7 @@ class RegistryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RegistryContent:
-    """Bytes from a registry, and the digest that they really have."""
+    """Bytes from a registry, and their actual digest."""
 
     body: bytes
     digest: str
@@ -77,16 +77,16 @@ class RegistryContent:
     def json(self) -> Mapping[str, Any]:
         """Read a manifest. Raises RegistryError."""
         try:
-            found = read_json(self.body, values=VALUES_MAX)
+            manifest = read_json(self.body, values=VALUES_MAX)
         except UnreadableError:
-            found = None
-        if not isinstance(found, dict):
+            manifest = None
+        if not isinstance(manifest, dict):
             raise RegistryError("the registry's answer is no manifest", lasting=True)
-        return found
+        return manifest
 
 
 class PublicResolver(AbstractResolver):
-    """Resolves names, and leaves out addresses that no registry of ours may have."""
+    """Resolves names, without addresses that a registry may not have."""
 
     def __init__(self, *, loopback: bool) -> None:
         self._inner = aiohttp.ThreadedResolver()
@@ -95,8 +95,8 @@ class PublicResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        usable = [one for one in found if may_be_asked(one["host"], loopback=self._loopback)]
+        addresses = await self._inner.resolve(host, port, family)
+        usable = [one for one in addresses if may_be_asked(one["host"], loopback=self._loopback)]
         if not usable:
             raise OSError("no address that may be asked")
         return usable
@@ -106,20 +106,20 @@ class PublicResolver(AbstractResolver):
 
 
 def may_be_asked(address: str, *, loopback: bool) -> bool:
-    """Tell whether an address may be a registry: private ones may, those of a node's own may not.
+    """Return whether an address may be a registry: private ones may, those of the node may not.
 
     Link-local addresses hold the metadata services of clouds, with credentials in them; some
     clouds have theirs at other addresses.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        # Routers and translators take these for the IPv4 address that is in them.
+        # Routers and translators map these to the IPv4 address that they contain.
         if ip.teredo is not None or ip in _TRANSLATED:
             return False
         ip = ip.ipv4_mapped or ip.sixtofour or ip
     if ip.is_loopback:
         return loopback
-    if any(ip.version == place.version and ip in place for place in _METADATA):
+    if any(ip.version == network.version and ip in network for network in _METADATA):
         return False
     return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
 
@@ -153,22 +153,22 @@ class RegistrySession:
     async def manifest(self, reference: str) -> RegistryContent | None:
         """Read a manifest by tag or digest; None when there is none. Raises RegistryError.
 
-        What is asked for by digest has that digest, or is an error.
+        Content that is requested by digest has that digest, or is an error.
         """
         path = f"/v2/{self._repository}/manifests/{reference}"
-        found = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
-        return None if found is None else _checked(found, reference)
+        content = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
+        return None if content is None else _checked(content, reference)
 
     async def referrers(self, digest: str, kind: str) -> RegistryContent | None:
-        """Ask who refers to a manifest; None when the registry does not know that question."""
+        """List the referrers of a manifest; None when the registry does not support it."""
         path = f"/v2/{self._repository}/referrers/{digest}?artifactType={kind.replace('+', '%2B')}"
         return await self._get(path, INDEX, MANIFEST_MAX)
 
     async def blob(self, digest: str) -> RegistryContent | None:
         """Read a small blob; None when there is none. Raises RegistryError."""
         path = f"/v2/{self._repository}/blobs/{digest}"
-        found = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
-        return None if found is None else _checked(found, digest)
+        content = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
+        return None if content is None else _checked(content, digest)
 
     async def _get(
         self, path: str, accept: str, most: int, *, redirects: int = 0
@@ -182,7 +182,7 @@ class RegistrySession:
             if status not in _MOVED:
                 break
             url = _moved(url, headers.get("Location", ""))
-            # A signed address of a store behind the registry: it needs no login and gets none.
+            # A presigned URL of the store behind the registry: it needs no login and gets none.
             status, headers, body = await self._request(url, accept, most, "")
         if status == 404:
             return None
@@ -196,19 +196,19 @@ class RegistrySession:
         return RegistryContent(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
 
     async def _authorize(self, challenge: str) -> str:
-        """Answer a challenge (RFC 9110, 11.6.1) with a header; "" when there is no way."""
+        """Answer a challenge (RFC 9110, 11.6.1) with a header; "" when it cannot."""
         scheme, _, rest = challenge.partition(" ")
         if scheme.lower() == "basic":
             return self._login.basic() if self._login else ""
         if scheme.lower() != "bearer":
             return ""
-        asked = dict(_PARAMETER.findall(rest))
-        # The scope is ours to choose: this repository, and to read.
+        parameters = dict(_PARAMETER.findall(rest))
+        # We choose the scope: this repository, read only.
         query = {"scope": f"repository:{self._repository}:pull"}
-        if asked.get("service"):
-            query["service"] = asked["service"]
+        if parameters.get("service"):
+            query["service"] = parameters["service"]
         try:
-            url = str(URL(asked.get("realm", "")).update_query(query))
+            url = str(URL(parameters.get("realm", "")).update_query(query))
         except ValueError:
             raise RegistryError("the registry names no usable token service") from None
         basic = self._login.basic() if self._login else ""
@@ -245,15 +245,15 @@ class RegistrySession:
                 f"the registry's answer is longer than it may be ({most} bytes)", lasting=True
             ) from None
         except aiohttp.ClientError as error:
-            told = broken_bound(error)
-            if told is None:
+            bound = broken_bound(error)
+            if bound is None:
                 raise _unreachable(error) from error
-            raise RegistryError(f"the registry's answer is {told}") from None
+            raise RegistryError(f"the registry's answer is {bound}") from None
         except (OSError, ValueError) as error:
             raise _unreachable(error) from error
 
     def _check_address(self, url: str) -> None:
-        """Refuse an address that the registry, or the spec, may not send us to."""
+        """Refuse an address that neither the registry nor the spec may use."""
         try:
             parts = urlsplit(url)
             host = parts.hostname or ""
@@ -265,7 +265,7 @@ class RegistrySession:
         try:
             fine = may_be_asked(host, loopback=self._insecure)
         except ValueError:
-            # A name: the resolver looks at what it resolves to.
+            # A name: the resolver checks the addresses.
             return
         if not fine:
             raise RegistryError(
@@ -283,19 +283,19 @@ def _moved(url: str, location: str) -> str:
 
 
 def _unreachable(error: Exception) -> RegistryError:
-    # The class says what happened; the text of some of these holds the whole request.
+    # The class is enough; the text of some of these errors has the whole request.
     return RegistryError(f"the registry cannot be asked: {type(error).__name__}")
 
 
 @lru_cache(maxsize=1)
 def _tls() -> ssl.SSLContext:
-    """The authorities of this machine: SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+    """Return a context with the CAs of this machine: it respects SSL_CERT_FILE and SSL_CERT_DIR."""
     context = ssl.create_default_context()
     context.set_ciphers(CIPHERS)
     return context
 
 
-def _checked(found: RegistryContent, reference: str) -> RegistryContent:
-    if reference.startswith("sha256:") and found.digest != reference:
+def _checked(content: RegistryContent, reference: str) -> RegistryContent:
+    if reference.startswith("sha256:") and content.digest != reference:
         raise RegistryError("the registry's answer does not have the digest that was asked for")
-    return found
+    return content

@@ -1,6 +1,6 @@
-"""Collects signatures of one image from its registry and has them checked until one holds.
+"""Reads the signatures of one image from its registry and verifies them until one is valid.
 
-Where cosign puts them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
+Where cosign stores them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
 registry does not list referrers, and in the older scheme under the tag `sha256-<hex>.sig`.
 """
 
@@ -25,7 +25,7 @@ from managers.images.policy import VerificationRequest
 from managers.images.registry import RegistrySession
 from managers.images.tlog import TrustRoot, check_logged
 
-# Anybody who may push may add signatures: we look at so many and no more.
+# Every user with push rights may add signatures: only so many are read.
 _MOST = 16
 
 
@@ -35,7 +35,7 @@ async def prove(
     question: VerificationRequest,
     root: TrustRoot,
 ) -> str:
-    """Return the digest that is proven. Raises NotProvenError, RegistryError."""
+    """Return the verified digest. Raises NotProvenError, RegistryError."""
     key = read_public_key(question.policy.public_key or "")
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
@@ -51,15 +51,15 @@ async def prove(
             return digest
     if not reasons:
         raise NotProvenError("it carries no signature; sign it with cosign")
-    told = "; ".join(dict.fromkeys(reasons))
-    raise NotProvenError(f"none of its {len(reasons)} signatures counts: {told}")
+    summary = "; ".join(dict.fromkeys(reasons))
+    raise NotProvenError(f"none of its {len(reasons)} signatures counts: {summary}")
 
 
 async def _digest_of(registry: RegistrySession, reference: ImageReference) -> str:
-    found = await registry.manifest(reference.tag or "")
-    if found is None:
+    manifest = await registry.manifest(reference.tag or "")
+    if manifest is None:
         raise NotProvenError("the registry has no image of this name and tag")
-    return found.digest
+    return manifest.digest
 
 
 async def _signatures(
@@ -90,8 +90,8 @@ async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[byte
         return
     children = [as_dict(one) for one in as_list(listed.json().get("manifests"))]
     # A registry may ignore the filter, or not copy the type into the list.
-    wanted = [one for one in children if one.get("artifactType") in (BUNDLE, None, "")]
-    for child in wanted[:_MOST]:
+    bundles = [one for one in children if one.get("artifactType") in (BUNDLE, None, "")]
+    for child in bundles[:_MOST]:
         manifest = await registry.manifest(_digest(child)) if _digest(child) else None
         if manifest is None:
             continue
@@ -103,15 +103,15 @@ async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[byte
 
 async def _blob(registry: RegistrySession, layer: Mapping[str, Any]) -> bytes | None:
     digest = _digest(layer)
-    found = await registry.blob(digest) if digest else None
-    return None if found is None else found.body
+    blob = await registry.blob(digest) if digest else None
+    return None if blob is None else blob.body
 
 
 def _digest(descriptor: Mapping[str, Any]) -> str:
-    found = descriptor.get("digest")
-    # Never a path of somebody's choice in one of our requests.
-    if not isinstance(found, str):
+    digest = descriptor.get("digest")
+    # Never use an arbitrary path in one of our requests.
+    if not isinstance(digest, str):
         return ""
-    algorithm, _, value = found.partition(":")
+    algorithm, _, value = digest.partition(":")
     fine = algorithm == "sha256" and len(value) == 64 and set(value) <= set("0123456789abcdef")
-    return found if fine else ""
+    return digest if fine else ""

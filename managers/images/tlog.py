@@ -151,7 +151,7 @@ class _Promise:
 
 
 def _text(value: Any) -> str:
-    """Take a value for a text; the words of another one would be of any depth."""
+    """Return a text; another value could be nested to any depth."""
     return value if isinstance(value, str) else ""
 
 

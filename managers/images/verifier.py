@@ -1,8 +1,8 @@
-"""Answers about images, remembered: the registry is asked only for what nobody knows yet.
+"""Verdicts about images, with a cache: the registry is read only for unknown ones.
 
-First the annotation of the live StatefulSet, then what this process remembers, then the registry,
-within five seconds. A verified image that runs is never looked at again, so neither a registry that
-is down nor a tag that moved reaches a running cluster.
+First the annotation of the live StatefulSet, then the cache of this process, then the registry,
+within five seconds. A verified image that runs is never verified again, so neither a registry that
+is down nor a moved tag affects a running cluster.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from runtime.errors import Forbidden, NotFound
 from runtime.types import Object, ObjectKey
 
 BUDGET = 5.0
-# How long an answer counts that no StatefulSet has written down yet.
+# How long a verdict is valid that no StatefulSet has recorded yet.
 PROVEN_FOR = 300.0
 REFUSED_FOR = 30.0
 UNREACHABLE_FOR = 15.0
 _MOST = 256
-# A registry that does not answer holds a worker for the whole budget: never all of them, and
+# A registry that does not answer blocks a worker for the whole budget: never all of them, and
 # never more than one for the clusters of one namespace.
 _AT_ONCE = 2
 _BUSY_FOR = 1.0
@@ -40,10 +40,10 @@ _BUSY_FOR = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What the installation says about registries and logs."""
+    """Settings of the installation for registries and logs."""
 
     insecure_registries: frozenset[str] = frozenset()
-    """host:port of registries that may be asked without TLS."""
+    """host:port of registries that may be used without TLS."""
     root: TrustRoot = NOTHING
 
 
@@ -54,20 +54,20 @@ class _Remembered:
 
 
 class ImageVerifier:
-    """Asks registries on behalf of all clusters of this process."""
+    """Verifies images for all clusters of this process."""
 
     def __init__(self, client: Client, clock: Clock, trust: Trust | None = None) -> None:
         self._client = client
         self._clock = clock
         self._trust = trust or Trust()
-        # The namespace is part of the name: what one may read is not told to another.
+        # The namespace is part of the key: a verdict is not shared with another namespace.
         self._answers: OrderedDict[tuple[str, str], _Remembered] = OrderedDict()
-        self._asking: list[str] = []
+        self._running: list[str] = []
 
     async def verdicts(
         self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
     ) -> Mapping[str, ImageVerdict]:
-        """Answer questions, by reference. `records` are the annotations of the live StatefulSet."""
+        """Return verdicts by reference. `records` are the annotations of the live StatefulSet."""
         texts = tuple(text for text in records if text)
         answers = {}
         for question in questions:
@@ -78,33 +78,33 @@ class ImageVerifier:
     async def verdict(
         self, question: VerificationRequest, records: Iterable[str] = ()
     ) -> ImageVerdict:
-        """Answer one question. Raises what the API server answers when a pull secret is read."""
+        """Return one verdict. Raises errors of the API server when a pull secret is read."""
         key = answer_key(question, self._trust.root.digest)
         for text in records:
-            known = recorded(question, key, text)
-            if known is not None:
-                return known
+            stored = recorded(question, key, text)
+            if stored is not None:
+                return stored
         slot = (question.namespace, key)
         kept = self._answers.get(slot)
         if kept is not None and self._clock.monotonic() < kept.until:
             self._answers.move_to_end(slot)
             return kept.verdict
-        if len(self._asking) >= _AT_ONCE or question.namespace in self._asking:
+        if len(self._running) >= _AT_ONCE or question.namespace in self._running:
             return ImageVerdict(
                 question.reference,
                 problem="unreachable",
                 message=f"image {question.reference}: waits its turn to be verified",
                 retry_after=_BUSY_FOR,
             )
-        verdict = await self._ask(question, key)
+        verdict = await self._verify(question, key)
         seconds = verdict.retry_after or PROVEN_FOR
         self._answers[slot] = _Remembered(verdict, self._clock.monotonic() + seconds)
         while len(self._answers) > _MOST:
             self._answers.popitem(last=False)
         return verdict
 
-    async def _ask(self, question: VerificationRequest, key: str) -> ImageVerdict:
-        self._asking.append(question.namespace)
+    async def _verify(self, question: VerificationRequest, key: str) -> ImageVerdict:
+        self._running.append(question.namespace)
         try:
             reference = image_reference.parse(question.reference)
             login = await self._login(question, reference)
@@ -121,7 +121,7 @@ class ImageVerifier:
                 question, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
             )
         finally:
-            self._asking.remove(question.namespace)
+            self._running.remove(question.namespace)
         return ImageVerdict(question.reference, pinned=pinned, record=record(key, pinned))
 
     async def _prove(
@@ -136,15 +136,15 @@ class ImageVerifier:
     async def _login(
         self, question: VerificationRequest, reference: ImageReference
     ) -> RegistryLogin | None:
-        """Read the pull secrets by name, take one login, and keep nothing else."""
+        """Read the pull secrets by name, and return one login."""
         secrets: list[Object] = []
         for name in question.pull_secrets:
             try:
-                found = await self._client.get(SECRET, ObjectKey(question.namespace, name))
+                secret = await self._client.get(SECRET, ObjectKey(question.namespace, name))
             except (NotFound, Forbidden):
-                # One that is not there yet is no obstacle to a registry that anybody may read.
+                # A public registry needs none of the missing Secrets.
                 continue
-            secrets.append(found)
+            secrets.append(secret)
         return login_for(reference, secrets)
 
 

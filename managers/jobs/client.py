@@ -1,8 +1,8 @@
-"""Making a Job once, looking at it, and letting it go.
+"""Creates, reads and deletes Jobs.
 
-Called by the reconcilers of runs. Every method is safe to repeat: a Job is made by a plain create
-under a name that follows from the run, so a second try meets the first one, and whatever is read
-back is judged by the UID of its controller before it is believed. Methods raise what
+Called by the reconcilers of runs. Every method is safe to repeat: a Job is created by a plain
+create under a name that is derived from the run, so a retry finds the first one, and the UID of its
+controller is checked after every read. Methods raise what
 runtime.client.client raises.
 """
 
@@ -21,50 +21,50 @@ from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFai
 from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
 
 KEPT_SECONDS = 3600
-"""How long the logs of a Job can be read after its end was written down."""
+"""How long the logs of a Job stay after its result was recorded."""
 
 
 class RefusedError(Exception):
-    """The API server takes this Job, or the rights of its pod, in no case; the message says why."""
+    """The API server rejects this Job, or the rights of its pod; the message has the reason."""
 
 
 class ForeignError(RefusedError):
-    """An object of that name belongs to somebody else, and stays as it is."""
+    """An object of that name has another owner, and is not changed."""
 
 
 class Jobs:
-    """The Jobs of runs: of objects that each want one Job, once."""
+    """The Jobs of runs: of objects that each need one Job, once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def ensure(self, job: Object, run: Owner) -> JobSeen:
-        """Make the Job of a run, or meet the one that an earlier try made.
+        """Create the Job of a run, or return the one of an earlier attempt.
 
-        `job` comes without owner references. A Job of that name that belongs to something else is
-        answered as `foreign`. Raises RefusedError when the content, or the namespace that goes
-        away, makes another try pointless.
+        `job` has no owner references. A Job of that name with another owner is returned as
+        `foreign`. Raises RefusedError when a retry is pointless because of the content, or because
+        the namespace is terminating.
         """
         metadata = {**job["metadata"], "ownerReferences": [run.reference()]}
         try:
-            made = await self._client.create(
+            live = await self._client.create(
                 JOB, {**job, "metadata": metadata}, field_manager=FIELD_MANAGER
             )
         except AlreadyExists:
-            seen = await self.look(key_of(job), "", run.uid)
-            if seen is None:
+            observed = await self.look(key_of(job), "", run.uid)
+            if observed is None:
                 raise Transient(f"Job {key_of(job)} was deleted while it was made") from None
-            return seen
+            return observed
         except ApiError as error:
             _give_up(error, f"Job {key_of(job)}")
             raise
-        return job_seen(made, run.uid)
+        return job_seen(live, run.uid)
 
     async def look(self, key: ObjectKey, uid: str, owner_uid: str) -> JobSeen | None:
-        """Look at a Job; None when it is gone.
+        """Read a Job; None when it is deleted.
 
-        `uid` is that of the Job as it was written down, "" before that: one of the same name and
-        another UID is not it. `owner_uid` is that of the run.
+        `uid` is the recorded UID of the Job, "" before that: a Job of the same name with another
+        UID does not count. `owner_uid` is that of the run.
         """
         try:
             live = await self._client.get(JOB, key)
@@ -75,7 +75,7 @@ class Jobs:
         return job_seen(live, owner_uid)
 
     async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
-        """Let Kubernetes delete a Job so many seconds after its end; one that is gone stays so."""
+        """Have Kubernetes delete a Job so many seconds after its end; a deleted one is ignored."""
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": uid},
             {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds},
@@ -84,13 +84,13 @@ class Jobs:
             await self._client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
 
     async def cancel(self, key: ObjectKey, uid: str) -> None:
-        """Delete a Job and its pod; one that is gone stays so. Never one that may have begun what
-        must not be left half done."""
+        """Delete a Job and its pod; a deleted one is ignored. Never call it for a Job that must not
+        be interrupted."""
         with suppress(NotFound, Conflict):
             await self._client.delete(JOB, key, uid=uid)
 
     async def ensure_rights(self, run: Owner, rights: Rights) -> None:
-        """Let the account of a run write the status of that run, and no other.
+        """Allow the account of a run to write the status of that run, and no other.
 
         Both objects belong to the run. Raises ForeignError when one of that name does not, and
         RefusedError as `ensure` does.
@@ -99,7 +99,7 @@ class Jobs:
             await self._ensure(run, intent)
 
     async def withdraw_rights(self, run: Owner, job: str) -> None:
-        """Take back what `ensure_rights` gave, once the run has ended; `job` names its Job."""
+        """Revoke the rights of `ensure_rights` after the end of the run; `job` names its Job."""
         key = ObjectKey(run.namespace, job)
         for resource in (ROLE_BINDING, ROLE):
             with suppress(NotFound, Conflict):
@@ -127,7 +127,7 @@ class Jobs:
             raise ForeignError(f"{intent} exists and belongs to another object than {run.name}")
         if contains(live, body):
             return
-        # The uid makes sure that it is the object that was looked at.
+        # The uid makes sure that it is the object that was read.
         body = {**body, "metadata": {**body["metadata"], "uid": uid_of(live)}}
         await self._client.apply(intent.resource, body, field_manager=FIELD_MANAGER, force=True)
 
@@ -138,6 +138,6 @@ def _belongs(live: Object, run: Owner) -> bool:
 
 
 def _give_up(error: ApiError, what: str) -> None:
-    """Raise RefusedError for an answer that the same request would get again."""
+    """Raise RefusedError for a permanent rejection."""
     if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
         raise RefusedError(f"{what}: {error.message}") from error

@@ -1,4 +1,4 @@
-"""What a Job says of itself, and the objects by which one run may write its own status. Pure.
+"""Status of a Job, and the Role and RoleBinding by which a run may write its own status. Pure.
 
 Source: Kubernetes API reference, batch/v1 JobStatus. A Job is over when it has the condition
 Complete or Failed and not before: from 1.31 on Kubernetes sets them when all pods have ended.
@@ -20,19 +20,19 @@ from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Object, Resource, controller_of, is_terminating, uid_of
 
 JobState = Literal["Active", "Succeeded", "Failed"]
-# Longer than a node takes to come up, and to fetch an image.
+# Longer than a node takes to start, and to pull an image.
 START_PATIENCE = timedelta(minutes=10)
 _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
 
 
 @dataclass(frozen=True, slots=True)
 class JobSeen:
-    """A Job at one moment.
+    """Observed state of a Job.
 
-    `foreign`: it is controlled by another object than the run, or by nobody, so that nothing else
-    here means anything. `ready` tells whether its pod was seen to run; a pod that cannot start (no
-    image, no room, a quota) leaves a Job Active until its deadline. `reason` and `message` are
-    words of Kubernetes (BackoffLimitExceeded, DeadlineExceeded), "" while it goes on.
+    `foreign`: its controller is not the run, so the other fields have no meaning. `ready`: its pod
+    is ready; a pod that cannot start (no image, no capacity, a quota) leaves a Job Active until its
+    deadline. `reason` and `message` are those of Kubernetes (BackoffLimitExceeded,
+    DeadlineExceeded), "" while it runs.
     """
 
     uid: str
@@ -46,17 +46,17 @@ class JobSeen:
     message: str = ""
 
     def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
-        """Whether its pod ought to run by now and does not. `resumed`: when the last pause ended.
+        """Return whether its pod should run by now and does not. `resumed`: end of the last pause.
 
         Only for a Job that has not ended and has reported nothing: for a moment after its pod has
         ended it looks the same.
         """
-        made = self.created_at
+        created_at = self.created_at
         return (
             self.state == "Active"
             and not self.ready
-            and made is not None
-            and now - counted_from(made, resumed) > START_PATIENCE
+            and created_at is not None
+            and now - counted_from(created_at, resumed) > START_PATIENCE
         )
 
 
@@ -65,7 +65,7 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
     status: Mapping[str, Any] = job.get("status") or {}
     end = _end(status.get("conditions") or ())
     controller = controller_of(job)
-    seen = JobSeen(
+    observed = JobSeen(
         uid=uid_of(job),
         state="Active" if end is None else _ENDS[end["type"]],
         foreign=controller is None or controller.uid != owner_uid,
@@ -74,14 +74,14 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
         created_at=_moment(job["metadata"].get("creationTimestamp")),
     )
     if end is None:
-        return seen
+        return observed
     finished = status.get("completionTime") or end.get("lastTransitionTime")
     return JobSeen(
-        uid=seen.uid,
-        state=seen.state,
-        foreign=seen.foreign,
-        terminating=seen.terminating,
-        created_at=seen.created_at,
+        uid=observed.uid,
+        state=observed.state,
+        foreign=observed.foreign,
+        terminating=observed.terminating,
+        created_at=observed.created_at,
         finished_at=_moment(finished),
         reason=end.get("reason") or "",
         message=end.get("message") or "",
@@ -101,7 +101,7 @@ def _moment(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the account of one run may do: read its own object, and write its own status."""
+    """Rights of the account of one run: read its own object, and write its own status."""
 
     cluster: str
     """Name of the cluster, for the labels."""
@@ -145,7 +145,7 @@ def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, Intent]:
 
 
 def component_of(resource: Resource) -> str:
-    """What the objects of a run of this kind are a part of."""
+    """Return the component label of the objects of a run of this kind."""
     return "restore" if resource == RESTORES else "backup"
 
 

@@ -1,4 +1,4 @@
-"""The keys by which OpenBao checks ServiceAccount tokens, kept as the API server's are.
+"""Public keys with which OpenBao verifies ServiceAccount tokens, in sync with the API server.
 
 May use managers.bao. Called by managers.cluster.adminops.reconcile.
 """

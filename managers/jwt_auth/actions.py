@@ -1,4 +1,7 @@
-"""Keeping the operator's login in order: that it works, and by which keys OpenBao checks it."""
+"""Checks the operator's login, and updates the keys with which OpenBao verifies it.
+
+Called by `managers.cluster.adminops.reconcile`.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,10 @@ async def look(
     chosen: str | None,
     before: OperatorLoginStatus | None,
 ) -> OperatorLoginStatus | None:
-    """Say how the login is. A token that still lives and keys that were compared cost nothing.
+    """Return the status of the login. A valid token and compared keys cost no request.
 
-    What was in trouble is looked at each time, because a person may have mended it. Raises BaoError
-    when the server does not answer.
+    A failed login is checked each time, because a user may have fixed it. Raises BaoError when the
+    server does not answer.
     """
     try:
         await login.token(bao, address)
@@ -52,9 +55,9 @@ async def renew(
     """
     try:
         token = await login.token(bao, address)
-        wanted = correction(await bao.login_settings(address, token), issuer, chosen)
-        if wanted is not None:
-            await bao.set_login_settings(address, token, wanted)
+        corrected = correction(await bao.login_settings(address, token), issuer, chosen)
+        if corrected is not None:
+            await bao.set_login_settings(address, token, corrected)
     except Denied as error:
         return outdated(issuer, str(error))
     return known(issuer)

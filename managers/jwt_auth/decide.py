@@ -1,4 +1,4 @@
-"""Which keys the login of the operator and its jobs ought to trust. Pure."""
+"""Which keys the login of the operator and its jobs should trust. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contracts.records.observed import TokenIssuer
 
 KEYS = "jwt_validation_pubkeys"
 OUTDATED = "OperatorLoginOutdated"
-# What an administrator may have put in the place of fixed keys: then they are not ours to write.
+# Key sources that an administrator may have set instead: then the operator does not write.
 OTHER_SOURCES = ("jwks_url", "oidc_discovery_url", "jwks_pairs")
 KEPT = ("bound_issuer", "default_role", "jwt_supported_algs")
 
 
 def digest(issuer: TokenIssuer) -> str:
-    """The keys in one short text, independent of their order."""
+    """Return a digest of the keys, independent of their order."""
     text = "\0".join((issuer.issuer, *sorted(map(str.strip, issuer.public_keys))))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> bool:
-    """Tell whether the API server has keys that OpenBao was not told of yet."""
+    """Return whether the API server has keys that OpenBao does not have yet."""
     if issuer is None or not issuer.public_keys:
         return False
     return previous is None or previous.keys != digest(issuer)
@@ -33,7 +33,7 @@ def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> boo
 def correction(
     settings: Mapping[str, Any], issuer: TokenIssuer, chosen: str | None
 ) -> Mapping[str, Any] | None:
-    """The settings of the login as they ought to be; None when they are, or are not ours.
+    """Return the desired settings of the login; None when they are equal, or not ours to write.
 
     `settings` are the present ones, `chosen` the issuer that the spec names, if it does.
     """
@@ -41,59 +41,59 @@ def correction(
     if any(settings.get(source) for source in OTHER_SOURCES):
         return None
     if not isinstance(trusted, list) or not trusted:
-        # No key is trusted, or what answers is no OpenBao.
+        # No key is trusted, or the server is not OpenBao.
         return None
     name = chosen or issuer.issuer
-    wanted = sorted(map(str.strip, issuer.public_keys))
+    desired = sorted(map(str.strip, issuer.public_keys))
     present = sorted(str(key).strip() for key in trusted)
-    if present == wanted and settings.get("bound_issuer") == name:
+    if present == desired and settings.get("bound_issuer") == name:
         return None
     kept = {key: settings[key] for key in KEPT if settings.get(key)}
     return {**kept, "bound_issuer": name, KEYS: sorted(issuer.public_keys)}
 
 
 def known(issuer: TokenIssuer) -> OperatorLoginStatus:
-    """Say that these keys are trusted."""
+    """Return the status: these keys are trusted."""
     return OperatorLoginStatus(keys=digest(issuer))
 
 
 def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
-    """Say that OpenBao could not be told of new keys."""
+    """Return the status: new keys could not be written to OpenBao."""
     message = (
         "the API server signs ServiceAccount tokens with other keys than before, and OpenBao could "
         f"not be told: {error}. An administrator writes them to auth/jwt-operator/config; "
         "docs/first-boot.md says how"
     )
-    return _in_trouble(digest(issuer), OUTDATED, message)
+    return _failed(digest(issuer), OUTDATED, message)
 
 
 def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
-    """Say that OpenBao does not let the operator in; the keys are those that were compared last."""
+    """Return the status: OpenBao denies the login; `keys` are those that were compared last."""
     if previous is not None and previous.reason == OUTDATED:
-        # That says why, and what to do.
+        # It has the cause already, and what to do.
         return previous
     message = (
         f"OpenBao refuses the login of the operator: {error}. The role openbao-operator at "
         "auth/jwt-operator has to take the operator's ServiceAccount and the audience of this "
         "cluster; docs/first-boot.md says how an administrator corrects it"
     )
-    return _in_trouble(_keys(previous), "OperatorLoginRefused", message)
+    return _failed(_keys(previous), "OperatorLoginRefused", message)
 
 
 def without_token(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
-    """Say that the API server gives the operator nothing to log in with."""
+    """Return the status: the API server gives the operator no token."""
     message = f"{error}. It needs the right to create serviceaccounts/token of itself"
-    return _in_trouble(_keys(previous), "OperatorLoginMissing", message)
+    return _failed(_keys(previous), "OperatorLoginMissing", message)
 
 
 def lets_in(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
-    """Say that a login worked, whatever is known of the keys."""
+    """Return the status: a login worked, with any keys."""
     if previous is None or previous.reason in ("", OUTDATED):
         return previous
     return OperatorLoginStatus(keys=previous.keys)
 
 
-def _in_trouble(keys: str, reason: str, message: str) -> OperatorLoginStatus:
+def _failed(keys: str, reason: str, message: str) -> OperatorLoginStatus:
     return OperatorLoginStatus(keys=keys, reason=reason, problem=clean_message(message))
 
 

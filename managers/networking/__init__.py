@@ -1,1 +1,1 @@
-"""How the cluster is reached, and by whom: Services and NetworkPolicy. Pure."""
+"""Network access to the cluster: Services and NetworkPolicy. Pure."""

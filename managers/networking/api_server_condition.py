@@ -1,7 +1,7 @@
-"""What is known of the way from the servers to the API server. Pure.
+"""Condition APIServerNetworkReady: network access of the servers to the API server. Pure.
 
-A server says through the API server whether it leads and whether it is sealed; nothing else of it
-depends on that way.
+A server reports through the API server whether it is the leader and whether it is sealed; it uses
+that access for nothing else. Called by `managers.cluster.status.conditions`.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ RECOMMENDED = "APIServerEndpointIPsRecommended"
 
 
 def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Judge whether the policies let the servers reach the API server.
+    """Return whether the policies allow the servers to reach the API server.
 
-    None when all of it was found and the spec says nothing about it.
+    None when all addresses were discovered and the spec sets none.
     """
-    asked = spec.network
-    invalid = _invalid(asked.api_server_cidr, observed)
+    network = spec.network
+    invalid = _invalid(network.api_server_cidr, observed)
     if invalid:
         return ConditionUpdate(KIND, "False", INVALID, invalid)
-    known = asked.api_server_endpoint_ips or observed.api_endpoints.addresses
-    if not known:
+    endpoint_ips = network.api_server_endpoint_ips or observed.api_endpoints.addresses
+    if not endpoint_ips:
         message = (
             "The addresses behind the API server's Service cannot be read: a network plugin that "
             "checks after address translation lets no server through; if yours does, set "
             "spec.network.apiServerEndpointIPs"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
-    missing = _missing(asked.api_server_endpoint_ips, observed.api_endpoints.addresses)
+    missing = _missing(network.api_server_endpoint_ips, observed.api_endpoints.addresses)
     if missing:
         message = (
             f"spec.network.apiServerEndpointIPs does not name {', '.join(missing)}, where the API "
             "server listens as well: add them, or remove the field to have them found"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
-    if not asked.api_server_cidr and not asked.api_server_endpoint_ips:
+    if not network.api_server_cidr and not network.api_server_endpoint_ips:
         return None
     return ConditionUpdate(KIND, "True", KIND, "The servers may call the API server")
 
@@ -66,11 +66,11 @@ def _invalid(cidr: str | None, observed: Observed) -> str:
 
 
 def _within(host: str, cidr: str) -> bool:
-    # The rules of the API refuse other text; the status of such a spec is judged all the same.
+    # The rules of the API reject other text; the status of such a spec is computed all the same.
     return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
 
 
-def _missing(asked: tuple[str, ...], found: tuple[str, ...]) -> list[str]:
-    if not asked:
+def _missing(configured: tuple[str, ...], discovered: tuple[str, ...]) -> list[str]:
+    if not configured:
         return []
-    return [one for one in found if one not in asked]
+    return [one for one in discovered if one not in configured]

@@ -1,4 +1,4 @@
-"""Conditions about ways in other than the Gateway: Ingress and ServiceMonitor. Pure."""
+"""Conditions of the exposure without a Gateway: Ingress and ServiceMonitor. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contracts.records.exposure import ExposureFacts, IngressWishes, MonitorWish
 
 
 def ingress_ready(
-    spec: ClusterSpec, wishes: IngressWishes | None, facts: ExposureFacts
+    spec: ClusterSpec, ingress_spec: IngressWishes | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
-    """Judge the Ingress by spec.ingress.readinessMode; None when none is asked for."""
-    if wishes is None or spec.ingress is None:
+    """Condition of the Ingress, by spec.ingress.readinessMode; None when none is requested."""
+    if ingress_spec is None or spec.ingress is None:
         return None
     kind, live = "IngressIntegrationReady", facts.ingress
     if live is None:
@@ -21,23 +21,25 @@ def ingress_ready(
         message = "An Ingress of that name belongs to somebody else; see the condition Conflict"
         return ConditionUpdate(kind, "False", "ForeignObject", message)
     if spec.ingress.readiness_mode == "Created":
-        return ConditionUpdate(kind, "True", kind, f"The Ingress for {wishes.host} is there")
+        return ConditionUpdate(kind, "True", kind, f"The Ingress for {ingress_spec.host} is there")
     if not live.addresses:
         return ConditionUpdate(
             kind,
             "False",
             "IngressAddressMissing",
             "No ingress controller has published an address: is one running for class "
-            f"{wishes.class_name or '(the default)'}? spec.ingress.readinessMode Created does not "
-            "wait for it",
+            f"{ingress_spec.class_name or '(the default)'}? spec.ingress.readinessMode Created "
+            "does not wait for it",
         )
     where = ", ".join(live.addresses)
-    return ConditionUpdate(kind, "True", kind, f"{wishes.host} is reached at {where}")
+    return ConditionUpdate(kind, "True", kind, f"{ingress_spec.host} is reached at {where}")
 
 
-def monitor_ready(wishes: MonitorWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
-    """Judge the ServiceMonitor; None when none is asked for."""
-    if wishes is None:
+def monitor_ready(
+    monitor_spec: MonitorWishes | None, facts: ExposureFacts
+) -> ConditionUpdate | None:
+    """Condition of the ServiceMonitor; None when none is requested."""
+    if monitor_spec is None:
         return None
     kind, offer = "ServiceMonitorReady", facts.offer(SERVICE_MONITOR)
     if not offer.known:

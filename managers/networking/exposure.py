@@ -1,7 +1,7 @@
-"""Which objects of the ways in a cluster wants, given what the API server has of their kinds. Pure.
+"""Exposure objects of a cluster, for the optional kinds that the API server serves. Pure.
 
-None of them is needed by a pod: they are applied after everything else, and whatever is wrong with
-them is told in a condition and stops nothing.
+No pod needs them: they are applied last, and a problem with them is reported in a condition and
+blocks nothing.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ from managers.networking.service_monitor import metrics_service, service_monitor
 from runtime.apply.intent import Intent
 from runtime.outcome import Done, Outcome
 
-# Then a watch of the definitions wakes us, and there is nothing to ask.
+# For these the watch of the CRDs wakes the reconciler, and no poll is needed.
 ASLEEP = frozenset({"GatewayAPIMissing", "Reconciling"})
 GATEWAY_RECHECK = 60.0
-"""Seconds between two looks at a Gateway that is ready: nobody watches it."""
+"""Seconds between two reads of a Gateway that is ready: it is not watched."""
 GATEWAY_PENDING = 10.0
-"""Seconds between two looks at one that is not."""
+"""Seconds between two reads of one that is not."""
 
 
 def ways(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
-    """Name every object of the ways in that can be made now."""
-    wishes = resolved.ways
-    made: list[Intent] = []
-    if wishes.ingress is not None:
-        made.append(ingress(resolved, wishes.ingress))
-    authority = authority_of(resolved, observed) if wishes.authority_wanted else ""
+    """Build all exposure objects that can be created now."""
+    spec = resolved.ways
+    intents: list[Intent] = []
+    if spec.ingress is not None:
+        intents.append(ingress(resolved, spec.ingress))
+    authority = authority_of(resolved, observed) if spec.authority_wanted else ""
     if authority:
-        made.append(authority_config_map(resolved, authority))
-    if wishes.gateway is not None:
-        made += _gateway(resolved, observed, wishes.gateway)
-    if wishes.monitor is not None:
-        made.append(metrics_service(resolved, wishes.monitor))
+        intents.append(authority_config_map(resolved, authority))
+    if spec.gateway is not None:
+        intents += _gateway(resolved, observed, spec.gateway)
+    if spec.monitor is not None:
+        intents.append(metrics_service(resolved, spec.monitor))
         resource = observed.ways.offer(SERVICE_MONITOR).resource
         if resource is not None:
-            made.append(service_monitor(resolved, wishes.monitor, resource))
-    return tuple(made)
+            intents.append(service_monitor(resolved, spec.monitor, resource))
+    return tuple(intents)
 
 
-def _gateway(resolved: Resolved, observed: Observed, wishes: GatewayWishes) -> Iterator[Intent]:
-    kind, build = (TLS_ROUTE, tls_route) if wishes.passthrough else (HTTP_ROUTE, http_route)
+def _gateway(resolved: Resolved, observed: Observed, spec: GatewayWishes) -> Iterator[Intent]:
+    kind, build = (TLS_ROUTE, tls_route) if spec.passthrough else (HTTP_ROUTE, http_route)
     route = observed.ways.offer(kind).resource
     if route is None:
-        # A policy without a route would check nothing.
+        # A policy without a route would have no effect.
         return
-    yield build(resolved, wishes, route)
+    yield build(resolved, spec, route)
     policy = observed.ways.offer(BACKEND_TLS_POLICY).resource
-    if policy is not None and wishes.backend_hostname is not None:
-        yield backend_tls_policy(resolved, wishes.backend_hostname, policy)
+    if policy is not None and spec.backend_hostname is not None:
+        yield backend_tls_policy(resolved, spec.backend_hostname, policy)
 
 
 def authority_of(resolved: Resolved, observed: Observed) -> str:
-    """Return whom clients of the servers trust, as PEM; "" while nobody knows."""
+    """Return the CA of the servers as PEM; "" while it is not known."""
     for name in (resolved.tls.server_secret, resolved.tls.authority_secret):
         secret = observed.secrets.get(name or "")
         if secret is not None and secret.authority:
@@ -73,12 +73,12 @@ def authority_of(resolved: Resolved, observed: Observed) -> str:
 
 
 def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
-    """Ask for another look at a Gateway that is used, since nobody watches it.
+    """Requeue for the next read of the Gateway, since it is not watched.
 
-    Done in any case: a way in that is not there yet is told in its condition, and is no reason to
-    call the servers not ready.
+    Always Done: a missing exposure is reported in its condition, and does not make the servers not
+    ready.
     """
-    found = gateway_ready(resolved.ways.gateway, observed.ways)
-    if found is None or found.reason in ASLEEP:
+    condition = gateway_ready(resolved.ways.gateway, observed.ways)
+    if condition is None or condition.reason in ASLEEP:
         return Done()
-    return Done(GATEWAY_RECHECK if found.status == "True" else GATEWAY_PENDING)
+    return Done(GATEWAY_RECHECK if condition.status == "True" else GATEWAY_PENDING)

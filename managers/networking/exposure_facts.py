@@ -1,4 +1,4 @@
-"""From objects of others, and from our own with what others wrote into them, to facts. Pure.
+"""Facts from exposure objects: Gateways, classes, and the status of our routes and Ingress. Pure.
 
 Source of the fields: Gateway API v1 (Gateway, GatewayClass, RouteParentStatus, PolicyStatus),
 networking.k8s.io/v1 (Ingress).
@@ -34,11 +34,11 @@ def _dicts(value: Any) -> list[Part]:
 
 
 def verdict(conditions: Any, kind: str, generation: int) -> ListenerCondition:
-    """Find a condition; one that speaks of an older generation has not been given yet."""
+    """Return a condition; one of an older generation counts as missing."""
     for one in _dicts(conditions):
         if one.get("type") == kind:
-            seen = one.get("observedGeneration")
-            if seen is not None and seen < generation:
+            observed_generation = one.get("observedGeneration")
+            if observed_generation is not None and observed_generation < generation:
                 return ListenerCondition()
             return ListenerCondition(
                 str(one.get("status") or ""),
@@ -78,41 +78,41 @@ def _listener(one: Part) -> ListenerFacts:
 @memoize
 def class_facts(live: Object) -> ClassFacts:
     """Read a GatewayClass."""
-    conditions, seen = _dict(live.get("status")).get("conditions"), _generation(live)
+    conditions, generation = _dict(live.get("status")).get("conditions"), _generation(live)
     return ClassFacts(
-        accepted=verdict(conditions, "Accepted", seen),
-        supported=verdict(conditions, "SupportedVersion", seen),
+        accepted=verdict(conditions, "Accepted", generation),
+        supported=verdict(conditions, "SupportedVersion", generation),
     )
 
 
 @memoize
-def route_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
-    """Read what gateways say of our route: of several answers for our parent the worst counts."""
+def route_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
+    """Read the status of our route: of several parents that match ours the worst counts."""
     parents = [
         parent
         for parent in _dicts(_dict(live.get("status")).get("parents"))
-        if _is_ours(_dict(parent.get("parentRef")), wishes)
+        if _is_our_gateway(_dict(parent.get("parentRef")), spec)
     ]
-    return _judged(live, mine, parents)
+    return _judged(live, owned, parents)
 
 
 @memoize
-def policy_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
-    """Read what gateways say of our BackendTLSPolicy."""
+def policy_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
+    """Read the status of our BackendTLSPolicy."""
     ancestors = [
         one
         for one in _dicts(_dict(live.get("status")).get("ancestors"))
-        if _is_ours(_dict(one.get("ancestorRef")), wishes)
+        if _is_our_gateway(_dict(one.get("ancestorRef")), spec)
     ]
-    return _judged(live, mine, ancestors)
+    return _judged(live, owned, ancestors)
 
 
-def _judged(live: Object, mine: bool, answers: Iterable[Part]) -> RouteFacts:
-    generation, told = _generation(live), [one.get("conditions") for one in answers]
+def _judged(live: Object, owned: bool, answers: Iterable[Part]) -> RouteFacts:
+    generation, conditions = _generation(live), [one.get("conditions") for one in answers]
     return RouteFacts(
-        mine,
-        accepted=_worst(verdict(one, "Accepted", generation) for one in told),
-        resolved=_worst(verdict(one, "ResolvedRefs", generation) for one in told),
+        owned,
+        accepted=_worst(verdict(one, "Accepted", generation) for one in conditions),
+        resolved=_worst(verdict(one, "ResolvedRefs", generation) for one in conditions),
     )
 
 
@@ -121,19 +121,19 @@ def _worst(verdicts: Iterable[ListenerCondition]) -> ListenerCondition:
     return min(verdicts, key=lambda one: order.get(one.status, 1), default=ListenerCondition())
 
 
-def _is_ours(reference: Part, wishes: GatewayWishes) -> bool:
-    """Whether a reference names our Gateway; another kind of parent may have its name."""
+def _is_our_gateway(reference: Part, spec: GatewayWishes) -> bool:
+    """Return whether a reference names our Gateway; another kind of parent may have its name."""
     return (
-        reference.get("name") == wishes.gateway
+        reference.get("name") == spec.gateway
         and (reference.get("kind") or "Gateway") == "Gateway"
-        and (reference.get("namespace") or wishes.namespace) == wishes.gateway_namespace
+        and (reference.get("namespace") or spec.namespace) == spec.gateway_namespace
     )
 
 
 @memoize
-def ingress_facts(live: Object, mine: bool) -> IngressFacts:
-    """Read which addresses the controller of our Ingress published."""
+def ingress_facts(live: Object, owned: bool) -> IngressFacts:
+    """Read the addresses that the controller of our Ingress published."""
     balancer = _dict(_dict(live.get("status")).get("loadBalancer"))
     published = _dicts(balancer.get("ingress"))
-    found = (str(one.get("ip") or one.get("hostname") or "") for one in published)
-    return IngressFacts(mine, tuple(filter(None, found)))
+    addresses = (str(one.get("ip") or one.get("hostname") or "") for one in published)
+    return IngressFacts(owned, tuple(filter(None, addresses)))

@@ -1,4 +1,7 @@
-"""From a spec to what is wanted of the ways in: every default and choice, once. Pure."""
+"""Resolves the exposure settings of a spec: Ingress, Gateway and ServiceMonitor. Pure.
+
+Called by `managers.cluster.resolve.resolve`.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from contracts.naming import names
 from contracts.records.exposure import ExposureSpec, GatewayWishes, IngressWishes, MonitorWishes
 
 AUTHORITY_KEY = "ca.crt"
-# Stores of clouds, and where their tokens are made.
+# Object stores of clouds, and their token services.
 CLOUD_PORT = 443
 _PORTS = {"http": 80}
 
 
 def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
-    """Return the ports that jobs need to reach the store of snapshots, as far as we open them.
+    """Return the ports of the snapshot store that the operator opens for jobs.
 
-    A name has no address that a policy could name, so the first backup works without a lesson in
-    NetworkPolicies, and whoever writes rules, or asks for Hardened, decides alone.
+    A policy cannot name a host, so by default the first backup works without further rules; with
+    egress rules of the user, or the profile Hardened, the operator opens none.
     """
     backup = spec.backup
     if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:
@@ -47,7 +50,7 @@ def ways_wishes(cluster: OpenBaoCluster) -> ExposureSpec:
         ingress=_ingress(cluster),
         gateway=gateway,
         monitor=monitor,
-        # In mode ACME it is not the operator who knows the authority.
+        # In mode ACME the operator does not know the CA.
         authority_wanted=cluster.spec.tls.mode != "ACME" and (ends_tls or scrapes),
     )
 
@@ -57,40 +60,40 @@ def _authority(cluster: OpenBaoCluster) -> str:
 
 
 def _ingress(cluster: OpenBaoCluster) -> IngressWishes | None:
-    asked = cluster.spec.ingress
-    if asked is None or not asked.enabled or asked.host is None:
+    ingress = cluster.spec.ingress
+    if ingress is None or not ingress.enabled or ingress.host is None:
         return None
     return IngressWishes(
-        host=asked.host,
-        path=asked.path,
-        path_type=asked.path_type,
-        class_name=asked.class_name,
-        annotations=asked.annotations or {},
-        tls_secret=asked.tls_secret_name or tls_names.server_secret(cluster),
+        host=ingress.host,
+        path=ingress.path,
+        path_type=ingress.path_type,
+        class_name=ingress.class_name,
+        annotations=ingress.annotations or {},
+        tls_secret=ingress.tls_secret_name or tls_names.server_secret(cluster),
     )
 
 
 def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
-    asked, namespace = cluster.spec.gateway, cluster.metadata.namespace
-    if asked is None or not asked.enabled or asked.hostname is None:
+    gateway, namespace = cluster.spec.gateway, cluster.metadata.namespace
+    if gateway is None or not gateway.enabled or gateway.hostname is None:
         return None
-    if asked.gateway_ref is None or asked.gateway_ref.name is None:
+    if gateway.gateway_ref is None or gateway.gateway_ref.name is None:
         return None
-    backend = asked.backend_tls
-    checked = not asked.tls_passthrough and (backend is None or backend.enabled)
-    given = backend.hostname if backend else None
-    # The same Service as the route's: a policy for another one would check nothing.
+    backend = gateway.backend_tls
+    checked = not gateway.tls_passthrough and (backend is None or backend.enabled)
+    hostname = backend.hostname if backend else None
+    # The Service of the route: a policy for another one would have no effect.
     service = names.public_service(cluster.metadata.name)
     return GatewayWishes(
         namespace=namespace,
-        gateway=asked.gateway_ref.name,
-        gateway_namespace=asked.gateway_ref.namespace or namespace,
-        listener=asked.listener_name,
-        hostname=asked.hostname,
-        path=asked.path,
-        annotations=asked.annotations or {},
-        passthrough=asked.tls_passthrough,
-        backend_hostname=(given or names.service_dns(service, namespace)) if checked else None,
+        gateway=gateway.gateway_ref.name,
+        gateway_namespace=gateway.gateway_ref.namespace or namespace,
+        listener=gateway.listener_name,
+        hostname=gateway.hostname,
+        path=gateway.path,
+        annotations=gateway.annotations or {},
+        passthrough=gateway.tls_passthrough,
+        backend_hostname=(hostname or names.service_dns(service, namespace)) if checked else None,
     )
 
 
@@ -99,10 +102,10 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
         return None
-    asked = metrics.service_monitor
-    if asked is None or not asked.enabled:
+    monitor = metrics.service_monitor
+    if monitor is None or not monitor.enabled:
         return None
-    tls, login = asked.tls_config or ScrapeTls(), asked.authorization
+    tls, login = monitor.tls_config or ScrapeTls(), monitor.authorization
     authorization: dict[str, object] | None = None
     if login is not None:
         authorization = {"type": login.type}
@@ -112,11 +115,11 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
     return MonitorWishes(
         every_node=metrics.scrape_profile == "AllNodes",
         port=metrics_port(observability),
-        interval=asked.interval,
-        scrape_timeout=asked.scrape_timeout,
-        labels=asked.labels or {},
-        annotations=asked.annotations or {},
-        job_label=asked.job_label,
+        interval=monitor.interval,
+        scrape_timeout=monitor.scrape_timeout,
+        labels=monitor.labels or {},
+        annotations=monitor.annotations or {},
+        job_label=monitor.job_label,
         authorization=authorization,
         server_name=tls.server_name or tls_names.server_name(cluster),
         skip_verify=tls.insecure_skip_verify,
@@ -125,8 +128,8 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
 
 
 def _scrape_authority(cluster: OpenBaoCluster, tls: ScrapeTls) -> Mapping[str, object] | None:
-    given = (("configMap", tls.ca_config_map), ("secret", tls.ca_secret))
-    for kind, reference in given:
+    references = (("configMap", tls.ca_config_map), ("secret", tls.ca_secret))
+    for kind, reference in references:
         if reference is not None:
             return {kind: {"name": reference.name, "key": reference.key or AUTHORITY_KEY}}
     if cluster.spec.tls.mode == "ACME":

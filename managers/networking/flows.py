@@ -1,7 +1,7 @@
-"""Who may talk to whom, as one table: the NetworkPolicies are built of it, and the docs show it.
+"""Permitted network flows, as one table: NetworkPolicies are built from it, and the docs show it.
 
-Everything that no row names is refused. A row whose peers do not exist in a cluster is left out of
-its policy. Semantics: Kubernetes API reference, NetworkPolicySpec.
+All other traffic is denied. A permission without peers in a cluster is left out of its policy.
+Semantics: Kubernetes API reference, NetworkPolicySpec.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ Direction = Literal["in", "out"]
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 OPERATOR_POD_LABELS = {labels.NAME: labels.OPERATOR}
-# Where the API server listens when nobody tells otherwise (kubeadm and most others).
+# Default port of the API server (kubeadm and most others).
 ENDPOINT_PORT = 6443
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What the rows look at: one cluster, and where the API server is."""
+    """Inputs of the permissions: one cluster, and the addresses of the API server."""
 
     resolved: Resolved
     api_server_hosts: tuple[str, ...]
     endpoints: ApiEndpoints
 
     @property
-    def wishes(self) -> NetworkSettings:
-        """What `spec.network` asks for."""
+    def settings(self) -> NetworkSettings:
+        """Resolved settings of `spec.network`."""
         return self.resolved.network
 
 
 @dataclass(frozen=True, slots=True)
 class FlowPeer:
-    """The other side of a row, in words and as the peers of a rule; no peers: no such rule."""
+    """The peer of a permission, as a label and as peers of a rule; no peers: no rule."""
 
-    words: str
+    label: str
     peers: Callable[[Ways], Peers]
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of a row, in words and as the ports of a rule."""
+    """The ports of a permission, as a label and as ports of a rule."""
 
-    words: str
+    label: str
     ports: Callable[[Ways], list[PolicyPort]]
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One row: pods of `guarded` may be called by, or may call, `peer` at `ports`, because."""
+    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse; and why."""
 
     guarded: tuple[Guarded, ...]
     direction: Direction
@@ -81,8 +81,8 @@ def _hosts(hosts: tuple[str, ...]) -> Peers:
     return _blocks(tuple(map(host_cidr, hosts)))
 
 
-def _servers(ways: Ways) -> Peers:
-    return [{"podSelector": {"matchLabels": labels.servers(ways.resolved.name)}}]
+def _servers(context: Ways) -> Peers:
+    return [{"podSelector": {"matchLabels": labels.servers(context.resolved.name)}}]
 
 
 def job_selector(cluster: str) -> dict[str, Any]:
@@ -91,12 +91,12 @@ def job_selector(cluster: str) -> dict[str, Any]:
     return {"matchLabels": labels.base(cluster), "matchExpressions": [component]}
 
 
-def _jobs(ways: Ways) -> Peers:
-    return [{"podSelector": job_selector(ways.resolved.name)}]
+def _jobs(context: Ways) -> Peers:
+    return [{"podSelector": job_selector(context.resolved.name)}]
 
 
-def _operator(ways: Ways) -> Peers:
-    namespace = {NAMESPACE_NAME: ways.wishes.operator_namespace}
+def _operator(context: Ways) -> Peers:
+    namespace = {NAMESPACE_NAME: context.settings.operator_namespace}
     return [
         {
             "namespaceSelector": {"matchLabels": namespace},
@@ -105,40 +105,43 @@ def _operator(ways: Ways) -> Peers:
     ]
 
 
-def _own_namespace(ways: Ways) -> Peers:
-    return [{"podSelector": {}}] if ways.wishes.open_to_namespace else []
+def _own_namespace(context: Ways) -> Peers:
+    return [{"podSelector": {}}] if context.settings.open_to_namespace else []
 
 
-def _trusted(ways: Ways) -> Peers:
-    return [dict(peer) for peer in ways.wishes.trusted_peers]
+def _trusted(context: Ways) -> Peers:
+    return [dict(peer) for peer in context.settings.trusted_peers]
 
 
-def _dns(ways: Ways) -> Peers:
-    namespace = {NAMESPACE_NAME: ways.wishes.dns_namespace}
-    return [{"namespaceSelector": {"matchLabels": namespace}}, *_hosts(ways.wishes.dns_endpoints)]
+def _dns(context: Ways) -> Peers:
+    namespace = {NAMESPACE_NAME: context.settings.dns_namespace}
+    return [
+        {"namespaceSelector": {"matchLabels": namespace}},
+        *_hosts(context.settings.dns_endpoints),
+    ]
 
 
-def _api_server(ways: Ways) -> Peers:
-    asked = ways.wishes.api_server_cidrs
-    # Bits behind the prefix mean nothing, and the API server warns of them.
-    ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in asked)
-    return _blocks(ranges) if asked else _hosts(ways.api_server_hosts)
+def _api_server(context: Ways) -> Peers:
+    cidrs = context.settings.api_server_cidrs
+    # Host bits after the prefix have no meaning, and the API server warns of them.
+    ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in cidrs)
+    return _blocks(ranges) if cidrs else _hosts(context.api_server_hosts)
 
 
-def _endpoints(ways: Ways) -> Peers:
-    return _hosts(ways.wishes.api_server_endpoints or ways.endpoints.addresses)
+def _endpoints(context: Ways) -> Peers:
+    return _hosts(context.settings.api_server_endpoints or context.endpoints.addresses)
 
 
-def _endpoint_ports(ways: Ways) -> list[PolicyPort]:
-    numbers = {ways.endpoints.port}
-    if ways.wishes.api_server_endpoints:
+def _endpoint_ports(context: Ways) -> list[PolicyPort]:
+    numbers = {context.endpoints.port}
+    if context.settings.api_server_endpoints:
         numbers.add(ENDPOINT_PORT)
     return [_tcp(number) for number in sorted(numbers)]
 
 
-def _stores(ways: Ways) -> Peers:
-    """Nobody knows the address behind a name beforehand: everything but the machine's own link."""
-    if not ways.wishes.store_ports:
+def _stores(context: Ways) -> Peers:
+    """Return all addresses but loopback and link-local: the address of a store is not known."""
+    if not context.settings.store_ports:
         return []
     return [
         {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["127.0.0.0/8", "169.254.0.0/16"]}},
@@ -146,12 +149,12 @@ def _stores(ways: Ways) -> Peers:
     ]
 
 
-def _store_ports(ways: Ways) -> list[PolicyPort]:
-    return [_tcp(number) for number in ways.wishes.store_ports]
+def _store_ports(context: Ways) -> list[PolicyPort]:
+    return [_tcp(number) for number in context.settings.store_ports]
 
 
-def _client_ports(ways: Ways) -> list[PolicyPort]:
-    metrics = ways.wishes.metrics_port
+def _client_ports(context: Ways) -> list[PolicyPort]:
+    metrics = context.settings.metrics_port
     return [API.policy_port(), *([] if metrics is None else [_tcp(metrics)])]
 
 
@@ -159,8 +162,8 @@ def _tcp(number: int) -> PolicyPort:
     return {"port": number, "protocol": "TCP"}
 
 
-def _always(words: str, *ports: PolicyPort) -> Ports:
-    return Ports(words, lambda ways: list(ports))
+def _always(label: str, *ports: PolicyPort) -> Ports:
+    return Ports(label, lambda context: list(ports))
 
 
 SERVERS = FlowPeer("servers of the same cluster, of every pool", _servers)
@@ -204,25 +207,33 @@ PERMISSIONS: tuple[Permission, ...] = (
 )
 
 
-def rules(ways: Ways, guarded: Guarded, direction: Direction) -> list[dict[str, Any]]:
+def rules(context: Ways, guarded: Guarded, direction: Direction) -> list[dict[str, Any]]:
     """Build the rules of one policy and direction from the table, in its order."""
     side = "from" if direction == "in" else "to"
-    found = []
-    for row in PERMISSIONS:
-        if guarded not in row.guarded or row.direction != direction:
+    entries = []
+    for permission in PERMISSIONS:
+        if guarded not in permission.guarded or permission.direction != direction:
             continue
-        peers = row.peer.peers(ways)
-        # An empty list of peers would mean everybody.
+        peers = permission.peer.peers(context)
+        # An empty list of peers would match all.
         if peers:
-            found.append({side: peers, "ports": [dict(port) for port in row.ports.ports(ways)]})
-    return found
+            entries.append(
+                {side: peers, "ports": [dict(port) for port in permission.ports.ports(context)]}
+            )
+    return entries
 
 
 def as_markdown() -> str:
-    """The table as the documentation shows it."""
+    """Return the table for the documentation."""
     lines = ["| pods | may | whom | at port | why |", "|---|---|---|---|---|"]
-    for row in PERMISSIONS:
-        verb = "be called by" if row.direction == "in" else "call"
-        cells = (" and ".join(row.guarded), verb, row.peer.words, row.ports.words, row.why)
+    for permission in PERMISSIONS:
+        verb = "be called by" if permission.direction == "in" else "call"
+        cells = (
+            " and ".join(permission.guarded),
+            verb,
+            permission.peer.label,
+            permission.ports.label,
+            permission.why,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

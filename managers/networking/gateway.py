@@ -1,10 +1,10 @@
 """Objects of the Gateway API: a route to the public Service, and how the gateway checks it.
 
-Everything lies in the namespace of the cluster. A Gateway in another one lets routes of this
-namespace in by its own `allowedRoutes`; nothing is ever written there.
+All objects are in the namespace of the cluster. A Gateway in another one admits routes of this
+namespace by its own `allowedRoutes`; the operator never writes there.
 
-Every default of the API server is spelled out, and so is the empty group that means "core": it
-replaces `rules` whole, and a comparison would find a difference for ever.
+Every default of the API server is set explicitly, and so is the empty group that means "core": it
+replaces `rules` as a whole, and a comparison would always differ.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _GROUP = frozenset({"group"})
 
 
 @memoize
-def http_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+def http_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
     """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
-    path = {"type": "PathPrefix", "value": wishes.path}
+    path = {"type": "PathPrefix", "value": spec.path}
     rule = {"matches": [{"path": path}], "backendRefs": [_backend(resolved)]}
-    return _route(resolved, wishes, resource, names.http_route(resolved.name), rule)
+    return _route(resolved, spec, resource, names.http_route(resolved.name), rule)
 
 
 @memoize
-def tls_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+def tls_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
     """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
     rule = {"backendRefs": [_backend(resolved)]}
-    return _route(resolved, wishes, resource, names.tls_route(resolved.name), rule)
+    return _route(resolved, spec, resource, names.tls_route(resolved.name), rule)
 
 
 def _route(
     resolved: Resolved,
-    wishes: GatewayWishes,
+    spec: GatewayWishes,
     resource: Resource,
     name: str,
     rule: dict[str, Any],
@@ -51,16 +51,16 @@ def _route(
     parent = {
         "group": GATEWAY_API,
         "kind": "Gateway",
-        "namespace": wishes.gateway_namespace,
-        "name": wishes.gateway,
-        "sectionName": wishes.listener,
+        "namespace": spec.gateway_namespace,
+        "name": spec.gateway,
+        "sectionName": spec.listener,
     }
     return cluster_object(
         resolved,
         resource,
         name,
-        {"spec": {"parentRefs": [parent], "hostnames": [wishes.hostname], "rules": [rule]}},
-        annotations=wishes.annotations,
+        {"spec": {"parentRefs": [parent], "hostnames": [spec.hostname], "rules": [rule]}},
+        annotations=spec.annotations,
         keep=_GROUP,
     )
 
@@ -95,7 +95,7 @@ def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) ->
 
 @memoize
 def authority_config_map(resolved: Resolved, authority: str) -> Intent:
-    """Publish the authority of the servers: gateways take it from a ConfigMap and no Secret."""
+    """Publish the CA of the servers: gateways read it from a ConfigMap, not from a Secret."""
     return cluster_object(
         resolved,
         CONFIG_MAP,

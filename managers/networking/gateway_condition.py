@@ -1,7 +1,8 @@
-"""Whether the Gateway lets clients in: one ordered table of questions, the first answer counts.
+"""Condition GatewayIntegrationReady: an ordered list of checks, of which the first result counts.
 
-Pure. What our own route says in its status counts most, but it says nothing while no controller
-looks at it; so the Gateway and its class are judged too, to name the cause.
+Pure. The status of our route counts most, but it is empty while no controller handles it; so the
+Gateway and its class are checked too, to name the cause. Called by
+`managers.cluster.status.conditions` and `managers.networking.exposure`.
 """
 
 from __future__ import annotations
@@ -29,52 +30,52 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class GatewayFacts:
-    """What is judged."""
+    """Inputs of the checks."""
 
-    wishes: GatewayWishes
+    spec: GatewayWishes
     facts: ExposureFacts
 
     @property
     def route(self) -> OptionalKind:
-        """The kind of the route that is wanted."""
-        return TLS_ROUTE if self.wishes.passthrough else HTTP_ROUTE
+        """Kind of the requested route."""
+        return TLS_ROUTE if self.spec.passthrough else HTTP_ROUTE
 
     @property
     def kinds(self) -> tuple[OptionalKind, ...]:
-        """Every kind that is needed."""
-        checked = self.wishes.backend_hostname is not None
+        """All kinds that are needed."""
+        checked = self.spec.backend_hostname is not None
         return (self.route, BACKEND_TLS_POLICY) if checked else (self.route,)
 
     @property
     def gateway(self) -> str:
         """The Gateway, for a message."""
-        return f"Gateway {self.wishes.gateway_namespace}/{self.wishes.gateway}"
+        return f"Gateway {self.spec.gateway_namespace}/{self.spec.gateway}"
 
 
-def gateway_ready(wishes: GatewayWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
-    """Judge the way in through a Gateway; None when none is asked for."""
-    if wishes is None:
+def gateway_ready(spec: GatewayWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
+    """Check the exposure through a Gateway; None when none is requested."""
+    if spec is None:
         return None
-    look = GatewayFacts(wishes, facts)
-    answers = (question(look) for question in QUESTIONS)
-    return next((answer for answer in answers if answer is not None), _ready(look))
+    inputs = GatewayFacts(spec, facts)
+    answers = (question(inputs) for question in QUESTIONS)
+    return next((answer for answer in answers if answer is not None), _ready(inputs))
 
 
 def _say(status: Status, reason: str, message: str) -> ConditionUpdate:
     return ConditionUpdate(KIND, status, reason, message)
 
 
-def _unknown(look: GatewayFacts) -> ConditionUpdate | None:
-    for kind in look.kinds:
-        if not look.facts.offer(kind).known:
+def _unknown(inputs: GatewayFacts) -> ConditionUpdate | None:
+    for kind in inputs.kinds:
+        if not inputs.facts.offer(kind).known:
             message = f"Whether there are {kind.plural}.{kind.group} is being looked up"
             return _say("Unknown", "Reconciling", message)
     return None
 
 
-def _api(look: GatewayFacts) -> ConditionUpdate | None:
-    for kind in look.kinds:
-        offer = look.facts.offer(kind)
+def _api(inputs: GatewayFacts) -> ConditionUpdate | None:
+    for kind in inputs.kinds:
+        offer = inputs.facts.offer(kind)
         if offer.resource is not None:
             continue
         if not offer.versions:
@@ -90,44 +91,44 @@ def _api(look: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _reference(look: GatewayFacts) -> ConditionUpdate | None:
-    """A Gateway elsewhere that lets nobody of our namespace in is answered as if there were none.
+def _reference(inputs: GatewayFacts) -> ConditionUpdate | None:
+    """Report a Gateway of another namespace that does not admit our namespace as missing.
 
-    Whoever may write a cluster would learn from anything else what exists in other namespaces.
+    Any other answer would show the author of a cluster what exists in other namespaces.
     """
-    facts = look.facts
+    facts = inputs.facts
     if not facts.gateway_readable:
         return None
-    elsewhere = look.wishes.gateway_namespace != look.wishes.namespace
-    if facts.gateway is not None and not (elsewhere and not _admitted(look)):
+    elsewhere = inputs.spec.gateway_namespace != inputs.spec.namespace
+    if facts.gateway is not None and not (elsewhere and not _admitted(inputs)):
         return None
     hint = (
-        f", or has no listener that admits routes of namespace {look.wishes.namespace}"
+        f", or has no listener that admits routes of namespace {inputs.spec.namespace}"
         if elsewhere
         else ""
     )
     return _say(
         "False",
         "GatewayReferenceMissing",
-        f"spec.gateway.gatewayRef: {look.gateway} does not exist{hint}; create it, have its owner "
-        "set allowedRoutes, or name another one",
+        f"spec.gateway.gatewayRef: {inputs.gateway} does not exist{hint}; create it, have its "
+        "owner set allowedRoutes, or name another one",
     )
 
 
-def _class(look: GatewayFacts) -> ConditionUpdate | None:
-    facts = look.facts
+def _class(inputs: GatewayFacts) -> ConditionUpdate | None:
+    facts = inputs.facts
     if facts.gateway is None or not facts.class_readable:
         return None
     name = f"GatewayClass {facts.gateway.class_name}"
     if facts.gateway_class is None:
-        message = f"{name} of {look.gateway} does not exist: install its controller"
+        message = f"{name} of {inputs.gateway} does not exist: install its controller"
         return _say("False", "GatewayClassMissing", message)
     accepted, supported = facts.gateway_class.accepted, facts.gateway_class.supported
     if supported.status == "False":
-        message = f"{name} does not support the installed Gateway API: {_told(supported)}"
+        message = f"{name} does not support the installed Gateway API: {_reason(supported)}"
         return _say("False", "GatewayVersionUnsupported", message)
     if accepted.status == "False":
-        message = f"No controller accepts {name}: {_told(accepted)}"
+        message = f"No controller accepts {name}: {_reason(accepted)}"
         return _say("False", "GatewayClassNotAccepted", message)
     if accepted.status != "True":
         message = f"No controller has accepted {name} yet: is it running?"
@@ -135,39 +136,39 @@ def _class(look: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _listener(look: GatewayFacts) -> ConditionUpdate | None:
-    gateway, name = look.facts.gateway, look.wishes.listener
-    if gateway is None or any(_fits(one, look) for one in gateway.listeners):
+def _listener(inputs: GatewayFacts) -> ConditionUpdate | None:
+    gateway, name = inputs.facts.gateway, inputs.spec.listener
+    if gateway is None or any(_fits(one, inputs) for one in gateway.listeners):
         return None
     which = f"has no listener {name} that" if name else "has no listener that"
-    wanted = "TLS with mode Passthrough" if look.wishes.passthrough else "HTTP or HTTPS"
+    protocols = "TLS with mode Passthrough" if inputs.spec.passthrough else "HTTP or HTTPS"
     return _say(
         "False",
         "GatewayListenerIncompatible",
-        f"{look.gateway} {which} takes {wanted}, host {look.wishes.hostname} and a "
-        f"{look.route.kind} of namespace {look.wishes.namespace}: change the Gateway, "
+        f"{inputs.gateway} {which} takes {protocols}, host {inputs.spec.hostname} and a "
+        f"{inputs.route.kind} of namespace {inputs.spec.namespace}: change the Gateway, "
         "spec.gateway.listenerName or spec.gateway.hostname",
     )
 
 
-def _programmed(look: GatewayFacts) -> ConditionUpdate | None:
-    gateway = look.facts.gateway
+def _programmed(inputs: GatewayFacts) -> ConditionUpdate | None:
+    gateway = inputs.facts.gateway
     if gateway is None or gateway.programmed.status == "True":
         return None
     verdict = gateway.programmed
     if verdict.status == "False" and verdict.reason != "Pending":
-        message = f"{look.gateway} is not programmed: {_told(verdict)}"
+        message = f"{inputs.gateway} is not programmed: {_reason(verdict)}"
         return _say("False", "GatewayNotProgrammed", message)
-    message = f"{look.gateway} has not been programmed yet by its controller"
+    message = f"{inputs.gateway} has not been programmed yet by its controller"
     return _say("Unknown", "GatewayProgrammingPending", message)
 
 
-def _written(look: GatewayFacts) -> ConditionUpdate | None:
-    route, policy = look.facts.route, look.facts.policy
-    wanted: list[tuple[str, object]] = [(look.route.kind, route)]
-    if look.wishes.backend_hostname is not None:
-        wanted.append((BACKEND_TLS_POLICY.kind, policy))
-    missing = [kind for kind, there in wanted if there is None]
+def _written(inputs: GatewayFacts) -> ConditionUpdate | None:
+    route, policy = inputs.facts.route, inputs.facts.policy
+    objects: list[tuple[str, object]] = [(inputs.route.kind, route)]
+    if inputs.spec.backend_hostname is not None:
+        objects.append((BACKEND_TLS_POLICY.kind, policy))
+    missing = [kind for kind, live in objects if live is None]
     if missing:
         return _say("Unknown", "Reconciling", f"Not written yet: {', '.join(missing)}")
     if any(one is not None and not one.mine for one in (route, policy)):
@@ -175,33 +176,33 @@ def _written(look: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _answered(look: GatewayFacts) -> ConditionUpdate | None:
-    route = look.facts.route
+def _answered(inputs: GatewayFacts) -> ConditionUpdate | None:
+    route = inputs.facts.route
     if route is None:
         return None
     for verdict in (route.accepted, route.resolved):
         if verdict.status == "False":
-            message = f"{look.gateway} refuses the {look.route.kind}: {_told(verdict)}"
+            message = f"{inputs.gateway} refuses the {inputs.route.kind}: {_reason(verdict)}"
             return _say("False", "GatewayRouteRefused", message)
     if route.accepted.status != "True":
-        message = f"{look.gateway} has not answered to the {look.route.kind} yet"
+        message = f"{inputs.gateway} has not answered to the {inputs.route.kind} yet"
         return _say("Unknown", "GatewayProgrammingPending", message)
     return None
 
 
-def _backend(look: GatewayFacts) -> ConditionUpdate | None:
-    policy = look.facts.policy
-    if policy is None or look.wishes.backend_hostname is None:
+def _backend(inputs: GatewayFacts) -> ConditionUpdate | None:
+    policy = inputs.facts.policy
+    if policy is None or inputs.spec.backend_hostname is None:
         return None
     for verdict in (policy.accepted, policy.resolved):
         if verdict.status == "False":
-            message = f"{look.gateway} refuses the BackendTLSPolicy: {_told(verdict)}"
+            message = f"{inputs.gateway} refuses the BackendTLSPolicy: {_reason(verdict)}"
             return _say("False", "GatewayRouteRefused", message)
     return None
 
 
-def _ready(look: GatewayFacts) -> ConditionUpdate:
-    message = f"{look.gateway} lets clients in at {look.wishes.hostname}"
+def _ready(inputs: GatewayFacts) -> ConditionUpdate:
+    message = f"{inputs.gateway} lets clients in at {inputs.spec.hostname}"
     return _say("True", "GatewayIntegrationReady", message)
 
 
@@ -214,48 +215,46 @@ QUESTIONS: tuple[Callable[[GatewayFacts], ConditionUpdate | None], ...] = (
     _programmed,
     _written,
     _answered,
-    # Many gateways do not report on it, so that silence counts as consent.
+    # Many gateways do not report on it, so a missing status counts as accepted.
     _backend,
 )
 
 
-def _admitted(look: GatewayFacts) -> bool:
-    """Whether some listener may let routes of our namespace in.
+def _admitted(inputs: GatewayFacts) -> bool:
+    """Return whether some listener may admit routes of our namespace.
 
-    A selector is judged by the gateway's controller: labels of namespaces are not ours to read.
+    Only the controller of the Gateway evaluates a selector: we may not read namespace labels.
     """
-    gateway = look.facts.gateway
-    return gateway is not None and any(_admits(one, look.wishes) for one in gateway.listeners)
+    gateway = inputs.facts.gateway
+    return gateway is not None and any(_admits(one, inputs.spec) for one in gateway.listeners)
 
 
-def _admits(listener: ListenerFacts, wishes: GatewayWishes) -> bool:
+def _admits(listener: ListenerFacts, spec: GatewayWishes) -> bool:
     if listener.namespaces == "Same":
-        return wishes.gateway_namespace == wishes.namespace
+        return spec.gateway_namespace == spec.namespace
     return listener.namespaces in ("All", "Selector")
 
 
-def _fits(listener: ListenerFacts, look: GatewayFacts) -> bool:
-    wishes = look.wishes
-    if wishes.listener is not None and listener.name != wishes.listener:
+def _fits(listener: ListenerFacts, inputs: GatewayFacts) -> bool:
+    spec = inputs.spec
+    if spec.listener is not None and listener.name != spec.listener:
         return False
     spoken = (
         listener.protocol == "TLS" and listener.passthrough
-        if wishes.passthrough
+        if spec.passthrough
         else listener.protocol in _HTTP
     )
-    kinds = not listener.kinds or look.route.kind in listener.kinds
-    return (
-        spoken and kinds and _admits(listener, wishes) and meets(listener.hostname, wishes.hostname)
-    )
+    kinds = not listener.kinds or inputs.route.kind in listener.kinds
+    return spoken and kinds and _admits(listener, spec) and meets(listener.hostname, spec.hostname)
 
 
 def meets(listener: str, host: str) -> bool:
-    """Whether two host names have one in common; "" and "*." stand for any (Gateway API v1)."""
+    """Return whether two host names intersect; "" and "*." match any (Gateway API v1)."""
     if not listener or listener == host:
         return True
     wild, other = (listener, host) if listener.startswith("*.") else (host, listener)
     return wild.startswith("*.") and other.endswith(wild[1:])
 
 
-def _told(verdict: ListenerCondition) -> str:
+def _reason(verdict: ListenerCondition) -> str:
     return ": ".join(filter(None, (verdict.reason, verdict.message))) or "no reason given"

@@ -1,6 +1,6 @@
 """The Ingress: one host, one path, to the public Service.
 
-It opens no port: who may reach the servers is the business of the NetworkPolicy, where
+It opens no port: the NetworkPolicy controls access to the servers, and
 `spec.network.trustedIngressPeers` names the pods of the ingress controller.
 """
 
@@ -17,7 +17,7 @@ from runtime.memo import memoize
 
 
 @memoize
-def ingress(resolved: Resolved, wishes: IngressWishes) -> Intent:
+def ingress(resolved: Resolved, spec: IngressWishes) -> Intent:
     """Build the Ingress (networking.k8s.io/v1)."""
     backend = {
         "service": {
@@ -25,17 +25,17 @@ def ingress(resolved: Resolved, wishes: IngressWishes) -> Intent:
             "port": {"number": API.number},
         }
     }
-    path = {"path": wishes.path, "pathType": wishes.path_type, "backend": backend}
+    path = {"path": spec.path, "pathType": spec.path_type, "backend": backend}
     return cluster_object(
         resolved,
         INGRESS,
         names.ingress(resolved.name),
         {
             "spec": {
-                "ingressClassName": wishes.class_name,
-                "tls": [{"hosts": [wishes.host], "secretName": wishes.tls_secret}],
-                "rules": [{"host": wishes.host, "http": {"paths": [path]}}],
+                "ingressClassName": spec.class_name,
+                "tls": [{"hosts": [spec.host], "secretName": spec.tls_secret}],
+                "rules": [{"host": spec.host, "http": {"paths": [path]}}],
             }
         },
-        annotations=wishes.annotations,
+        annotations=spec.annotations,
     )

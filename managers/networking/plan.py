@@ -1,4 +1,7 @@
-"""The networking step: which objects of reachability a cluster wants."""
+"""Plan of the network: Services and NetworkPolicies of a cluster. Pure.
+
+Called by `managers.cluster.plan.steps`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from managers.networking.services import (
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the Services and the policies that guard the pods.
+    """Plan the Services and the NetworkPolicies of the pods.
 
-    The policies belong to the foundation, so that no pod ever runs unguarded.
+    The policies are applied with the foundation, so that no pod ever runs without them.
     """
     read = resolved.read
     return Plan(

@@ -18,23 +18,23 @@ from runtime.memo import memoize
 
 
 def network_policy(resolved: Resolved, observed: Observed) -> Intent:
-    """Build the policy of the servers: who may call them, and whom they may call."""
+    """Build the policy of the servers: allowed ingress and egress."""
     return _servers(resolved, observed.api_server_hosts, observed.api_endpoints)
 
 
 def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
-    """Build the policy of jobs: nobody calls them, and they reach the servers and the API.
+    """Build the policy of jobs: no ingress, and egress to the servers and the API server.
 
-    It exists before any job does. What the user opens for the servers is open for them as well:
-    a store of snapshots is reached by both.
+    It exists before any job. Egress that the user allows for the servers is allowed for jobs too:
+    both use a store of snapshots.
     """
     return _jobs(resolved, observed.api_server_hosts, observed.api_endpoints)
 
 
 @memoize
 def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    ways = Ways(resolved, hosts, endpoints)
-    wishes = resolved.network
+    context = Ways(resolved, hosts, endpoints)
+    settings = resolved.network
     return cluster_object(
         resolved,
         NETWORK_POLICY,
@@ -43,8 +43,8 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
             "spec": {
                 "podSelector": {"matchLabels": labels.servers(resolved.name)},
                 "policyTypes": ["Ingress", "Egress"],
-                "ingress": [*rules(ways, "servers", "in"), *map(dict, wishes.ingress_rules)],
-                "egress": [*rules(ways, "servers", "out"), *map(dict, wishes.egress_rules)],
+                "ingress": [*rules(context, "servers", "in"), *map(dict, settings.ingress_rules)],
+                "egress": [*rules(context, "servers", "out"), *map(dict, settings.egress_rules)],
             }
         },
     )
@@ -52,7 +52,7 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
 
 @memoize
 def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    ways = Ways(resolved, hosts, endpoints)
+    context = Ways(resolved, hosts, endpoints)
     return cluster_object(
         resolved,
         NETWORK_POLICY,
@@ -60,11 +60,11 @@ def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -
         {
             "spec": {
                 "podSelector": job_selector(resolved.name),
-                # Nobody calls a job: the type without a rule refuses all. An empty list of rules
-                # would be written anew by every apply, because the server stores none.
+                # No ingress to a job: the type without a rule denies all. An empty list of rules
+                # would be written by every apply, because the server stores none.
                 "policyTypes": ["Ingress", "Egress"],
                 "egress": [
-                    *rules(ways, "jobs", "out"),
+                    *rules(context, "jobs", "out"),
                     *map(dict, resolved.network.egress_rules),
                 ],
             }

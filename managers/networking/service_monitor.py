@@ -1,7 +1,7 @@
-"""How Prometheus finds the servers: a Service of its own, and a ServiceMonitor that selects it.
+"""Discovery of the servers by Prometheus: a metrics Service, and a ServiceMonitor that selects it.
 
-A Service of its own, because the public one has no port for metrics and no way to single out the
-leader; it exists only beside a ServiceMonitor.
+The metrics Service is separate, because the public one has no port for metrics and cannot select
+the leader alone; it exists only with a ServiceMonitor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PORT_NAME = "metrics"
 
 def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
     metadata = intent.body["metadata"]
-    # Ours win: they tell whose the object is.
+    # Our labels override: they show the ownership of the object.
     return Intent(
         intent.resource,
         {**intent.body, "metadata": {**metadata, "labels": {**more, **metadata["labels"]}}},
@@ -38,50 +38,50 @@ def selected(cluster: str) -> dict[str, str]:
 
 
 @memoize
-def metrics_service(resolved: Resolved, wishes: MonitorWishes) -> Intent:
+def metrics_service(resolved: Resolved, monitor: MonitorWishes) -> Intent:
     """Build the Service: the leader alone, or every server whether it is ready or not."""
     name = resolved.name
     leader = {**labels.servers(name), labels.SERVER_ACTIVE: "true"}
-    number = wishes.port or API.number
+    number = monitor.port or API.number
     spec: dict[str, Any] = {
-        "selector": labels.servers(name) if wishes.every_node else leader,
+        "selector": labels.servers(name) if monitor.every_node else leader,
         "ports": [Port(PORT_NAME, number).service_port()],
     }
-    if wishes.every_node:
+    if monitor.every_node:
         spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
-    made = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
-    return _relabelled(made, selected(name))
+    body = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
+    return _relabelled(body, selected(name))
 
 
 @memoize
-def service_monitor(resolved: Resolved, wishes: MonitorWishes, resource: Resource) -> Intent:
+def service_monitor(resolved: Resolved, monitor: MonitorWishes, resource: Resource) -> Intent:
     """Build the ServiceMonitor (monitoring.coreos.com/v1)."""
     tls = {
-        "serverName": wishes.server_name,
-        "insecureSkipVerify": wishes.skip_verify or None,
-        "ca": wishes.authority,
+        "serverName": monitor.server_name,
+        "insecureSkipVerify": monitor.skip_verify or None,
+        "ca": monitor.authority,
     }
     endpoint = {
         "port": PORT_NAME,
         "path": PATH,
         "params": {"format": ["prometheus"]},
         "scheme": "https",
-        "interval": wishes.interval,
-        "scrapeTimeout": wishes.scrape_timeout,
-        "authorization": wishes.authorization,
+        "interval": monitor.interval,
+        "scrapeTimeout": monitor.scrape_timeout,
+        "authorization": monitor.authorization,
         "tlsConfig": tls,
     }
-    made = cluster_object(
+    body = cluster_object(
         resolved,
         resource,
         names.service_monitor(resolved.name),
         {
             "spec": {
-                "jobLabel": wishes.job_label,
+                "jobLabel": monitor.job_label,
                 "selector": {"matchLabels": selected(resolved.name)},
                 "endpoints": [endpoint],
             }
         },
-        annotations=wishes.annotations,
+        annotations=monitor.annotations,
     )
-    return _relabelled(made, wishes.labels)
+    return _relabelled(body, monitor.labels)

@@ -16,7 +16,7 @@ def headless_service(resolved: Resolved) -> Intent:
     """Give each pod of either pool a DNS name, ready or not.
 
     Raft peers must find each other before they are ready, and a sealed server must stay
-    reachable for the person who unseals it.
+    reachable for the user who unseals it.
     """
     return cluster_object(
         resolved,
@@ -37,8 +37,8 @@ def headless_service(resolved: Resolved) -> Intent:
 def public_service(resolved: Resolved) -> Intent:
     """Give clients one stable address: every ready server of either pool.
 
-    A standby answers what it may and forwards the rest; so does a server without a vote. While
-    one set of voters takes over from another, clients are sent to one of them alone.
+    A standby answers what it can and forwards the rest; so does a read replica. While the green
+    pool takes over, the Service selects one of the two pools only.
     """
     return cluster_object(
         resolved,
@@ -61,10 +61,10 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
     The template of the first set names no revision, and must not change for this: its pods are
     labelled one by one while there is another set (managers.workload.objects.annotations).
     """
-    wanted = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
+    intents = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:
-        wanted[labels.FIRST_SET] = "true"
-    return wanted
+        intents[labels.FIRST_SET] = "true"
+    return intents
 
 
 @memoize

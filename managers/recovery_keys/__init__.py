@@ -1,4 +1,4 @@
-"""The recovery keys of a cluster: from the server that made them to a Secret, still encrypted.
+"""Recovery keys of a cluster: copied, still encrypted, from the server to a Secret.
 
 May use managers.bao and managers.context. Called by managers.cluster.adminops.reconcile.
 """

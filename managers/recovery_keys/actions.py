@@ -34,10 +34,10 @@ async def hand_over(
     spec: ClusterSpec,
     owner: Owner,
 ) -> RecoveryKeysStatus:
-    """Bring the shares to their Secret, and say what came of it.
+    """Copy the shares to their Secret, and return the status.
 
-    Safe to repeat at any point: the server keeps its copy, which stays the same, and the Secret is
-    made by a plain create. Raises BaoError and what the API server may raise.
+    Safe to repeat at any point: the server keeps its copy, which does not change, and the Secret is
+    created by a plain create. Raises BaoError and the errors of the API server.
     """
     if login is None:
         return no_login(owner.name)
@@ -64,7 +64,7 @@ async def _store(
         live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
         if ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
             return other_content(owner.name, describe_owner(live, MARKS))
-        # Ours from a pass that was cut short, or handed over: right if it holds these very shares.
+        # Owned since an interrupted reconcile, or adopted: valid if it holds the same shares.
         return None if _content(live) == data else other_content(owner.name, "")
     return None
 

@@ -1,7 +1,7 @@
-"""What is to be done about recovery keys, and what goes into their Secret. Pure.
+"""Checks of recovery keys, their status, and the content of their Secret. Pure.
 
-The first boot makes the keys (contracts.hcl.self_init); each share is encrypted to the key of its
-recipient, and the server keeps a copy. Nothing here ever makes or changes a key.
+The first boot creates the keys (contracts.hcl.self_init); each share is encrypted to the key of its
+recipient, and the server keeps a copy. The operator never creates or changes a key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BY_HAND = (
 )
 
 FIRST_BOOT = timedelta(hours=1)
-"""How long a key has to be good from now on: nodes pull an image, volumes are made."""
+"""How long a key has to stay valid: nodes pull an image, volumes are created."""
 AGAIN = timedelta(hours=1)
 _UNTIMELY = (
     "must be good now and for the next hour, in which the first boot encrypts a share to it and "
@@ -43,9 +43,9 @@ _UNTIMELY = (
 
 
 def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
-    """Hold a first boot back with whose recovery keys the server would not encrypt at this time.
+    """Block a first boot if the server could not encrypt to one of the recovery keys at this time.
 
-    The rules of the API know no time, and judge the rest of a key (contracts.api.values.openpgp).
+    The rules of the API cannot check times; they check the rest (contracts.api.values.openpgp).
     """
     begin, end = int(now.timestamp()), int((now + FIRST_BOOT).timestamp())
     broken: list[Violation] = []
@@ -57,7 +57,7 @@ def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
         starts += [part.since - begin for part in key.parts if part.since > begin]
     if not broken:
         return None
-    # A key of tomorrow becomes good by itself, and a clock that is wrong is set right.
+    # A key of the future becomes valid by itself, and a wrong clock gets corrected.
     again = min(AGAIN.total_seconds(), *starts) if starts else None
     return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
 
@@ -74,7 +74,7 @@ def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
         try:
             read.append((field, read_public_key(recipient.pgp_public_key)))
         except NotAKeyError:
-            # The rule recovery-key refuses it.
+            # The rule recovery-key rejects it.
             continue
     return tuple(read)
 
@@ -84,7 +84,7 @@ def _covers(part: Usable, begin: int, end: int) -> bool:
 
 
 def _why(key: PublicKey, now: int) -> str:
-    """Speak of the part that is good for longest."""
+    """Return the problem of the part that is valid for the longest time."""
     part = max(key.parts, key=lambda one: (one.until is None, one.until or 0))
     if part.since > now:
         return f"{part.name} begins at {_moment(part.since)}"
@@ -97,18 +97,18 @@ def _moment(seconds: int) -> str:
 
 
 def due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
-    """Tell whether shares are wanted that were not stored yet."""
-    asked = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
-    return asked and not (previous is not None and previous.stored)
+    """Return whether shares are requested that are not stored yet."""
+    requested = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
+    return requested and not (previous is not None and previous.stored)
 
 
 def stored(nonce: str) -> RecoveryKeysStatus:
-    """Say that the shares are in their Secret, for good."""
+    """Return the status: the shares are in their Secret."""
     return RecoveryKeysStatus(stored=True, nonce=nonce)
 
 
 def no_login(cluster: str) -> RecoveryKeysStatus:
-    """Say that nobody here may fetch the shares."""
+    """Return the status: the operator has no login to read the shares."""
     return RecoveryKeysStatus(
         reason="OperatorLoginMissing",
         message=(
@@ -120,7 +120,7 @@ def no_login(cluster: str) -> RecoveryKeysStatus:
 
 
 def denied(error: str) -> RecoveryKeysStatus:
-    """Say that the server does not let the operator fetch the shares."""
+    """Return the status: the server denies the read of the shares."""
     return RecoveryKeysStatus(
         reason="OperatorLoginRefused",
         message=(
@@ -132,7 +132,7 @@ def denied(error: str) -> RecoveryKeysStatus:
 
 
 def missing() -> RecoveryKeysStatus:
-    """Say that there are no shares to fetch: they are not made a second time."""
+    """Return the status: the server has no shares; they are not created again."""
     return RecoveryKeysStatus(
         reason="RecoveryKeysMissing",
         message=(
@@ -145,7 +145,7 @@ def missing() -> RecoveryKeysStatus:
 
 
 def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
-    """Say that the place of the shares is taken."""
+    """Return the status: a Secret of that name exists with another owner or content."""
     whose = f"belongs to {owner}" if owner else "holds other shares"
     return RecoveryKeysStatus(
         reason="ForeignObject",
@@ -157,7 +157,7 @@ def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
 
 
 def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Mapping[str, bytes]:
-    """One OpenPGP message per recipient, by name; by fingerprint where the spec names nobody.
+    """Return one OpenPGP message per recipient, by name; by fingerprint without a recipient.
 
     The server lists shares by the fingerprint of the key that they are encrypted to. Raises
     ValueError when a share is not in base64.

@@ -1,6 +1,6 @@
-"""What is told of a cluster that sleeps, has fenced pods or is in maintenance. Pure.
+"""Conditions Hibernated, PodsFenced and Maintenance. Pure.
 
-Each judge returns None when the spec asks for nothing of the kind. Called through the table of
+Each function returns None when the spec does not request the feature. Called through the table of
 `managers.cluster.status.conditions`.
 """
 
@@ -22,7 +22,7 @@ from runtime.outcome import Blocked, Outcome
 def hibernated(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
-    """Condition Hibernated: whether every server has stopped, as spec.hibernate asks."""
+    """Condition Hibernated: whether every server has stopped, as spec.hibernate requests."""
     if not spec.hibernate:
         if not is_waking(observed):
             return None
@@ -45,20 +45,20 @@ def fenced(
 ) -> ConditionUpdate | None:
     """Condition PodsFenced: whether every pod of spec.fencedPods has stopped.
 
-    `cluster` is as its user wrote it; `spec` may name only those of its fences that are heeded.
+    `cluster` is as the user wrote it; `spec` may contain only the fences that are in effect.
     """
-    asked = cluster.spec.fenced_pods if cluster else spec.fenced_pods
-    if not asked:
+    requested = cluster.spec.fenced_pods if cluster else spec.fenced_pods
+    if not requested:
         return None
-    heard = of_servers(cluster) if cluster else asked
-    others = _others(cluster, heard) if cluster else ""
-    if not heard:
+    effective = of_servers(cluster) if cluster else requested
+    others = _others(cluster, effective) if cluster else ""
+    if not effective:
         return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
     if cluster is not None and takes_over(cluster):
-        late = f"{', '.join(heard)} will be stopped once the upgrade by a second set is over"
+        late = f"{', '.join(effective)} will be stopped once the upgrade by a second set is over"
         return ConditionUpdate("PodsFenced", "False", FENCING, late + others)
-    stopped = {pod.name for pod in fenced_pods(observed, heard)}
-    left = [name for name in heard if name not in stopped]
+    stopped = {pod.name for pod in fenced_pods(observed, effective)}
+    left = [name for name in effective if name not in stopped]
     if not left:
         message = f"Stopped, with their volumes kept: {', '.join(sorted(stopped))}"
         return ConditionUpdate("PodsFenced", "True", PODS_FENCED, message + others)
@@ -69,9 +69,9 @@ def fenced(
     )
 
 
-def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
-    """Name the fences that hold nobody, and how the servers are called; "" when there are none."""
-    names = [name for name in cluster.spec.fenced_pods if name not in heard]
+def _others(cluster: OpenBaoCluster, effective: Collection[str]) -> str:
+    """Name the fences that match no server, and the pattern of server names; "" for none."""
+    names = [name for name in cluster.spec.fenced_pods if name not in effective]
     if not names:
         return ""
     called = serving_set(cluster).stateful_set
@@ -82,7 +82,7 @@ def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
 
 
 def maintenance(spec: ClusterSpec) -> ConditionUpdate | None:
-    """Condition Maintenance: what can wait is held back."""
+    """Condition Maintenance: postponable actions are on hold."""
     if not spec.in_maintenance:
         return None
     message = "spec.maintenance.enabled is true: no pod is replaced or taken away, repairs go on"
@@ -90,16 +90,16 @@ def maintenance(spec: ClusterSpec) -> ConditionUpdate | None:
 
 
 def stopped_on_purpose(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Hold | None:
-    """Say why servers do not run although nothing is wrong; None when the spec wants them all."""
+    """Return why servers are stopped on purpose; None when the spec requests all of them."""
     if spec.hibernate and initialized:
         left = len(observed.pods)
-        told = f"{left} servers are still stopping" if left else "no server runs"
-        return Hold(HIBERNATED, f"spec.hibernate is true: {told}")
+        message = f"{left} servers are still stopping" if left else "no server runs"
+        return Hold(HIBERNATED, f"spec.hibernate is true: {message}")
     if not spec.fenced_pods:
         return None
     others = sum(pod.ready for pod in observed.pods if pod.name not in spec.fenced_pods)
     if others < spec.replicas - len(spec.fenced_pods):
-        # Somebody is missing whom nobody fenced.
+        # A server that is not fenced is missing.
         return None
     return Hold(
         PODS_FENCED,

@@ -1,9 +1,10 @@
-"""The second set of voters, for an upgrade that replaces all servers at once. Pure.
+"""The green pool of a blue/green upgrade: a second StatefulSet of voters. Pure.
 
-Built with the parts of the set that serves, on a view of what is meant that names the other set
-(as the read replicas are). Its servers join without a vote at the pods that serve, by their names,
-and never see the document of the first boot: they cannot make a cluster of their own
-(docs/adr/20261122-sets-of-voters.md). The budget of the voters guards both sets.
+Built with the functions of the blue pool, on a view of the resolved record that names the green
+pool (as for the read replicas). Its servers join the blue pods by name, without a vote, and never
+mount the self-init configuration: they cannot initialize a cluster of their own
+(docs/adr/20261122-sets-of-voters.md). The disruption budget of the voters covers both pools.
+Called by `managers.cluster.plan.green_pool`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from runtime.memo import memoize
 
 @memoize
 def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
-    """Return what is meant, with the second set in the place of the one that serves.
+    """Return the resolved record with the green pool in place of the blue one.
 
-    The template of its pods stays the same when it comes to serve, since a server that has data
-    reads nothing any more of how it joined: `restart_text` is that of a set that serves. Raises
+    The pod template does not change when green takes over, because a server that has data ignores
+    its join settings: `restart_text` is that of a serving pool. Raises
     UnwritableError as `render_config` does.
     """
     joining = replace(resolved.config, join=Join(dialled=resolved.revision, non_voter=True))
@@ -42,32 +43,32 @@ def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
         restart_text=restart_text(serving),
         pod=replace(resolved.pod, image=green.image),
         images=ImageChoice(green.image, resolved.images.helper, records=green.records),
-        # A fence is for a server that serves.
+        # Fences apply to the serving pool only.
         fenced=(),
     )
 
 
-def green_inputs(meant: Resolved, serving: Inputs) -> Inputs:
-    """Say what a server of the second set reads; `meant` is its view."""
-    files = replace(serving.files, config=meant.config_text, named=meant.config_named)
-    return replace(serving, restart=meant.restart_text, files=files)
+def green_inputs(view: Resolved, serving: Inputs) -> Inputs:
+    """Return the inputs of a green server; `view` is the result of `green_view`."""
+    files = replace(serving.files, config=view.config_text, named=view.config_named)
+    return replace(serving, restart=view.restart_text, files=files)
 
 
-def green_shape(meant: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -> Shape:
-    """Say what the StatefulSet is to be; `meant` is its view, `inputs` what its servers read.
+def green_shape(view: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -> Shape:
+    """Return the shape of the StatefulSet; `inputs` are those of its servers.
 
-    Volumes of its own, of the size that the spec asked for when they were made.
+    It has its own volumes, of the size that the spec requested when they were created.
     """
     return Shape(
-        replicas=meant.replicas,
-        digest=template_digest(meant, inputs.restart),
+        replicas=view.replicas,
+        digest=template_digest(view, inputs.restart),
         reload=inputs.files.digest,
         first_boot=False,
-        claim_size=live.claim_size if live else meant.storage_size,
-        claim_class=live.claim_class if live else meant.storage_class,
+        claim_size=live.claim_size if live else view.storage_size,
+        claim_class=live.claim_class if live else view.storage_class,
     )
 
 
-def green_set(meant: Resolved, shape: Shape) -> Intent:
-    """Build the StatefulSet of the second set; `meant` is its view."""
-    return stateful_set(meant, shape)
+def green_set(view: Resolved, shape: Shape) -> Intent:
+    """Build the StatefulSet of the green pool."""
+    return stateful_set(view, shape)

@@ -1,4 +1,7 @@
-"""The workload step: how many pods, from which template, and what becomes of each pod now."""
+"""Plan of the workload: replicas, pod template, and the next action on each pod. Pure.
+
+Called by `managers.cluster.plan.steps`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ from managers.workload.rollout.stuck_pods import absent, stuck
 from managers.workload.scale import voters as scaling
 from managers.workload.scale.hibernate import hibernate
 from managers.workload.scale.read_replicas import asks_for_members, asks_for_votes
-from managers.workload.scale.replicas import Row, Size, first_boot, guarded
+from managers.workload.scale.replicas import Size, SizeRule, first_boot, guarded
 from managers.workload.storage.recreate_statefulset import renewal
 from managers.workload.storage.resize import growth, needs_restart_for_resize
 from runtime.outcome import Done, Outcome, Wait, combine
@@ -49,66 +52,66 @@ REPLACE_POD = "replace-pod"
 ROLLING_OUT = "RollingOut"
 ROLL_STUCK = "RolloutStuck"
 ROLL = frozenset({ROLLING_OUT, ROLL_STUCK, BUDGET_CLOSED})
-# A pod is back within seconds; a roll that lasts longer than this is in trouble. Judged here and
-# nowhere else: conditions follow the reason.
+# A pod is ready within seconds; a rollout that takes longer than this is stuck. Only this module
+# applies the limit: conditions follow the reason.
 ROLL_PATIENCE = timedelta(minutes=5)
-_UNDER_WAY = frozenset({"replace", "step-down", "hold"})
-# What a leader finds of its followers changes without any event.
+_IN_PROGRESS = frozenset({"replace", "step-down", "hold"})
+# The leader's view of its followers changes without any event.
 QUORUM_RECHECK = 0.5
 BUDGET_RECHECK = 1.0
-# An eviction that a budget refuses changes nothing either.
-_LOOKED_AT_AGAIN = frozenset({"hold", "step-down", "mark", "replace"})
+# An eviction that a budget refuses causes no event either.
+_RECHECKED = frozenset({"hold", "step-down", "mark", "replace"})
 # Kubernetes API reference, PodCondition PodScheduled.
 UNSCHEDULABLE = "Unschedulable"
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What other steps made and a server reads."""
+    """Output of other steps that a server reads."""
 
     restart: str
     """The part of config.hcl that a server reads only when it starts."""
     files: Files
-    """What it also reads when it is told to."""
+    """Files that it also reads on a reload."""
     operator_image: str = ""
-    """Image of the operator, which tells a server to; "" when that is not known."""
+    """Image of the operator, which signals a reload; "" when it is not known."""
     hold: str = ""
-    """Why no ready server may be replaced now; "" when nothing speaks against it."""
+    """Why no ready server may be replaced now; "" when one may."""
     halt: str = ""
-    """Why no server may be replaced now, ready or not; "" when nothing speaks against it."""
+    """Why no server may be replaced now, ready or not; "" when one may."""
     hand_over: StepDownJob | None = None
-    """Jobs ask leaders to step down; None: the operator does itself."""
+    """Jobs ask leaders to step down; None: the operator asks."""
     hold_reload: bool = False
-    """No server may be told to read its files again now."""
+    """No server may reload its files now."""
     hold_reads: bool = False
     """No read replica may be replaced now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """The pods of one pass, by what is to become of them."""
+    """The pods of one reconcile, by what they need."""
 
     older: tuple[PodFacts, ...]
-    """From another template than the newest one."""
+    """Created from an older template."""
     lagging: Split
-    """From the newest template, and not with the newest files."""
+    """Created from the newest template, but without the newest files."""
     renewed: int = 0
-    """Ready ones from the newest template that have no need of another replacement."""
+    """Number of ready pods from the newest template that need no replacement."""
     needs_restart_for_resize: int = 0
-    """How many need a new pod for their file system to grow."""
+    """Number of pods that must be replaced for their file system to grow."""
 
     @property
     def outdated(self) -> tuple[PodFacts, ...]:
-        """What only a new pod can mend."""
+        """Pods that have to be replaced."""
         return self.older + self.lagging.hopeless
 
 
 def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
-    """Want the StatefulSet, its budget, and at most one pod replaced or leader stepping down.
+    """Plan the StatefulSet, its budget, and at most one pod replacement or leader step-down.
 
-    Only after a restore all pods are replaced at once.
-    A cluster without data starts as one pod, and that pod alone sees the document that makes a
-    new cluster. With data, every further pod is made from a template that does not name it.
+    All pods are replaced at once only after a restore.
+    A cluster without data starts as one pod, and only that pod mounts the self-init
+    configuration. Once data exists, pods are created from a template that does not mount it.
     """
     live = observed.stateful_set
     size = size_of(resolved, observed)
@@ -128,10 +131,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         unstarted = replace_unstarted(observed, shape.digest, newest=is_newest(live, shape))
         return Plan(intents, unstarted, combine(size.outcome, waiting))
     stopped = fencing.fence(resolved, observed)
-    asked = (*size.effects, *stopped.effects, *pod_marks(resolved, observed))
+    base_effects = (*size.effects, *stopped.effects, *pod_marks(resolved, observed))
     if resolved.hibernate:
         outcome = combine(size.outcome, stuck(observed))
-        return Plan(intents, asked, outcome, operation=size.operation)
+        return Plan(intents, base_effects, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
     held = hold(resolved)
     move = restart_all(resolved, observed) if held is None and is_newest(live, shape) else REST
@@ -139,13 +142,13 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
     busy = bool(pods.outdated or inputs.halt)
-    anew = renewal(resolved, observed, servers.body["spec"], rolling=busy)
-    if anew.barred:
+    recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
+    if recreation.barred:
         intents = intents[1:]
     effects = (
-        *asked,
+        *base_effects,
         *volumes.effects,
-        *anew.effects,
+        *recreation.effects,
         *_of_move(move, observed, inputs.hand_over),
         *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
@@ -157,10 +160,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         or stopped.operation
         or _roll(pods, progress, shape)
         or volumes.operation
-        or anew.operation
+        or recreation.operation
     )
-    pods_told = combine(size.outcome, stopped.outcome, progress, stuck(observed))
-    outcome = combine(pods_told, volumes.told.outcome(), anew.outcome)
+    pods_outcome = combine(size.outcome, stopped.outcome, progress, stuck(observed))
+    outcome = combine(pods_outcome, volumes.state.outcome(), recreation.outcome)
     rolled = _rolled(observed, pods, move, shape)
     return Plan(intents, effects, outcome, operation=operation, rolled=rolled)
 
@@ -168,18 +171,18 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
 def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -> RolloutProgress:
     live = observed.stateful_set
     newest = live is not None and live.settled and is_newest(live, shape)
-    there = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    renewed = tuple(sorted(p.ordinal for p in there if p not in pods.outdated)) if newest else ()
-    missing = next((p.name for p in observed.pods if p not in there), "")
+    ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
+    renewed = tuple(sorted(p.ordinal for p in ready if p not in pods.outdated)) if newest else ()
+    missing = next((p.name for p in observed.pods if p not in ready), "")
     return RolloutProgress(
         renewed=renewed,
         complete=newest and len(renewed) == shape.replicas == len(observed.pods),
-        pod=missing or (move.pod.name if move.pod and move.kind in _UNDER_WAY else ""),
+        pod=missing or (move.pod.name if move.pod and move.kind in _IN_PROGRESS else ""),
     )
 
 
 def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAction:
-    """Pick the one pod that a roll replaces next, unless others go first."""
+    """Pick the pod that the rollout replaces next, unless something else goes first."""
     if inputs.halt:
         return RolloutAction("hold", why=inputs.halt) if pods.outdated else REST
     move = next_move(observed, pods.outdated, size, inputs.hand_over)
@@ -189,41 +192,41 @@ def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAc
 
 
 def _later(pods: Pods, held: Hold | None) -> Wait | None:
-    """Say which replacements wait for a person."""
+    """Return the replacements that wait for a user."""
     if held is None or not pods.outdated:
         return None
-    told = f"{len(pods.outdated)} pods are to be replaced by newer ones"
-    return Wait(held.reason, f"{told}; {held.message}")
+    message = f"{len(pods.outdated)} pods are to be replaced by newer ones"
+    return Wait(held.reason, f"{message}; {held.message}")
 
 
 def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
-    """Count the pods that are new and ready, as long as pods are replaced."""
+    """Count the new and ready pods while pods are replaced."""
     if not isinstance(progress, Wait) or progress.reason not in {*ROLL, QUESTION_REFUSED}:
         return None
     return Operation("Rolling", min(pods.renewed, shape.replicas), shape.replicas)
 
 
-# The first row that has a say decides how many pods there are to be.
-SIZES: tuple[Row, ...] = (first_boot, hibernate, scaling.scale)
+# The first rule that returns a size decides the number of pods.
+SIZES: tuple[SizeRule, ...] = (first_boot, hibernate, scaling.scale)
 
 
 def size_of(resolved: Resolved, observed: Observed) -> Size:
-    """Ask the rows."""
-    sizes = (row(resolved, observed) for row in SIZES)
+    """Apply the rules in order."""
+    sizes = (rule(resolved, observed) for rule in SIZES)
     return next(size for size in sizes if size is not None)
 
 
 Asks = Callable[[ClusterSpec, Observed], bool]
-# What else than a roll is to be weighed against the opinion of the leader.
+# Actions other than a rollout that need the leader's view of the quorum.
 ASKS: tuple[Asks, ...] = (fencing.asks, scaling.asks, asks_for_members, asks_for_votes)
 
 
 def wants_quorum(
     spec: ClusterSpec, observed: Observed, operator_image: str, certificate: str
 ) -> bool:
-    """Tell whether the leader has to be asked for its followers: only when a pod is about to go.
+    """Return whether the leader must report its followers: only when a pod is about to go.
 
-    Asked of the live template, because the newest one is not known before everything is observed.
+    Uses the live template, because the newest one is not known before everything is observed.
     """
     live = observed.stateful_set
     if live is None or live.first_boot or spec.paused:
@@ -243,20 +246,20 @@ def wants_quorum(
 
 
 def is_newest(live: StatefulSetFacts | None, shape: Shape) -> bool:
-    """Tell whether a pod that is made now is made from the newest template."""
+    """Return whether a pod that is created now gets the newest template."""
     return live is not None and (live.template, live.reload_hash) == (shape.digest, shape.reload)
 
 
 def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
-    """Sort the pods of one set by what is to become of them."""
+    """Sort the pods of one StatefulSet by what they need."""
     small = needs_restart_for_resize(observed)
     older = tuple(pod for pod in observed.pods if pod.template != shape.digest or pod in small)
-    # What is to be replaced anyway need not reload first; unless that takes its time, and a
-    # certificate may run out meanwhile.
+    # A pod that is to be replaced need not reload first; unless the rollout is late, because a
+    # certificate may expire meanwhile.
     present = [
         pod
         for pod in observed.pods
-        # Nothing reads anything behind the gate of a fence.
+        # A pod behind the fencing gate does not run.
         if not pod.fence_gate and (pod not in older or is_late(observed))
     ]
     lagging = split(observed, present, inputs.files.target, inputs.operator_image)
@@ -274,8 +277,8 @@ def _of_move(
     if pod is not None and move.kind == "replace":
         return (Effect(REPLACE_POD, pod.name, pod.uid, {"evict": True} if pod.ready else None),)
     if pod is not None and move.kind == "step-down" and hand_over is not None:
-        said = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
-        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, said),)
+        body = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
+        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, body),)
     if pod is not None and move.kind == "step-down":
         return ask_leader(pod, observed.reach)
     if pod is not None and move.kind == "mark":
@@ -284,14 +287,14 @@ def _of_move(
 
 
 def restart(move: RolloutAction) -> tuple[Effect, ...]:
-    """Delete all pods of a move."""
+    """Delete all pods of an action."""
     return tuple(Effect(REPLACE_POD, pod.name, pod.uid) for pod in move.pods)
 
 
 def of_reload(
     resolved: Resolved, lagging: Split, inputs: Inputs, now: datetime
 ) -> tuple[Effect, ...]:
-    """Tell the servers that are due to read their files again, unless that is held back."""
+    """Reload the servers that are due, unless reloads are on hold."""
     if inputs.hold_reload:
         return ()
     mounts = server_mounts(resolved) if lagging.due else ()
@@ -307,44 +310,48 @@ def of_reload(
 
 
 def is_late(observed: Observed) -> bool:
-    """Tell whether pods have been replaced for longer than that ought to take."""
+    """Return whether the rollout has taken longer than it should."""
     since = observed.rolling_since
     return since is not None and observed.now - since >= ROLL_PATIENCE
 
 
 def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) -> Outcome:
-    """Say what the pods are waited for. Their events wake us; only a leader's opinion does not."""
+    """Report what the rollout waits for. Pod events wake the reconciler; the quorum does not."""
     ready = sum(pod.ready for pod in observed.pods)
     if pods.outdated:
-        told = f"{len(pods.outdated)} of {size} pods run an older template"
+        message = f"{len(pods.outdated)} of {size} pods run an older template"
         if pods.needs_restart_for_resize:
             small = pods.needs_restart_for_resize
-            told += f", or need a new pod for their file system to grow ({small})"
-        return _rolling(observed, told, move)
+            message += f", or need a new pod for their file system to grow ({small})"
+        return _rolling(observed, message, move)
     if ready < size:
         unfenced = [pod for pod in observed.pods if not pod.fence_gate]
-        told = f"{ready} of {size} servers are ready{absent(unfenced)}"
-        # The last pod of a roll is the newest already, and on its way.
-        return _rolling(observed, told, move) if observed.rolling_since else Wait("NotReady", told)
+        message = f"{ready} of {size} servers are ready{absent(unfenced)}"
+        # The last pod of a rollout has the newest template already, and starts.
+        return (
+            _rolling(observed, message, move)
+            if observed.rolling_since
+            else Wait("NotReady", message)
+        )
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
         return Wait(RELOADING, f"{lagging} of {size} servers read their files again")
     return Done()
 
 
-def _rolling(observed: Observed, told: str, move: RolloutAction) -> Outcome:
-    told = "; ".join(filter(None, (told, move.why)))
+def _rolling(observed: Observed, message: str, move: RolloutAction) -> Outcome:
+    message = "; ".join(filter(None, (message, move.why)))
     late = is_late(observed)
     if move.reason == BUDGET_CLOSED:
-        return Wait(ROLL_STUCK if late else BUDGET_CLOSED, told, BUDGET_RECHECK)
+        return Wait(ROLL_STUCK if late else BUDGET_CLOSED, message, BUDGET_RECHECK)
     if move.reason:
-        return Wait(move.reason, told, QUESTION_RECHECK)
-    after = QUORUM_RECHECK if move.kind in _LOOKED_AT_AGAIN else None
-    # What the scheduler says is no passing state, and worth a word at once.
+        return Wait(move.reason, message, QUESTION_RECHECK)
+    after = QUORUM_RECHECK if move.kind in _RECHECKED else None
+    # Unschedulable does not pass by itself, so it is reported at once.
     broken = (pod for pod in observed.pods if not pod.ready and pod.waiting)
-    told += "".join(
+    message += "".join(
         f"; {pod.name} waits: {pod.waiting}"
         for pod in islice(broken, 1)
         if late or pod.waiting.startswith(UNSCHEDULABLE)
     )
-    return Wait(ROLL_STUCK if late else ROLLING_OUT, told, after)
+    return Wait(ROLL_STUCK if late else ROLLING_OUT, message, after)

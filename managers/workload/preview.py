@@ -1,7 +1,7 @@
-"""In which order servers are replaced, told in advance by the functions that replace them. Pure.
+"""Preview of the order in which servers are replaced, by the functions of the rollout. Pure.
 
-Called by `baoctl upgrade plan`. All is well in what is told: what is not well now is for the checks
-before an upgrade.
+Called by `baoctl upgrade plan`. It assumes that every server is healthy: the preflight checks of
+an upgrade report what is not.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from contracts.records.observed import Observed, PodFacts, PoolFacts
-from managers.workload.read_pool import next_victim
+from managers.workload.read_pool import next_read_replica
 from managers.workload.rollout.next_pod import next_move
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedReplacement:
-    """One server that is replaced."""
+    """One replacement of a server."""
 
     pod: str
     leads: bool = False
-    """It leads now, so it steps down before its turn; False when nobody or somebody else does."""
+    """It is the leader now, so it steps down first; False when it is not, or there is none."""
     votes: bool = True
 
 
 def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[PlannedReplacement, ...]:
-    """Tell the order in which the servers go that are there: read replicas, then voters.
+    """Return the order of replacement of the existing servers: read replicas, then voters.
 
     `done`: ordinals of voters that have the new template already.
     """
@@ -38,8 +38,8 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplaceme
         return ()
     leaders = {pod.uid for pod in observed.leaders}
     chosen = leaders if len(leaders) == 1 else {min(observed.pods, key=_ordinal).uid}
-    pods = tuple(_well(pod, leads=pod.uid in chosen) for pod in observed.pods)
-    world = replace(
+    pods = tuple(_healthy(pod, leads=pod.uid in chosen) for pod in observed.pods)
+    healthy = replace(
         observed,
         stateful_set=replace(live, settled=True),
         pods=pods,
@@ -47,35 +47,39 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplaceme
         quorum=None,
         attempts=(),
     )
-    left = [pod for pod in pods if pod.ordinal not in done]
-    turns = []
-    while left:
-        victim = next_move(world, left, len(pods)).pod
-        assert victim is not None, "a world in which all is well holds nothing back"
-        left.remove(victim)
-        turns.append(PlannedReplacement(victim.name, leads=victim.uid in leaders and len(pods) > 1))
-    return tuple(turns)
+    remaining = [pod for pod in pods if pod.ordinal not in done]
+    planned = []
+    while remaining:
+        target = next_move(healthy, remaining, len(pods)).pod
+        assert target is not None, "a world in which all is well holds nothing back"
+        remaining.remove(target)
+        planned.append(
+            PlannedReplacement(target.name, leads=target.uid in leaders and len(pods) > 1)
+        )
+    return tuple(planned)
 
 
 def _readers(observed: Observed) -> tuple[PlannedReplacement, ...]:
     pool = observed.read
     if pool.stateful_set is None:
         return ()
-    pods = tuple(_well(pod, leads=False) for pod in pool.pods)
+    pods = tuple(_healthy(pod, leads=False) for pod in pool.pods)
     settled = replace(pool.stateful_set, settled=True)
-    world = replace(observed, stateful_set=settled, pods=pods, quorum=None)
-    left, turns = list(pods), []
-    while left:
-        victim = next_victim(world, left, len(pods))
-        assert victim is not None, "a world in which all is well holds nothing back"
-        left.remove(victim)
-        turns.append(PlannedReplacement(victim.name, votes=False))
-    return tuple(turns)
+    healthy = replace(observed, stateful_set=settled, pods=pods, quorum=None)
+    remaining, planned = list(pods), []
+    while remaining:
+        target = next_read_replica(healthy, remaining, len(pods))
+        assert target is not None, "a world in which all is well holds nothing back"
+        remaining.remove(target)
+        planned.append(PlannedReplacement(target.name, votes=False))
+    return tuple(planned)
 
 
-def _well(pod: PodFacts, *, leads: bool) -> PodFacts:
-    said = replace(pod.registration, active=leads)
-    return replace(pod, ready=True, terminating=False, waiting="", made=None, registration=said)
+def _healthy(pod: PodFacts, *, leads: bool) -> PodFacts:
+    registration = replace(pod.registration, active=leads)
+    return replace(
+        pod, ready=True, terminating=False, waiting="", made=None, registration=registration
+    )
 
 
 def _ordinal(pod: PodFacts) -> int:

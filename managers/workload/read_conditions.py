@@ -1,6 +1,6 @@
-"""What is told of the read replicas, in conditions and in status.readReplicas. Pure.
+"""Conditions of the read replicas, and status.readReplicas. Pure.
 
-Each judge returns None when the spec asks for no read replicas. Called through the table of
+Each function returns None when the spec requests no read replicas. Called through the table of
 `managers.cluster.status.conditions`, and by `managers.cluster.status.cluster_status`.
 """
 
@@ -14,7 +14,7 @@ from contracts.records.observed import Observed
 from contracts.server_features import offers, since
 from managers.workload.read_pool import stuck
 from managers.workload.scale.hibernate import HIBERNATED
-from managers.workload.scale.read_replicas import standing, wanted
+from managers.workload.scale.read_replicas import desired_replicas, standing
 
 READY = "ReadReplicasReady"
 SERVING = "ReadServingAvailable"
@@ -24,30 +24,30 @@ STANDBY_READS = "standby-reads"
 def read_replicas_ready(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
-    """Condition ReadReplicasReady: whether every read replica that is asked for is ready."""
-    asked = wanted(spec)
-    if not asked:
+    """Condition ReadReplicasReady: whether every requested read replica is ready."""
+    desired = desired_replicas(spec)
+    if not desired:
         return None
     if not initialized:
-        told = "They join when the first server has initialised the cluster"
-        return ConditionUpdate(READY, "False", "NotInitialized", told)
+        message = "They join when the first server has initialised the cluster"
+        return ConditionUpdate(READY, "False", "NotInitialized", message)
     if spec.hibernate:
         return ConditionUpdate(READY, "False", HIBERNATED, "spec.hibernate is true: no server runs")
     pods = observed.read.pods
     ready = sum(pod.ready for pod in pods)
-    told = f"{ready} of {asked} read replicas are ready"
-    if ready == asked == len(pods):
-        return ConditionUpdate(READY, "True", "AllReadReplicasReady", told)
+    message = f"{ready} of {desired} read replicas are ready"
+    if ready == desired == len(pods):
+        return ConditionUpdate(READY, "True", "AllReadReplicasReady", message)
     reason = "ReadReplicasNotReady" if ready else "NoReadyReadReplicas"
-    more = f"; {len(pods) - asked} more are to go" if len(pods) > asked else stuck(pods)
-    return ConditionUpdate(READY, "False", reason, told + more)
+    more = f"; {len(pods) - desired} more are to go" if len(pods) > desired else stuck(pods)
+    return ConditionUpdate(READY, "False", reason, message + more)
 
 
 def read_serving(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
     """Condition ReadServingAvailable: whether read replicas answer reads themselves."""
-    if not wanted(spec):
+    if not desired_replicas(spec):
         return None
     if not offers(spec.version, STANDBY_READS):
         return ConditionUpdate(
@@ -61,30 +61,30 @@ def read_serving(
     ready = sum(pod.ready for pod in observed.read.pods)
     if not initialized or not ready:
         return ConditionUpdate(SERVING, "False", "PodsNotServingReads", "No read replica is ready")
-    told = f"{ready} read replicas answer reads"
-    return ConditionUpdate(SERVING, "True", "ReadServingAvailable", told)
+    message = f"{ready} read replicas answer reads"
+    return ConditionUpdate(SERVING, "True", "ReadServingAvailable", message)
 
 
 def read_status(
     spec: ClusterSpec, observed: Observed, raft: RaftStatus | None
 ) -> ReadReplicasStatus | None:
-    """Return status.readReplicas; None when none are asked for and none are left.
+    """Return status.readReplicas; None when none are requested and none are left.
 
-    What the raft cluster knows is left out as long as nobody could ask it.
+    Raft counts are left out until a leader has answered.
     """
-    asked, pool = wanted(spec), observed.read
-    if not asked and not standing(pool) and not pool.pods:
+    desired, pool = desired_replicas(spec), observed.read
+    if not desired and not standing(pool) and not pool.pods:
         return None
     within = [claim for claim in pool.claims if not claim.terminating]
-    mine = spec.read_replicas.storage if spec.read_replicas else None
-    chosen = (mine.storage_class_name if mine else None) or spec.storage.storage_class_name
+    storage = spec.read_replicas.storage if spec.read_replicas else None
+    chosen = (storage.storage_class_name if storage else None) or spec.storage.storage_class_name
     return ReadReplicasStatus(
-        desired_replicas=asked,
+        desired_replicas=desired,
         ready_replicas=sum(pod.ready for pod in pool.pods),
         registered_replicas=raft.read_replicas if raft else None,
         healthy_replicas=raft.healthy_read_replicas if raft else None,
         storage=ReadStorageStatus(
-            desired_pvcs=asked,
+            desired_pvcs=desired,
             bound_pvcs=sum(claim.phase == "Bound" for claim in within),
             storage_class_name=chosen,
         ),

@@ -1,8 +1,8 @@
-"""The read replicas: a StatefulSet of their own, of servers without a vote. Pure.
+"""The read replicas: a second StatefulSet, of servers without a vote. Pure.
 
-Planned with the same parts as the voters, on a view of what is meant and of what is observed that
-shows the one pool alone (docs/adr/20261122-read-replicas.md). What needs a new pod or a reload is
-done here first; the voters wait for it, and not for ever.
+Planned with the same functions as the voters, on a view of the resolved and the observed records
+that shows this pool alone (docs/adr/20261122-read-replicas.md). Replacements and reloads are done
+here first; the voters wait for them, for a limited time.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ EMPTY = Plan()
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """What the pool wants, and what it asks of the voters meanwhile."""
+    """The plan of the pool, and what the voters have to wait for."""
 
     plan: Plan = EMPTY
     hold: str = ""
     """Why the voters are not replaced yet; "" when they may be."""
     hold_reload: bool = False
-    """The voters are not told to reload yet."""
+    """The voters do not reload yet."""
 
 
 NOTHING = ReadPlan()
 
 
 def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
-    """Say what a read replica reads: config.hcl of its own, and the same of everything else."""
+    """Return the inputs of a read replica: those of the voters, with its own config.hcl."""
     files = replace(voters.files, config=read.config_text, named="")
     return replace(voters, restart=read.restart_text, files=files)
 
 
 def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
-    """Want the StatefulSet, and at most one pod replaced; nothing before there is data to join.
+    """Plan the StatefulSet, and at most one pod replacement; nothing before there is data to join.
 
-    `voters` is what the voters read.
+    `voters` are the inputs of the voters.
     """
     read = resolved.read
     if read is None or not resolved.initialized:
@@ -78,58 +78,62 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     tidy = isinstance(size.outcome, Done) and not resolved.hibernate
     if read.replicas == 0 and tidy and _is_empty(observed):
         assert live is not None
-        gone = Effect(DELETE_READ_SET, names.read_stateful_set(resolved.name), live.uid)
-        return ReadPlan(Plan((), (gone,), Wait(LEAVING, "the last read replica is gone", RECHECK)))
-    meant, seen, inputs = (
+        deletion = Effect(DELETE_READ_SET, names.read_stateful_set(resolved.name), live.uid)
+        return ReadPlan(
+            Plan((), (deletion,), Wait(LEAVING, "the last read replica is gone", RECHECK))
+        )
+    view, pool, inputs = (
         _view(resolved, read),
         observed.of_pool(observed.read),
         inputs_of(read, voters),
     )
     shape = Shape(
         replicas=size.replicas,
-        digest=template_digest(meant, inputs.restart, READ_REPLICAS),
+        digest=template_digest(view, inputs.restart, READ_REPLICAS),
         reload=inputs.files.digest,
         first_boot=False,
         claim_size=live.claim_size if live else read.storage_size,
         claim_class=live.claim_class if live else read.storage_class,
     )
-    pods = _staying(sort_pods(seen, shape, inputs), read.replicas)
+    pods = _staying(sort_pods(pool, shape, inputs), read.replicas)
     held = voters.hold_reads
     rests = held or hold(resolved) is not None or not is_newest(live, shape)
-    together = None if rests else restart_all(resolved, seen)
+    together = None if rests else restart_all(resolved, pool)
     alone = not rests and together is None
-    victim = next_victim(seen, pods.outdated, shape.replicas) if alone else None
-    vote = _vote(observed, victim)
+    target = next_read_replica(pool, pods.outdated, shape.replicas) if alone else None
+    vote = _vote(observed, target)
     replaced = restart(together) if together else ()
-    if victim and not vote:
-        replaced = (Effect(REPLACE_POD, victim.name, victim.uid),)
-    volumes = growth(meant, _kept(seen, shape.replicas), STORAGE)
-    progress = Done() if held else _progress(seen, pods, min(size.replicas, read.replicas))
-    made = Plan(
-        intents=(stateful_set(meant, shape, READ_REPLICAS),),
+    if target and not vote:
+        replaced = (Effect(REPLACE_POD, target.name, target.uid),)
+    volumes = growth(view, _kept(pool, shape.replicas), STORAGE)
+    progress = Done() if held else _progress(pool, pods, min(size.replicas, read.replicas))
+    planned = Plan(
+        intents=(stateful_set(view, shape, READ_REPLICAS),),
         effects=(
             *size.effects,
             *volumes.effects,
             *replaced,
-            *of_reload(meant, pods.lagging, inputs, observed.now),
+            *of_reload(view, pods.lagging, inputs, observed.now),
         ),
-        outcome=combine(size.outcome, volumes.told.outcome(), *((vote,) if vote else ()), progress),
+        outcome=combine(
+            size.outcome, volumes.state.outcome(), *((vote,) if vote else ()), progress
+        ),
         operation=size.operation or volumes.operation or _roll(pods, progress, read.replicas),
     )
-    return ReadPlan(made) if held else _holding(made, observed, pods, progress)
+    return ReadPlan(planned) if held else _holding(planned, observed, pods, progress)
 
 
 def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:
     """Return the plan of the voters and that of the read replicas as one."""
     if pool is NOTHING:
         return voters
-    mine = pool.plan
+    added = pool.plan
     return replace(
         voters,
-        intents=voters.intents + mine.intents,
-        effects=voters.effects + mine.effects,
-        outcome=combine(voters.outcome, mine.outcome),
-        operation=voters.operation or mine.operation,
+        intents=voters.intents + added.intents,
+        effects=voters.effects + added.effects,
+        outcome=combine(voters.outcome, added.outcome),
+        operation=voters.operation or added.operation,
     )
 
 
@@ -145,11 +149,11 @@ def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
     )
 
 
-def _kept(seen: Observed, count: int) -> Observed:
-    """Leave out those that leave: whatever their volumes are, nobody will use them."""
-    claims = (one for one in seen.claims if int(one.name.rpartition("-")[2]) < count)
-    pods = (pod for pod in seen.pods if pod.ordinal < count)
-    return replace(seen, claims=tuple(claims), pods=tuple(pods))
+def _kept(pool: Observed, count: int) -> Observed:
+    """Leave out the replicas that leave, and their volumes."""
+    claims = (one for one in pool.claims if int(one.name.rpartition("-")[2]) < count)
+    pods = (pod for pod in pool.pods if pod.ordinal < count)
+    return replace(pool, claims=tuple(claims), pods=tuple(pods))
 
 
 def _is_empty(observed: Observed) -> bool:
@@ -157,11 +161,11 @@ def _is_empty(observed: Observed) -> bool:
     return live is not None and live.settled and not live.replicas and not observed.read.pods
 
 
-def _staying(pods: Pods, wanted: int) -> Pods:
-    """Leave out those that are about to go for good: nothing is done for them any more."""
+def _staying(pods: Pods, desired: int) -> Pods:
+    """Leave out the pods that a scale-down removes: no action is taken on them."""
 
     def stay(some: Collection[PodFacts]) -> tuple[PodFacts, ...]:
-        return tuple(pod for pod in some if pod.ordinal < wanted)
+        return tuple(pod for pod in some if pod.ordinal < desired)
 
     lagging = pods.lagging
     return Pods(
@@ -176,67 +180,69 @@ def _staying(pods: Pods, wanted: int) -> Pods:
     )
 
 
-def next_victim(seen: Observed, outdated: Collection[PodFacts], size: int) -> PodFacts | None:
+def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int) -> PodFacts | None:
     """Pick the read replica to replace now; None while another one is on its way.
 
-    One that is outdated and not ready goes first: it serves nobody, and a newer template may be
-    what repairs it. No leader is asked: without a vote nobody misses it in a quorum.
+    An outdated pod that is not ready goes first: it serves no requests, and a newer template may
+    repair it. The quorum is not checked: a server without a vote does not count in it.
     """
-    live = seen.stateful_set
+    live = pool.stateful_set
     if live is None or not live.settled or not outdated:
         return None
-    if any(pod.terminating for pod in seen.pods) or len(seen.pods) < size:
+    if any(pod.terminating for pod in pool.pods) or len(pool.pods) < size:
         return None
-    unready = [pod for pod in seen.pods if not pod.ready]
+    unready = [pod for pod in pool.pods if not pod.ready]
     choice = [pod for pod in unready if pod in outdated] if unready else list(outdated)
     return max(choice, key=lambda pod: pod.ordinal, default=None)
 
 
-def _vote(observed: Observed, victim: PodFacts | None) -> Blocked | Wait | None:
-    """Refuse to replace a server that somebody promoted, as long as it runs.
+def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
+    """Refuse to replace a server that a user promoted, while it runs.
 
-    A leader that was asked and did not answer leaves open who votes.
+    If the leader did not answer, it is not known which servers vote.
     """
     quorum = observed.quorum
-    if victim is None or quorum is None:
+    if target is None or quorum is None:
         return None
     if quorum.trouble:
-        message = f"{victim.name} runs an older template, and it is not known whether it has a vote"
+        message = f"{target.name} runs an older template, and it is not known whether it has a vote"
         return wait_for_answer(quorum, NO_LEADER, message, RECHECK)
     votes = any(
-        server.voter and server.healthy and server.node_id == victim.name
+        server.voter and server.healthy and server.node_id == target.name
         for server in quorum.servers
     )
     if not votes:
         return None
     return Blocked(
         VOTES,
-        f"{victim.name} runs an older template and is a voter: somebody promoted it, and read "
+        f"{target.name} runs an older template and is a voter: somebody promoted it, and read "
         "replicas are replaced as servers without a vote. Take its vote back (`bao write "
-        f"sys/storage/raft/demote server_id={victim.name}`), and the roll goes on",
+        f"sys/storage/raft/demote server_id={target.name}`), and the roll goes on",
         recheck_after=30.0,
     )
 
 
-def _progress(seen: Observed, pods: Pods, size: int) -> Outcome:
-    ready = sum(pod.ready and pod.ordinal < size for pod in seen.pods)
+def _progress(pool: Observed, pods: Pods, size: int) -> Outcome:
+    ready = sum(pod.ready and pod.ordinal < size for pod in pool.pods)
     if pods.outdated:
-        return _rolling(seen, f"{len(pods.outdated)} of {size} read replicas run an older template")
+        return _rolling(pool, f"{len(pods.outdated)} of {size} read replicas run an older template")
     if ready < size:
-        told = f"{ready} of {size} read replicas are ready"
-        if seen.rolling_since:
-            return _rolling(seen, told)
-        return Wait(NOT_READY, told + stuck(seen.pods))
+        message = f"{ready} of {size} read replicas are ready"
+        if pool.rolling_since:
+            return _rolling(pool, message)
+        return Wait(NOT_READY, message + stuck(pool.pods))
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
         return Wait(RELOADING, f"{lagging} of {size} read replicas read their files again")
     return Done()
 
 
-def _rolling(seen: Observed, told: str) -> Outcome:
-    if not is_late(seen):
-        return Wait(ROLLING_OUT, told)
-    return Wait(ROLL_STUCK, f"{told}{stuck(seen.pods)}; the voters do not wait for them any more")
+def _rolling(pool: Observed, message: str) -> Outcome:
+    if not is_late(pool):
+        return Wait(ROLLING_OUT, message)
+    return Wait(
+        ROLL_STUCK, f"{message}{stuck(pool.pods)}; the voters do not wait for them any more"
+    )
 
 
 def stuck(pods: Collection[PodFacts]) -> str:
@@ -253,12 +259,12 @@ def _roll(pods: Pods, progress: Outcome, size: int) -> Operation | None:
     return Operation("Rolling", min(pods.renewed, size), size)
 
 
-def _holding(made: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
-    """Let the voters wait while the pool gets there by itself, and for a while only."""
-    if isinstance(made.outcome, Blocked) or is_late(observed):
-        return ReadPlan(made)
-    told = progress.message if isinstance(progress, Wait) else ""
+def _holding(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
+    """Hold the voters while the pool makes progress, for a limited time."""
+    if isinstance(planned.outcome, Blocked) or is_late(observed):
+        return ReadPlan(planned)
+    message = progress.message if isinstance(progress, Wait) else ""
     moves = bool(pods.outdated) or (isinstance(progress, Wait) and progress.reason != RELOADING)
-    # One that cannot hear is not waited for: it reads the newest files when it starts.
+    # A pod that is not ready cannot reload: it reads the newest files when it starts.
     hears = any(pod.ready for pod in (*pods.lagging.due, *pods.lagging.waiting))
-    return ReadPlan(made, f"the read replicas go first: {told}" if moves else "", hears)
+    return ReadPlan(planned, f"the read replicas go first: {message}" if moves else "", hears)

@@ -1,4 +1,4 @@
-"""What a spec means for the read replicas: their own wishes, and those of the voters else. Pure."""
+"""Resolves spec.readReplicas; unset fields fall back to the settings of the voters. Pure."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from contracts.hcl.render import ConfigInput, render_config, restart_text
 from contracts.naming import labels
 from contracts.records.observed import Observed
 from contracts.records.resolved import PodSettings, ReadPoolSpec
-from managers.workload.scale.read_replicas import wanted
+from managers.workload.scale.read_replicas import desired_replicas
 
-# No metadata of the spec may say otherwise.
-OURS = (labels.UNSEAL_KEYS,)
+# Metadata of the spec cannot override these.
+OPERATOR_ANNOTATIONS = (labels.UNSEAL_KEYS,)
 
 
 def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether there is anything to plan: read replicas are asked for, or some are left."""
+    """Return whether the pool needs a plan: read replicas are requested, or some are left."""
     pool = observed.read
-    return bool(wanted(cluster.spec) or pool.stateful_set or pool.pods)
+    return bool(desired_replicas(cluster.spec) or pool.stateful_set or pool.pods)
 
 
 def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodSettings) -> ReadPoolSpec:
-    """Return what is meant; `config` and `pod` are those of the voters."""
-    asked = cluster.spec.read_replicas or ReadReplicas()
-    template = asked.template or ReadPodTemplate()
-    service, storage = asked.service or ReadService(), asked.storage or ReadStorage()
-    # By the names of the first voters, like a voter: to find them by label would take the right to
-    # list pods.
+    """Resolve the spec of the pool; `config` and `pod` are those of the voters."""
+    spec = cluster.spec.read_replicas or ReadReplicas()
+    template = spec.template or ReadPodTemplate()
+    service, storage = spec.service or ReadService(), spec.storage or ReadStorage()
+    # Join by the names of the first voters, as a voter does: discovery by label would need the
+    # right to list pods.
     joining = replace(config, join=replace(config.join, non_voter=True))
     voters = cluster.spec.storage
     return ReadPoolSpec(
-        replicas=wanted(cluster.spec),
+        replicas=desired_replicas(cluster.spec),
         config_text=render_config(joining),
         restart_text=restart_text(joining),
         pod=_pod(template, pod),
@@ -58,7 +58,11 @@ def _pod(template: ReadPodTemplate, voters: PodSettings) -> PodSettings:
         annotations={
             **voters.annotations,
             **labels.users_own((more.annotations if more else None) or {}),
-            **{key: voters.annotations[key] for key in OURS if key in voters.annotations},
+            **{
+                key: voters.annotations[key]
+                for key in OPERATOR_ANNOTATIONS
+                if key in voters.annotations
+            },
         },
         scheduling=template.scheduling or voters.scheduling,
     )

@@ -1,9 +1,9 @@
-"""The condition CloudUnsealIdentityReady, and what is said of servers that stay sealed.
+"""Condition CloudUnsealIdentityReady, and the message for servers that stay sealed.
 
 Pure; called by managers.cluster.status.conditions and server_conditions.
 
-Whether a key service really lets a server in is known to that service alone; this says what the
-spec gives the servers to prove themselves with.
+Only the key service knows whether it accepts a server; the condition reports the credentials that
+the spec gives to the servers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
 GUIDE = 'docs/seals.md, "Which key opens my data", has the steps'
-# What each cloud reads on a ServiceAccount or on a pod to give the pod an identity.
-IDENTITY_MARKS = (
+# Annotations of a ServiceAccount or a pod by which each cloud gives the pod an identity.
+IDENTITY_ANNOTATIONS = (
     "eks.amazonaws.com/role-arn",
     "iam.gke.io/gcp-service-account",
     "azure.workload.identity/client-id",
@@ -27,21 +27,21 @@ IDENTITY_MARKS = (
 
 
 def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Say what a person can do about servers of a static seal that do not open; "" for others.
+    """Return what a user can do about servers of a static seal that stay sealed; "" for others.
 
-    Every server is sealed for a moment after a start, so it is said as a condition of time.
+    Every server is sealed for a moment after a start, so the message names a time limit.
     """
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     servers = ServerEvidence.of(observed, initialized=True)
     if unseal.type != "static" or not servers.shut:
         return ""
-    told = cluster.status.unseal.keys if cluster.status.unseal else ""
-    ring = live_ring(servers, told)
+    status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
+    ring = live_ring(servers, status_keys)
     if ring is None:
         return ""
-    known = " or ".join(key.id for key in ring.keys)
+    key_ids = " or ".join(key.id for key in ring.keys)
     lasts = (
-        f"If this lasts for more than a minute, no server can open its data with the key {known}"
+        f"If this lasts for more than a minute, no server can open its data with the key {key_ids}"
     )
     if unseal.secret_name is not None:
         return (
@@ -62,7 +62,7 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
 
 
 def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
-    """The Secret of the key after those of the ring, and that of the key before if it is absent."""
+    """Return the Secret of the key after the ring, and that of the key before it if absent."""
     after = f"Secret {names.unseal_key_secret(cluster, ring.newest + 1)}"
     oldest = min(key.generation for key in ring.keys)
     before = names.unseal_key_secret(cluster, oldest - 1) if oldest > 1 else ""
@@ -72,7 +72,7 @@ def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
 
 
 def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Judge by what the spec gives; None for other seals than those of a cloud."""
+    """Condition CloudUnsealIdentityReady, by the spec; None for seals without a cloud."""
     kind = "CloudUnsealIdentityReady"
     name = spec.unseal.secret_name
     if spec.unseal.type not in CLOUD_SEALS:
@@ -81,14 +81,14 @@ def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | 
         wrong = problems(spec.unseal, observed.secrets.get(name))
         if wrong:
             return ConditionUpdate(kind, "False", "CredentialsSecretMissing", wrong[0])
-        told = f"The servers use the credentials of Secret {name}"
-        return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", told)
+        message = f"The servers use the credentials of Secret {name}"
+        return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", message)
     account = spec.service_account
-    marks = (account.annotations if account else None) or {}
-    found = next((mark for mark in IDENTITY_MARKS if marks.get(mark)), None)
-    if found is not None:
-        told = f"spec.serviceAccount.annotations: {found} is {marks[found]}"
-        return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", told)
+    annotations = (account.annotations if account else None) or {}
+    annotation = next((mark for mark in IDENTITY_ANNOTATIONS if annotations.get(mark)), None)
+    if annotation is not None:
+        message = f"spec.serviceAccount.annotations: {annotation} is {annotations[annotation]}"
+        return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", message)
     return ConditionUpdate(
         kind,
         "Unknown",

@@ -1,7 +1,7 @@
-"""Whether pods may start with the seal of the spec, and what has to be made first. Pure.
+"""Whether pods may start with the seal of the spec, and what has to be created first. Pure.
 
-Rules I02 and I03 of the safety list: a key is drawn once, never while data exists that another one
-sealed, and nothing that goes wrong here touches a pod that runs.
+Called by `managers.bootstrap.plan`. Rules I02 and I03 of the safety list: a key is drawn once,
+never while data exists that another key sealed, and no error here touches a running pod.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from runtime.outcome import Blocked, Wait
 
 DRAW_UNSEAL_KEY = "draw-unseal-key"
 ROTATING = "RotatingUnsealKey"
-# Who wraps the root key anew tells it on a pod, which wakes us; a person may do it, too.
+# A rewrap is recorded on a pod, which wakes the reconciler; a user may do it, too.
 REWRAP_RECHECK = 15.0
-# A message has 1,024 characters; the rest is told when these are done.
-TOLD_MAX = 3
+# A message has 1,024 characters; the rest is reported once these are fixed.
+PROBLEMS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SealStep:
-    """What the seal asks for.
+    """What the seal needs.
 
-    `gate`: no pod may be started or replaced. `effect` draws a key. `outcome` speaks of both.
+    `gate`: no pod may be started or replaced. `effect` draws a key. `outcome` covers both.
     """
 
     effect: Effect | None = None
@@ -42,13 +42,13 @@ class SealStep:
 
 
 def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
-    """Judge the seal of one cluster."""
+    """Check the seal of one cluster."""
     rotation = resolved.unseal.rotation
     if rotation is None:
         return _checked(resolved, observed)
-    strangers = _strangers(resolved, observed)
-    if strangers:
-        return _stop(foreign(" and ".join(strangers)))
+    not_owned = _not_owned(resolved, observed)
+    if not_owned:
+        return _stop(foreign(" and ".join(not_owned)))
     for key in rotation.ring.keys:
         step = _key(resolved, observed, key)
         if step is not None:
@@ -59,26 +59,26 @@ def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
 def _checked(resolved: Resolved, observed: Observed) -> SealStep:
     unseal = resolved.unseal.spec
     secret = observed.secrets.get(unseal.secret_name or "")
-    found = problems(unseal, secret)
-    if not found:
+    violations = problems(unseal, secret)
+    if not violations:
         return SealStep()
-    told = "; ".join(found[:TOLD_MAX])
-    more = len(found) - TOLD_MAX
-    message = told if more <= 0 else f"{told}; and {more} more"
+    listed = "; ".join(violations[:PROBLEMS_MAX])
+    more = len(violations) - PROBLEMS_MAX
+    message = listed if more <= 0 else f"{listed}; and {more} more"
     return SealStep(outcome=Blocked("PrerequisitesMissing", message), gate=True)
 
 
-def _strangers(resolved: Resolved, observed: Observed) -> list[str]:
-    """The Secrets of keys that are not ours, all at once: each has to be handed over."""
+def _not_owned(resolved: Resolved, observed: Observed) -> list[str]:
+    """Return all key Secrets that are not owned: each has to be adopted."""
     unseal = resolved.unseal
-    found: list[str] = []
+    conflicts: list[str] = []
     if unseal.spec.secret_name is not None:
-        return found
+        return conflicts
     for name in unseal.secrets:
         secret = observed.secrets.get(name)
         if secret is not None and not secret.mine:
-            found.append(f"Secret {name} exists and belongs to {secret.owner}")
-    return found
+            conflicts.append(f"Secret {name} exists and belongs to {secret.owner}")
+    return conflicts
 
 
 def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | None:
@@ -87,16 +87,16 @@ def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | N
     secret = observed.secrets.get(name)
     holds_data = resolved.initialized or observed.holds_data
     if secret is None and holds_data:
-        if supplied is None and key.generation == 1 and not _ever_told(observed):
+        if supplied is None and key.generation == 1 and not _template_names_keys(observed):
             return _stop(_none_left(name, names.unseal_key_secret(resolved.name, 2)))
-        return _stop(_gone(f"Secret {name} is gone", key))
+        return _stop(_missing(f"Secret {name} is gone", key))
     if secret is None and supplied is None:
         drawn = Wait("PrerequisitesMissing", "the unseal key is made", 0.0)
         return SealStep(Effect(DRAW_UNSEAL_KEY, name), drawn, gate=True)
     if secret is None:
         return _stop(_not_supplied(name, key))
-    trouble = _own(secret, key) if supplied is None else _brought(secret, key, holds_data)
-    return next((_stop(blocked) for blocked in trouble), None)
+    blocks = _own(secret, key) if supplied is None else _brought(secret, key, holds_data)
+    return next((_stop(blocked) for blocked in blocks), None)
 
 
 def _stop(blocked: Blocked) -> SealStep:
@@ -117,7 +117,7 @@ def _brought(secret: SecretFacts, key: UnsealKey, holds_data: bool) -> Iterator[
     content = secret.keys.get(key.file)
     where = f"Secret {secret.name}, key {key.file}"
     if content is None:
-        yield _gone(where, key) if holds_data else _not_supplied(secret.name, key)
+        yield _missing(where, key) if holds_data else _not_supplied(secret.name, key)
     elif not content.unseal_key and not key.fingerprint:
         yield Blocked(
             "PrerequisitesMissing",
@@ -135,7 +135,7 @@ def _brought(secret: SecretFacts, key: UnsealKey, holds_data: bool) -> Iterator[
         )
 
 
-def _gone(what: str, key: UnsealKey) -> Blocked:
+def _missing(what: str, key: UnsealKey) -> Blocked:
     return Blocked(
         "UnsealKeyMissing",
         f"{what} and data exists that only its key ({key.id}) can unseal: no other key is ever "
@@ -143,16 +143,17 @@ def _gone(what: str, key: UnsealKey) -> Blocked:
     )
 
 
-def _ever_told(observed: Observed) -> bool:
-    """Tell whether the pod template names keys: then it is known which one is missing."""
+def _template_names_keys(observed: Observed) -> bool:
+    """Return whether the pod template names keys: then it is known which one is missing."""
     return observed.stateful_set is not None and bool(observed.stateful_set.unseal)
 
 
-def _none_left(first: str, second: str) -> Blocked:
+def _none_left(name: str, next_name: str) -> Blocked:
     return Blocked(
         "UnsealKeyMissing",
-        f"Secret {first} is gone and data exists, and no key of a later rotation ({second} and so "
-        "on) is there: no other key is ever made. Restore the one with the highest number and the "
+        f"Secret {name} is gone and data exists, and no key of a later rotation ({next_name} and "
+        "so on) is there: no other key is ever made. Restore the one with the highest number and "
+        "the "
         'one before it from a backup; docs/seals.md, "Which key opens my data", has the steps',
     )
 
@@ -167,7 +168,7 @@ def _not_supplied(name: str, key: UnsealKey) -> Blocked:
 
 def _rotating(rotation: Rotation) -> SealStep:
     if rotation.refusal is not None:
-        # The servers keep the keys that they know, so everything else goes on.
+        # The servers keep their keys, so everything else goes on.
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
         wait = Wait(ROTATING, f"the key {rotation.wanted.id} is made", 0.0)

@@ -1,16 +1,16 @@
-"""Which keys of the static seal the servers of a cluster know, by every witness that there is.
+"""Which keys of the static seal the servers of a cluster have, by all available evidence.
 
 Pure. Called by managers.bootstrap.seal.rotation, and by managers.cluster.observe.observer for the
 names of the Secrets that are read.
 
-| witness | what it tells | lost with |
+| evidence | what it shows | lost with |
 |---|---|---|
-| pod template, else status, else all pods | the very keys that servers know | the cluster object |
-| Secrets of the namespace | the newest key, and the one before it | whoever deletes one |
+| pod template, else status, else all pods | the exact keys of the servers | the cluster object |
+| Secrets of the namespace | the newest key, and the one before it | deletion of one |
 
-Without the first witness data may be sealed by either of the two newest keys: a rotation draws the
+Without the first evidence data may be sealed by either of the two newest keys: a rotation draws the
 next key only when one key is left, and starts to use it later. OpenBao encrypts with the current
-key and decrypts with either, by the id that is stored with the data (tried on 2.4.0 and 2.7.2,
+key and decrypts with either, by the id that is stored with the data (tested on 2.4.0 and 2.7.2,
 tests/integration/test_seal_keys_server.py). So servers get both, and no key has to be tried.
 """
 
@@ -26,13 +26,13 @@ from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.records.secrets import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, UnsealKey, generated_file
 
-# A server that has a key for its data is open before this.
+# A server that has a key for its data is unsealed before this.
 STARTS = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEvidence:
-    """What is seen of the servers of a cluster, before any Secret is read."""
+    """Observed state of the servers of a cluster, before any Secret is read."""
 
     stateful_set: StatefulSetFacts | None
     pods: Sequence[PodFacts]
@@ -41,17 +41,17 @@ class ServerEvidence:
 
     @classmethod
     def of(cls, observed: Observed, *, initialized: bool = False) -> ServerEvidence:
-        """Take them from what is observed."""
+        """Take it from the observed record."""
         data = initialized or observed.holds_data
         return cls(observed.stateful_set, observed.pods, data, observed.now)
 
     @property
     def shut(self) -> bool:
-        """Every pod says that its server has data and is sealed.
+        """Every pod reports that its server has data and is sealed.
 
         True for a moment whenever all of them start at once, too.
         """
-        # A loop and no comprehension: this runs several times in every pass.
+        # A loop and no comprehension: this runs several times in every reconcile.
         for pod in self.pods:
             if not is_sealed(pod):
                 return False
@@ -59,25 +59,25 @@ class ServerEvidence:
 
     @property
     def stays_shut(self) -> bool:
-        """They do, and none has started a moment ago: a first boot costs no look for other keys."""
+        """All are sealed, and none started a moment ago: a first boot needs no search for keys."""
         return self.shut and not any(
             pod.made and self.now and self.now - pod.made < STARTS for pod in self.pods
         )
 
     @property
     def undecided(self) -> bool:
-        """Nobody serves with keys that would have to stay known to all."""
+        """No server runs with a key ring that must be kept."""
         return self.stateful_set is None and (not self.pods or self.shut)
 
 
 def is_sealed(pod: PodFacts) -> bool:
-    """Tell whether a server says that it has data and cannot open it."""
-    told = pod.registration
-    return not pod.ready and told.sealed is True and told.initialized is True
+    """Return whether a server reports that it has data and is sealed."""
+    registration = pod.registration
+    return not pod.ready and registration.sealed is True and registration.initialized is True
 
 
 def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]) -> bool:
-    """Tell whether the first key, the only one looked at for a new cluster, has another id."""
+    """Return whether the first key, the only one read for a new cluster, has another id."""
     if unseal.secret_name is not None or KeyRing.parse(live) is not None:
         return False
     first = secrets.get(names.unseal_key_secret(cluster))
@@ -85,14 +85,14 @@ def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, Secr
 
 
 def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
-    """What the servers know: by the pod template, else the status, else all pods; None if unknown.
+    """Return the key ring of the pod template, else of the status, else of all pods.
 
-    Whoever may edit a StatefulSet may write any row into it. One that shares no key with the row
-    of the last status, which every pod still carries, was never ours: each row keeps one key of the
-    row before it. The same holds for a status that somebody restored from a backup.
+    A user who may edit a StatefulSet can write any ring into it. A ring that shares no key with
+    that of the last status, which every pod still has, was not set by the operator: each transition
+    keeps one key. The same applies to a status that was restored from a backup. None if unknown.
     """
-    found, last = servers.stateful_set, KeyRing.parse(status) if status else None
-    live = KeyRing.parse(found.unseal) if found is not None else None
+    stateful_set, last = servers.stateful_set, KeyRing.parse(status) if status else None
+    live = KeyRing.parse(stateful_set.unseal) if stateful_set is not None else None
     if live is not None and (last is None or live.keys == last.keys):
         return live
     common = ring_of_pods(servers.pods)
@@ -106,18 +106,18 @@ def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
 
 
 def ring_of_pods(pods: Iterable[PodFacts]) -> KeyRing | None:
-    """The row that all pods carry; None if they carry none, or several."""
-    rows = {pod.unseal for pod in pods}
-    return KeyRing.parse(rows.pop()) if len(rows) == 1 else None
+    """Return the key ring that all pods have; None if they have none, or several."""
+    rings = {pod.unseal for pod in pods}
+    return KeyRing.parse(rings.pop()) if len(rings) == 1 else None
 
 
 def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
-    """The Secret that holds a key."""
+    """Return the name of the Secret that holds a key."""
     return supplied or names.unseal_key_secret(cluster, key.generation)
 
 
 def seeks(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
-    """Tell whether every key Secret is looked for: data exists and it is not known who opens it."""
+    """Return whether all key Secrets are read: data exists and its key is not known."""
     if unseal.type != "static" or unseal.secret_name is not None or not servers.holds_data:
         return False
     return servers.undecided or servers.stays_shut or live_ring(servers, status) is None
@@ -126,7 +126,7 @@ def seeks(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
 def unseal_secrets(
     cluster: str, unseal: Unseal, live: str, *, seeking: bool = False
 ) -> tuple[str, ...]:
-    """The Secrets that decisions about the seal look at; `live`: the row that servers know."""
+    """Return the Secrets that decisions about the seal need; `live`: the ring of the servers."""
     if unseal.secret_name is not None:
         return (unseal.secret_name,)
     if unseal.type != "static":
@@ -134,57 +134,57 @@ def unseal_secrets(
     ring = KeyRing.parse(live)
     newest = ring.newest if ring is not None else 0
     if seeking:
-        wanted = {*range(1, max(KEYS_SOUGHT, newest + 1) + 1)}
+        generations = {*range(1, max(KEYS_SOUGHT, newest + 1) + 1)}
     elif ring is None:
-        wanted = {1}
+        generations = {1}
     elif unseal.static_key().current_key_id in {key.id for key in ring.keys}:
-        wanted = {key.generation for key in ring.keys}
+        generations = {key.generation for key in ring.keys}
     else:
-        # A new key is asked for: every older one is looked at, so that no id is ever used twice.
-        wanted = {*range(1, newest + 2)}
-    return tuple(names.unseal_key_secret(cluster, number) for number in sorted(wanted))
+        # A new key is requested: all older ones are read, so that no id is ever used twice.
+        generations = {*range(1, newest + 2)}
+    return tuple(names.unseal_key_secret(cluster, number) for number in sorted(generations))
 
 
 def stored(
     cluster: str, unseal: Unseal, observed: Observed, live: KeyRing | None
 ) -> tuple[UnsealKey, ...]:
-    """The keys of the operator's own that lie in the namespace, the newest first.
+    """Return the generated keys in the namespace, the newest first.
 
-    A Secret that somebody restored by hand may have lost the id of its key. The newest is then
-    what the spec names, and an older one has the id that a key has by default. A server that gets a
-    wrong id stays sealed, and changes nothing.
+    A Secret that a user restored may have lost the id of its key. The newest one then gets the id
+    of the spec, and an older one the default id. A server with a wrong id stays sealed, and changes
+    nothing.
     """
     if unseal.secret_name is not None:
         return ()
     last = max(KEYS_SOUGHT, live.newest + 1 if live is not None else 0)
-    found = {
+    secrets = {
         number: observed.secrets[name]
         for number in range(last, 0, -1)
         if (name := names.unseal_key_secret(cluster, number)) in observed.secrets
     }
-    taken = {one.key_id for one in found.values()}
+    taken = {one.key_id for one in secrets.values()}
     free = dict.fromkeys((unseal.static_key().current_key_id, KEY_ID))
     nameless = iter([one for one in free if one not in taken])
-    ids = {number: one.key_id or next(nameless, "") for number, one in found.items()}
+    ids = {number: one.key_id or next(nameless, "") for number, one in secrets.items()}
     return tuple(UnsealKey(key, generated_file(number)) for number, key in ids.items() if key)
 
 
 def opening(
-    live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, wanted: str
+    live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, key_id: str
 ) -> KeyRing | None:
-    """What servers get to open the data; None when no key of it lies in the namespace.
+    """Return the key ring that unseals the data; None when the namespace has no key for it.
 
-    `live`: what the first witness tells; `keys` those that are stored, the newest first; `wanted`
-    the id of the spec. A status that is older than the newest key was itself restored, or is a
-    write behind: the newest two open what it opens.
+    `live`: the ring by the first evidence; `keys` those that are stored, the newest first; `key_id`
+    the id of the spec. A status that is older than the newest key was restored, or is one write
+    behind: the newest two keys unseal the same data.
     """
     if not keys or (live is not None and not servers.undecided):
         return live
     if live is not None and live.newest >= keys[0].generation:
         return live
     if not servers.holds_data:
-        # Any key will do, under the id that it has.
-        other = UnsealKey(wanted, keys[0].file)
-        return KeyRing(next((key for key in keys if key.id == wanted), other))
+        # Any key can be used, with its own id.
+        other = UnsealKey(key_id, keys[0].file)
+        return KeyRing(next((key for key in keys if key.id == key_id), other))
     older = next((key for key in keys if key.generation == keys[0].generation - 1), None)
     return KeyRing(keys[0], older, recovered=older is not None)

@@ -1,7 +1,7 @@
-"""What a seal adds to the pod of a server: folders of keys and variables, by name of a Secret.
+"""Part of the server pod for the seal: volumes and variables that reference a Secret by name.
 
 Pure. Called by managers.cluster.resolve.resolve. No value of a Secret passes through here: the
-kubelet puts it where the server looks.
+kubelet mounts it for the server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECRET_MODE = 0o440
 KEYS_VOLUME = "unseal"
 CREDENTIALS_VOLUME = "seal-creds"
 TOKEN = "token"  # noqa: S105  a key of the Secret
-# Read by the seal alone: VAULT_TOKEN would also be sent along when a server joins the others.
+# Only the seal reads it: VAULT_TOKEN would also be sent when a server joins the others.
 TOKEN_VARIABLE = "VAULT_TRANSIT_SEAL_TOKEN"  # noqa: S105  the name of a variable
 AUTHORITY = "ca.crt"
 GOOGLE_FILE = "credentials.json"
@@ -41,7 +41,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def seal_part(cluster: str, unseal: Unseal, ring: KeyRing | None) -> PodPart:
-    """The volumes, mounts and variables of the seal; `ring` is given for a static seal."""
+    """Return the volumes, mounts and variables of the seal; `ring` is set for a static seal."""
     if ring is not None:
         return _keys(cluster, unseal.secret_name, ring)
     secret = unseal.secret_name
@@ -58,7 +58,7 @@ def seal_part(cluster: str, unseal: Unseal, ring: KeyRing | None) -> PodPart:
 
 
 def with_mounted_authority(unseal: Unseal, secret: SecretFacts | None) -> Unseal:
-    """The seal, trusting the authority that lies in its Secret unless the spec names another."""
+    """Return the seal with the CA of its Secret, unless the spec names another one."""
     transit = unseal.transit
     if unseal.type != "transit" or transit is None or transit.tls_ca_cert is not None:
         return unseal
@@ -80,21 +80,21 @@ def _keys(cluster: str, supplied: str | None, ring: KeyRing) -> PodPart:
 
 
 def _generated(cluster: str, ring: KeyRing) -> list[dict[str, Any]]:
-    """The Secrets of the keys, and the one in which the next key will be.
+    """Return the Secrets of the keys, and that of the next key.
 
-    That one is mounted before it exists: when a rotation starts, config.hcl changes under the pods
-    that run, and a server that happens to restart then must find the file that it names.
+    The latter is mounted before it exists: when a rotation starts, config.hcl changes in running
+    pods, and a server that restarts then needs the file that it names.
     """
-    wanted = {key.generation: False for key in ring.keys}
+    optional_by_generation = {key.generation: False for key in ring.keys}
     if ring.other is None:
-        wanted[ring.current.generation + 1] = True
+        optional_by_generation[ring.current.generation + 1] = True
     return [
         {
             "name": names.unseal_key_secret(cluster, generation),
             "items": [{"key": generated_file(1), "path": generated_file(generation)}],
             **({"optional": True} if optional else {}),
         }
-        for generation, optional in sorted(wanted.items())
+        for generation, optional in sorted(optional_by_generation.items())
     ]
 
 
@@ -106,7 +106,7 @@ def _variables(unseal: Unseal, secret: str | None) -> list[dict[str, Any]]:
     if secret is None:
         return []
     if unseal.type == "gcpckms":
-        # A path that the spec names itself is rendered; this variable would win over it.
+        # A path in the spec is rendered; this variable would override it.
         named = unseal.gcp_cloud_kms is not None and unseal.gcp_cloud_kms.credentials
         path = f"{mount_paths.SEAL_CREDENTIALS}/{GOOGLE_FILE}"
         return [] if named else [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": path}]
@@ -119,17 +119,17 @@ def _variables(unseal: Unseal, secret: str | None) -> list[dict[str, Any]]:
 def _runtime(runtime: Pkcs11Runtime | None, secret: str | None) -> list[dict[str, Any]]:
     if runtime is None:
         return []
-    found = []
+    env = []
     if runtime.library_path is not None:
-        found.append({"name": "LD_LIBRARY_PATH", "value": runtime.library_path})
+        env.append({"name": "LD_LIBRARY_PATH", "value": runtime.library_path})
     if secret is None:
-        return found
-    found += [_from(secret, one.name, one.secret_key) for one in runtime.env]
-    found += [
+        return env
+    env += [_from(secret, one.name, one.secret_key) for one in runtime.env]
+    env += [
         {"name": one.name, "value": f"{mount_paths.SEAL_CREDENTIALS}/{one.secret_key}"}
         for one in runtime.file_env
     ]
-    return found
+    return env
 
 
 def _from(secret: str, name: str, key: str, *, optional: bool = False) -> dict[str, Any]:

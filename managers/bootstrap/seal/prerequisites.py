@@ -1,8 +1,8 @@
 """What must be in the Secret of a seal before a pod may start with it.
 
-Pure; looks at shapes alone (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.plan.
-A server without these ends right after its start and says why in its log only; here the field, the
-Secret, the key and the next step are named instead, and no pod is touched.
+Pure; checks formats only (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.seal.gate
+and managers.bootstrap.seal.condition. A server without these ends right after its start and gives
+the reason only in its log; the messages here name the field, the Secret, the key and the next step.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Problems = Iterator[str]
 
 
 def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
-    """Everything that keeps servers from opening with this seal; empty when nothing is known to.
+    """Return all known problems that keep servers sealed with this seal.
 
-    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. For a static
-    seal nothing is said here: see managers.bootstrap.plan.
+    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. A static
+    seal is not checked here: see managers.bootstrap.seal.gate.
     """
     if unseal.type == "static":
         return ()
     name = unseal.secret_name
     if name is not None and secret is None:
-        return (f"{REFERENCE}: Secret {name} does not exist: create it with {_wanted(unseal)}",)
+        return (f"{REFERENCE}: Secret {name} does not exist: create it with {_required(unseal)}",)
     keys: Keys = secret.keys if secret is not None else {}
     return tuple(CHECKS[unseal.type](unseal, name, keys))
 
 
-def _wanted(unseal: Unseal) -> str:
-    return WANTED.get(unseal.type, "the files that the seal needs")
+def _required(unseal: Unseal) -> str:
+    return REQUIRED.get(unseal.type, "the files that the seal needs")
 
 
 def _missing(path: str, secret: str, key: str, what: str) -> str:
@@ -51,13 +51,13 @@ def _missing(path: str, secret: str, key: str, what: str) -> str:
 
 
 def mounted_key(path: str | None) -> str | None:
-    """The key of the Secret that a path in the pod means; None for a file of another folder."""
+    """Return the key of the Secret for a path in the pod; None for a file of another folder."""
     folder, _, key = (path or "").rpartition("/")
     return key if folder == SEAL_CREDENTIALS and key else None
 
 
 def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
-    """A file that the spec names: in the folder of the Secret, and in the Secret."""
+    """Check a file that the spec names: in the folder of the Secret, and in the Secret."""
     if path is None:
         return
     key = mounted_key(path)
@@ -77,14 +77,14 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
 
 
 def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
-    """A file whose content is still to be judged; None when `_file` says what is wrong with it."""
+    """Return a file whose content is to be checked; None when `_file` reports its problem."""
     return None if facts is None or facts.blank or facts.problem else facts
 
 
 def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
     yield from _file(field, path, secret, keys)
-    found = _judged(keys.get(mounted_key(path) or ""))
-    if found is not None and not found.certificate:
+    facts = _judged(keys.get(mounted_key(path) or ""))
+    if facts is not None and not facts.certificate:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} holds no PEM certificate that "
             "can be read: put the authority's certificate there"
@@ -126,7 +126,7 @@ def _transit(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     at = "spec.unseal.transit"
     if seal.token is None:
         yield from _token(secret, keys)
-    # What lies there is trusted even when no field names it.
+    # A ca.crt in the Secret is trusted even when no field names it.
     authority = seal.tls_ca_cert
     if authority is None and "ca.crt" in keys:
         authority = f"{SEAL_CREDENTIALS}/ca.crt"
@@ -155,10 +155,10 @@ def _token(secret: str | None, keys: Keys) -> Problems:
 def _awskms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     if secret is None:
         return
-    there = [name for name in AWS_PAIR if name in keys and not keys[name].blank]
-    if len(there) == 1:
-        other = next(name for name in AWS_PAIR if name not in there)
-        yield _missing(REFERENCE, secret, other, f"what belongs to {there[0]}")
+    present = [name for name in AWS_PAIR if name in keys and not keys[name].blank]
+    if len(present) == 1:
+        other = next(name for name in AWS_PAIR if name not in present)
+        yield _missing(REFERENCE, secret, other, f"what belongs to {present[0]}")
 
 
 def _azurekeyvault(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
@@ -176,8 +176,8 @@ def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     field = "spec.unseal.gcpCloudKMS.credentials"
     path = seal.credentials or f"{SEAL_CREDENTIALS}/{GOOGLE_FILE}"
     yield from _file(field, path, secret, keys)
-    found = _judged(keys.get(mounted_key(path) or ""))
-    if found is not None and not found.json_object:
+    facts = _judged(keys.get(mounted_key(path) or ""))
+    if facts is not None and not facts.json_object:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} is no JSON object: put the "
             "credentials file of a service account there"
@@ -196,21 +196,21 @@ def _kmip(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
 def _ocikms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     if secret is None:
         return
-    found = keys.get(OCI_CONFIG)
-    if found is not None and found.problem:
-        yield f"{REFERENCE}: key {OCI_CONFIG} of Secret {secret}: {found.problem}"
+    facts = keys.get(OCI_CONFIG)
+    if facts is not None and facts.problem:
+        yield f"{REFERENCE}: key {OCI_CONFIG} of Secret {secret}: {facts.problem}"
         return
-    if found is None or found.oci is None:
+    if facts is None or facts.oci is None:
         yield _missing(REFERENCE, secret, OCI_CONFIG, "an OCI profile [DEFAULT]")
         return
-    for entry in found.oci.missing:
+    for entry in facts.oci.missing:
         yield (
             f"{REFERENCE}: the profile [DEFAULT] under {OCI_CONFIG} of Secret {secret} has no "
             f"{entry}: add it"
         )
-    if found.oci.key_file:
+    if facts.oci.key_file:
         field = f"{REFERENCE}: key_file of the profile under {OCI_CONFIG}"
-        yield from _file(field, found.oci.key_file, secret, keys)
+        yield from _file(field, facts.oci.key_file, secret, keys)
 
 
 def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
@@ -235,7 +235,7 @@ def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
 
 
 def _kms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
-    # What a plugin needs is known to the plugin alone.
+    # Only the plugin knows what it needs.
     yield from ()
 
 
@@ -251,7 +251,7 @@ CHECKS: Mapping[str, Callable[[Unseal, str | None, Keys], Problems]] = MappingPr
         "kms": _kms,
     }
 )
-WANTED: Mapping[str, str] = MappingProxyType(
+REQUIRED: Mapping[str, str] = MappingProxyType(
     {
         "transit": f"the key {TOKEN}",
         "awskms": f"the keys {' and '.join(AWS_PAIR)}",

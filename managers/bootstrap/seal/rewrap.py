@@ -1,9 +1,9 @@
-"""Wrapping the root key with the newest key of the static seal, so that the old one may go.
+"""Rewraps the root key with the newest key of the static seal, so that the old one can be removed.
 
 Called by managers.cluster.adminops.reconcile, which has a session with the servers. OpenBao 2.4.0
-wraps the root key anew when a server with another key takes the lead, but gives up without a word
-to us when there is no recovery key (openbao issue 3996), as after every declarative first boot. A
-rotation of the root key writes it with the current key of the leader, whatever else there is.
+rewraps the root key when a server with another key becomes the leader, but silently gives up if
+there is no recovery key (openbao issue 3996), as after every declarative first boot. A rotation of
+the root key always writes it with the current key of the leader.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from runtime.types import ObjectKey
 REWRAP = "rewrap-root-key"
 RECHECK = 2.0
 BY_HAND = "done"
-"""What a person writes behind the id of the key who wrapped the root key in our place."""
-# A refusal is not asked for again before this, unless another server leads.
+"""Suffix of the key id that a user sets after wrapping the root key by hand."""
+# A refused request is not retried before this, unless another server leads.
 REFUSED_PATIENCE = timedelta(minutes=5)
 _PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
 
@@ -43,10 +43,10 @@ class SealSession:
 
 
 def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
-    """The leader that is to wrap the root key anew; None when nothing is to be done, or not yet.
+    """Return the leader that has to rewrap the root key; None when not necessary, or not yet.
 
-    Every server must know both keys and encrypt with the one that stays: then whatever the leader
-    writes can be read by each of them after a restart.
+    Every server must have both keys and encrypt with the new one: then each of them can read what
+    the leader writes after a restart.
     """
     if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.servers:
         return None
@@ -55,7 +55,7 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
     if ring is None or ring.other is None or not all(pod.ready and pod.ip for pod in pods):
         return None
     if ring.other.id == cluster.spec.unseal.static_key().current_key_id:
-        # The old key still comes first: the next roll turns them round.
+        # The old key still comes first: the next rollout swaps them.
         return None
     if any(pod.rewrapped == ring.current.id for pod in pods):
         return None
@@ -66,13 +66,14 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
 async def rewrap(
     context: Context, cluster: OpenBaoCluster, owner: Owner, servers: SealSession
 ) -> bool:
-    """Do the next part of it when it is due; tell whether there is more to do soon.
+    """Execute the next part when it is due; return whether more is due soon.
 
-    Two marks on the leader's pod: first that the root key was wrapped and at which index of the
-    raft log, then, when every server has that index in its own copy, that the old key may go. A
-    server that restarts with the new key alone before it has, could never catch up: it takes no
-    part in raft until it is unsealed. The marks go with the pod, so they never speak of another
-    row of a rotation. Safe to repeat: a crash before the first mark rotates the root key once more.
+    Two annotations on the leader's pod: first that the root key was wrapped and at which index of
+    the raft log, then, when every server has applied that index, that the old key can be removed.
+    A server that restarts with only the new key before that could never catch up: it takes no part
+    in raft until it is unsealed. The annotations are deleted with the pod, so they never apply to
+    another step of a rotation. Safe to repeat: after a crash before the first annotation the root
+    key is rotated again.
     """
     leader = due(cluster, servers.pods)
     ring = KeyRing.parse(leader.unseal) if leader is not None else None
@@ -95,16 +96,16 @@ async def rewrap(
         context.attempts.note(EffectAttempt(REWRAP, leader.uid, context.clock.now(), str(denied)))
         return False
     except BaoError:
-        # The next look asks again.
+        # The next reconcile retries.
         return True
     await _mark(context, owner, leader, mark)
     return True
 
 
 async def _everywhere(servers: SealSession, index: int) -> bool:
-    """Whether every server has that index of the log in its own copy. Raises Denied, BaoError."""
+    """Return whether every server has applied that index of the log. Raises Denied, BaoError."""
     applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
-    return all(found >= index for found in applied)
+    return all(applied_index >= index for applied_index in applied)
 
 
 async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> None:
@@ -116,7 +117,7 @@ async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> 
         key = ObjectKey(owner.namespace, leader.name)
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, PatchFailed):
-        # Another pod has its name; that one knows nothing of this.
+        # Another pod has its name; it must not get the annotation.
         return
     if "@" not in mark:
         context.events.event(
@@ -128,7 +129,7 @@ async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> 
 
 
 def _refused(context: Context, leader: PodFacts) -> bool:
-    tried = context.attempts.last(REWRAP, leader.uid)
-    if tried is None or not tried.refused:
+    attempt = context.attempts.last(REWRAP, leader.uid)
+    if attempt is None or not attempt.refused:
         return False
-    return context.clock.now() - tried.at < REFUSED_PATIENCE
+    return context.clock.now() - attempt.at < REFUSED_PATIENCE

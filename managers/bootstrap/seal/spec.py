@@ -1,4 +1,4 @@
-"""What a cluster wants of its seal, decided once per pass.
+"""Resolves spec.unseal, once per reconcile.
 
 Pure. Called by managers.cluster.resolve.resolve.
 """
@@ -15,19 +15,19 @@ from managers.bootstrap.seal.rotation import rotation
 
 
 def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
-    """Turn `spec.unseal` and what is observed into what servers are told."""
+    """Resolve the seal settings of the servers from `spec.unseal` and the observed record."""
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     supplied = unseal.secret_name
     if unseal.type != "static":
         secret = observed.secrets.get(supplied) if supplied else None
         secrets = () if supplied is None else (supplied,)
         return SealSettings(with_mounted_authority(unseal, secret), secrets, None)
-    told = cluster.status.unseal.keys if cluster.status.unseal else ""
-    keys = rotation(name, unseal, observed, told, initialized=cluster.status.initialized)
+    status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
+    keys = rotation(name, unseal, observed, status_keys, initialized=cluster.status.initialized)
     needed = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
     return SealSettings(unseal, tuple(needed), keys)
 
 
-def stanza_of(wishes: SealSettings) -> SealStanza:
-    """The stanza of config.hcl."""
-    return seal_stanza(wishes.spec) if wishes.ring is None else static_stanza(wishes.ring)
+def stanza_of(settings: SealSettings) -> SealStanza:
+    """Return the seal stanza of config.hcl."""
+    return seal_stanza(settings.spec) if settings.ring is None else static_stanza(settings.ring)

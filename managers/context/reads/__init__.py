@@ -1,4 +1,4 @@
-"""Objects that are read by name and remembered for a while: Secrets, PVCs, admission policies.
+"""Objects that are read by name with a TTL: Secrets, PVCs, admission policies.
 
-No cache of the process holds them. Called by the observe step and by the features.
+No informer of the process holds them. Called by the observe step and by the features.
 """

@@ -1,7 +1,7 @@
-"""Whether the admission policies stand: looked at by name, once per process and some minutes.
+"""State of the admission policies: read by name, every some minutes, once for the process.
 
-Nobody watches them: a watch by name is a watch per policy, and what they forbid is refused by the
-operator itself as well. Composed by `baoctl.process.wiring`; read by
+They are not watched: a watch by name is a watch per policy, and the operator itself also refuses
+what they forbid. Composed by `baoctl.process.wiring`; read by
 `managers.cluster.observe.observer`.
 """
 
@@ -26,15 +26,15 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FAMILY = "openbao_operator_admission_objects_lacking"
 MEANING = "Admission policies, bindings and parameters that do not stand as this operator expects."
-# Replicas and operators that started together look at different times.
+# Replicas and operators that started together read at different times.
 JITTER = 0.2
 AGAIN = 30.0
-# So many questions at a time: a process that starts has more urgent ones.
+# Concurrent reads: a process that starts has more urgent ones.
 AT_ONCE = 4
 
 
 class AdmissionPolicies:
-    """What is known of the policies; None until somebody could look."""
+    """State of the policies; None until the first read."""
 
     def __init__(
         self,
@@ -51,41 +51,41 @@ class AdmissionPolicies:
         self._account = installation.account
         self._parts = parts(installation.account)
         self._gauge = metrics.gauge(FAMILY, MEANING)
-        self._looked = asyncio.Event()
+        self._checked = asyncio.Event()
         self.facts: AdmissionFacts | None = None
 
     async def run(self) -> None:
-        """Look again and again; never returns."""
+        """Read them periodically; never returns."""
         while True:
-            wait = self._max_age if await self._look() else min(AGAIN, self._max_age)
-            self._looked.set()
+            wait = self._max_age if await self._check() else min(AGAIN, self._max_age)
+            self._checked.set()
             await self._clock.sleep(wait * (1 + self._rng.uniform(0, JITTER)))
 
     async def ready(self) -> None:
-        """Return when somebody has tried to look: the first status then tells it already."""
-        await self._looked.wait()
+        """Return after the first attempt to read, so that the first status has the result."""
+        await self._checked.wait()
 
-    async def _look(self) -> bool:
-        """Look at everything once; False when the API server could not be asked."""
+    async def _check(self) -> bool:
+        """Read all objects once; False when the API server could not be reached."""
         slots = asyncio.Semaphore(AT_ONCE)
         try:
-            found = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
+            states = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
         except (ApiError, Transient) as error:
             log.warning("admission policies could not be read", error=str(error))
             return False
         by_state: defaultdict[str, set[str]] = defaultdict(set)
-        for part, state in zip(self._parts, found, strict=True):
+        for part, state in zip(self._parts, states, strict=True):
             by_state[state].add(part.key.name.removeprefix(PREFIX))
-        told = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
-        facts = AdmissionFacts(**told)
-        self._gauge.set(sum(bool(state) for state in found))
+        names_by_state = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
+        facts = AdmissionFacts(**names_by_state)
+        self._gauge.set(sum(bool(state) for state in states))
         if facts != self.facts:
-            log.info("admission policies", in_place=not told, **told)
+            log.info("admission policies", in_place=not names_by_state, **names_by_state)
         self.facts = facts
         return True
 
     async def _state(self, part: PolicyObject, slots: asyncio.Semaphore) -> str:
-        """Name the field of AdmissionFacts that the object belongs to; "" when it stands."""
+        """Name the field of AdmissionFacts that the object belongs to; "" when it is installed."""
         try:
             async with slots:
                 live = await self._client.get(part.resource, part.key)

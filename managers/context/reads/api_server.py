@@ -1,6 +1,6 @@
-"""What the API server says of itself: who signs its tokens, and where pods reach it.
+"""Facts about the API server: its token issuer, and its addresses for pods.
 
-Asked once per process and some minutes; nobody watches it.
+Read every some minutes, once for the process, and not watched.
 Source: OIDC discovery of the API server (Kubernetes API, "ServiceAccount issuer discovery").
 """
 
@@ -26,12 +26,12 @@ from runtime.types import Object, ObjectKey
 
 DISCOVERY = "/.well-known/openid-configuration"
 # The fixed path on the API server itself, never the advertised `jwks_uri`: that may be a host
-# which only the outside reaches, and the operator opens no URL that it was told.
+# which only outside clients reach, and the operator opens no URL from an answer.
 KEYS = "/openid/v1/jwks"
 MAX_AGE = 300.0
-# The Service never moves; a control plane that is replaced node by node does, and rarely.
+# The Service never changes; the nodes of a control plane do, and rarely.
 REREAD = 600.0
-# A node of it that restarts is back before anybody looks again, and needs its way then.
+# A node of it that restarts is back before the next read, and needs its flow then.
 LINGERS = 3600.0
 ITSELF = ObjectKey("default", "kubernetes")
 Facts = TypeVar("Facts")
@@ -44,25 +44,25 @@ class ApiServer:
     def __init__(self, client: Client, clock: Clock, host: str | None) -> None:
         self._client = client
         self._clock = clock
-        # A name tells nothing: policies take addresses.
-        self._given: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
+        # A host name cannot be used: policies take addresses.
+        self._configured: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
         self._services: Reread[tuple[str, ...]] = Reread(clock, self._read_service, ())
         self._endpoints = Reread(clock, self._read_endpoints, ApiEndpoints())
-        self._seen: dict[str, float] = {}
+        self._last_seen: dict[str, float] = {}
         self._issuer: TokenIssuer | None = None
-        self._asked = 0.0
+        self._read_at = 0.0
 
     async def hosts(self) -> tuple[str, ...]:
         """Return the addresses of the API server's Service, as pods see it; () if not known."""
-        if self._given is not None:
-            return self._given
+        if self._configured is not None:
+            return self._configured
         return await self._services.get()
 
     async def endpoints(self) -> ApiEndpoints:
         """Return where the API server listens behind its Service, as far as it can be read.
 
-        The one object `kubernetes` that the API server writes itself: a list by label would also
-        show what others call an endpoint of it.
+        Reads the object `kubernetes`, which the API server writes itself: a list by label would
+        include objects of others.
         """
         return await self._endpoints.get()
 
@@ -72,15 +72,15 @@ class ApiServer:
 
     async def _read_endpoints(self) -> ApiEndpoints:
         now = self._clock.monotonic()
-        found = api_endpoints(await self._client.get(ENDPOINT_SLICE, ITSELF))
-        self._seen |= dict.fromkeys(found.addresses, now)
-        self._seen = {one: seen for one, seen in self._seen.items() if now - seen < LINGERS}
-        return dataclasses.replace(found, addresses=tuple(sorted(self._seen)))
+        endpoints = api_endpoints(await self._client.get(ENDPOINT_SLICE, ITSELF))
+        self._last_seen |= dict.fromkeys(endpoints.addresses, now)
+        self._last_seen = {one: at for one, at in self._last_seen.items() if now - at < LINGERS}
+        return dataclasses.replace(endpoints, addresses=tuple(sorted(self._last_seen)))
 
     async def token_issuer(self) -> TokenIssuer | None:
-        """Return who signs ServiceAccount tokens; None when the API server does not tell us."""
+        """Return the issuer of ServiceAccount tokens; None when we may not read it."""
         now = self._clock.monotonic()
-        if self._issuer is not None and now - self._asked < MAX_AGE:
+        if self._issuer is not None and now - self._read_at < MAX_AGE:
             return self._issuer
         try:
             discovery = orjson.loads(await self._client.get_raw(DISCOVERY))
@@ -88,37 +88,37 @@ class ApiServer:
         except (Forbidden, NotFound, Unauthorized):
             return None
         self._issuer = TokenIssuer(str(discovery["issuer"]), public_keys(keys))
-        self._asked = now
+        self._read_at = now
         return self._issuer
 
 
 class Reread(Generic[Facts]):
-    """Something that hardly ever changes, read every `REREAD` seconds while somebody asks."""
+    """A value that rarely changes, read at most every `REREAD` seconds, on demand."""
 
     def __init__(self, clock: Clock, read: Callable[[], Awaitable[Facts]], nothing: Facts) -> None:
         self._clock = clock
         self._read = read
         self._nothing = nothing
-        self._known: Facts | None = None
-        self._asked = 0.0
+        self._value: Facts | None = None
+        self._read_at = 0.0
 
     async def get(self) -> Facts:
-        """Return what is known; nothing when it does not exist or is not ours to read.
+        """Return the value; the default when it does not exist or may not be read.
 
-        Raises what the API cannot answer now, unless there was an answer before.
+        Raises transient errors of the API, unless there is an earlier value.
         """
         now = self._clock.monotonic()
-        if self._known is not None and now - self._asked < REREAD:
-            return self._known
+        if self._value is not None and now - self._read_at < REREAD:
+            return self._value
         try:
-            self._known = await self._read()
+            self._value = await self._read()
         except (Forbidden, NotFound, Unauthorized):
-            self._known = self._nothing
+            self._value = self._nothing
         except (ApiError, Transient):
-            if self._known is None:
+            if self._value is None:
                 raise
-        self._asked = now
-        return self._known
+        self._read_at = now
+        return self._value
 
 
 def api_endpoints(live: Object) -> ApiEndpoints:
@@ -138,8 +138,8 @@ def api_endpoints(live: Object) -> ApiEndpoints:
 
 def public_keys(key_set: Mapping[str, Any]) -> tuple[str, ...]:
     """Turn a JSON Web Key Set (RFC 7517) into PEM, sorted; keys of unknown kinds are left out."""
-    found = (_public_key(key) for key in key_set.get("keys") or ())
-    return tuple(sorted(_pem(key) for key in found if key is not None))
+    keys = (_public_key(key) for key in key_set.get("keys") or ())
+    return tuple(sorted(_pem(key) for key in keys if key is not None))
 
 
 def _public_key(key: Mapping[str, Any]) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey | None:

@@ -1,7 +1,7 @@
-"""Objects of others, read by name and remembered for a while: nothing of them is watched.
+"""Objects that are not owned, read by name with a TTL, and not watched.
 
-The answer that there is none is remembered too, and so is a refusal: what is asked for on behalf of
-many clusters costs one request in `max_age` seconds.
+A missing object and a refusal are cached too: reads for many clusters cost one request in `max_age`
+seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CachedObject:
 
 
 class NegativeTtlGetter:
-    """Objects at most `max_age` seconds old; those not asked for the longest go first."""
+    """Objects at most `max_age` seconds old; the least recently read ones are evicted first."""
 
     def __init__(self, client: Client, clock: Clock, max_age: float, kept: int = KEPT) -> None:
         self._client = client
@@ -38,19 +38,19 @@ class NegativeTtlGetter:
         )
 
     async def get(self, resource: Resource, key: ObjectKey) -> CachedObject:
-        """Return what is known of an object, or ask. Raises the API's other errors."""
+        """Return an object from the cache, or read it. Raises the API's other errors."""
         slot, now = (resource, key), self._clock.monotonic()
         kept = self._kept.get(slot)
         if kept is not None and now - kept[0] < self._max_age:
             return kept[1]
-        found = await self._ask(resource, key)
-        self._kept[slot] = (now, found)
+        cached = await self._read(resource, key)
+        self._kept[slot] = (now, cached)
         self._kept.move_to_end(slot)
         if len(self._kept) > self._size:
             self._kept.popitem(last=False)
-        return found
+        return cached
 
-    async def _ask(self, resource: Resource, key: ObjectKey) -> CachedObject:
+    async def _read(self, resource: Resource, key: ObjectKey) -> CachedObject:
         try:
             return CachedObject(await self._client.get(resource, key))
         except NotFound:

@@ -9,7 +9,7 @@ from runtime.clock import Clock
 
 
 class NamedPvcs(TtlGetter):
-    """Claims, at most `max_age` seconds old; one that was not there is asked for each time."""
+    """Claims, at most `max_age` seconds old; a missing one is read each time."""
 
     def __init__(self, client: Client, clock: Clock, max_age: float) -> None:
         super().__init__(client, clock, PVC, max_age)

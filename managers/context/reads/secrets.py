@@ -1,8 +1,8 @@
 """Secrets, read by name and never listed or watched.
 
 Kubernetes cannot grant a watch on some Secrets' metadata without granting their content, so the
-operator asks for each by name, at most once in `max_age` seconds, and for content only when the
-resourceVersion moved. What is kept is what the caller's projection makes of it: never a key.
+operator reads each by name, at most once in `max_age` seconds, and the content only when the
+resourceVersion changed. Only the caller's projection of it is kept: never a key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Projection = Callable[[Object], Facts]
 
 
 class SecretSink(Protocol):
-    """What an effect tells about Secrets that it wrote, or found to be other than thought."""
+    """Updates of an effect about Secrets that it wrote, or that were not as observed."""
 
     def written(self, live: Object) -> object: ...
 
@@ -40,7 +40,7 @@ class _Entry(Generic[Facts]):
 class SecretStore(Generic[Facts]):
     """Facts about Secrets, at most `max_age` seconds old.
 
-    Our own writes are told by `written`, so that a pass right after one sees it without asking.
+    Our own writes are passed to `written`, so that the next reconcile sees them without a read.
     """
 
     def __init__(self, client: Client, clock: Clock, project: Projection[Facts]) -> None:
@@ -52,11 +52,11 @@ class SecretStore(Generic[Facts]):
     async def facts(
         self, key: ObjectKey, *, reader: str, max_age: float, content: bool
     ) -> Facts | None:
-        """Return what is known of a Secret; None when it does not exist.
+        """Return the facts about a Secret; None when it does not exist.
 
-        `reader` is the UID of the object on whose behalf is asked: what was read for a cluster
-        that is gone is not told to the next one of its name. `content` tells whether the
-        projection needs `data`; without it only metadata crosses the wire. Raises the API's
+        `reader` is the UID of the object that needs it: what was read for a deleted cluster is
+        not returned to the next one of its name. `content`: the projection needs `data`; without
+        it only metadata is transferred. Raises the API's
         errors.
         """
         entry = self._entries.get(key)
@@ -80,9 +80,9 @@ class SecretStore(Generic[Facts]):
             return await self._client.get(SECRET, key, metadata_only=True)
         if entry is None or entry.facts is None:
             return await self._client.get(SECRET, key)
-        known = await self._client.get(SECRET, key, metadata_only=True)
-        if resource_version_of(known) == entry.version:
-            return known
+        metadata = await self._client.get(SECRET, key, metadata_only=True)
+        if resource_version_of(metadata) == entry.version:
+            return metadata
         return await self._client.get(SECRET, key)
 
     def written(self, live: Object) -> Facts:
@@ -97,10 +97,10 @@ class SecretStore(Generic[Facts]):
         return facts
 
     def known(self, key: ObjectKey) -> Facts | None:
-        """What was read last, however old; None when nothing was, or when there was none."""
+        """Return the last read facts, of any age; None without a read, or when there was none."""
         entry = self._entries.get(key)
         return entry.facts if entry is not None else None
 
     def drop(self, key: ObjectKey) -> None:
-        """Forget a Secret, so that the next question asks the server."""
+        """Drop a Secret, so that the next call reads it from the API server."""
         self._entries.pop(key, None)

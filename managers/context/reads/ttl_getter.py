@@ -9,7 +9,7 @@ from runtime.types import Object, ObjectKey, Resource
 
 
 class TtlGetter:
-    """Objects of one kind, at most `max_age` seconds old; an absent one is asked for each time."""
+    """Objects of one kind, at most `max_age` seconds old; an absent one is read each time."""
 
     def __init__(
         self,
@@ -43,11 +43,11 @@ class TtlGetter:
         return live
 
     def forget(self, namespace: str, name: str) -> None:
-        """Drop what is known of an object."""
+        """Drop a cached object."""
         self._kept.pop(ObjectKey(namespace, name), None)
 
     def _drop_old(self, now: float) -> None:
-        # What nobody asks for any more would stay for ever: the names are the users' own.
+        # Objects that are no longer read would stay for ever: users choose the names.
         old = [key for key, (checked, _) in self._kept.items() if now - checked >= self._max_age]
         for key in old:
             del self._kept[key]

@@ -1,4 +1,4 @@
 """Effects of the workload step: on pods, PVCs, StatefulSets and raft peers, each by UID.
 
-Called by `managers.cluster.apply.actions`; decide nothing.
+Called by `managers.cluster.apply.actions`. They make no decisions.
 """

@@ -1,4 +1,4 @@
-"""Effects on data volume claims and on the StatefulSet around them: each by UID."""
+"""Effects on data volume PVCs and on their StatefulSet, each by UID."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _ADOPT = f"/metadata/annotations/{labels.ADOPT.replace('/', '~1')}"
 
 
 async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Ask for a larger volume, if the claim is the one that was looked at and asks for as much.
+    """Request a larger volume, if the UID and the requested size of the PVC are as observed.
 
-    What the API server refuses (the class cannot grow, a quota) is remembered, so that it is not
-    asked again at once. Raises what it cannot say now.
+    A rejection by the API server (no expansion in the class, a quota) is recorded, so that it is
+    not retried at once. Raises other errors of the API server.
     """
-    asked = effect.body or {}
+    sizes = effect.body or {}
     ops = [
-        {"op": "test", "path": _SIZE, "value": asked["from"]},
-        {"op": "replace", "path": _SIZE, "value": asked["to"]},
+        {"op": "test", "path": _SIZE, "value": sizes["from"]},
+        {"op": "replace", "path": _SIZE, "value": sizes["to"]},
     ]
     try:
         done = await _patch(context, resolved, effect, ops)
@@ -38,12 +38,12 @@ async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> No
         return
     if done:
         _tell(
-            context, resolved, "VolumeGrows", f"{effect.target}: {asked['from']} to {asked['to']}"
+            context, resolved, "VolumeGrows", f"{effect.target}: {sizes['from']} to {sizes['to']}"
         )
 
 
 async def take_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Make a claim ours that a person handed over to this cluster by name."""
+    """Adopt a PVC that a user annotated with the name of this cluster."""
     ops = [
         {"op": "test", "path": _ADOPT, "value": resolved.name},
         {"op": "add", "path": _OWNER, "value": resolved.owner.uid},
@@ -54,9 +54,9 @@ async def take_claim(context: Context, resolved: Resolved, effect: Effect) -> No
 
 
 async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Delete the StatefulSet and leave its pods behind; the next pass makes it anew.
+    """Delete the StatefulSet and orphan its pods; the next reconcile creates it again.
 
-    A process that ends in between loses nothing: without a StatefulSet the plan is to make one.
+    If the process ends in between nothing is lost: without a StatefulSet the plan creates one.
     """
     try:
         await context.client.delete(
@@ -67,7 +67,7 @@ async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> 
             propagation="Orphan",
         )
     except (NotFound, Conflict):
-        # It is gone already, or changed since it was looked at: look again.
+        # It is deleted already, or changed since it was observed: the next reconcile reads it.
         return
     context.attempts.note(EffectAttempt(effect.name, resolved.owner.uid, context.clock.now()))
     _tell(
@@ -86,7 +86,7 @@ async def _patch(
     try:
         await context.client.json_patch(PVC, key, [same, *ops], field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):
-        # Another one has its name, or somebody was faster: what there is to see is on its way.
+        # Replaced or changed by another controller or a user: the watch will report it.
         return False
     return True
 

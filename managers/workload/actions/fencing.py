@@ -1,4 +1,4 @@
-"""Effects on single pods that a person asked for: stop one, open its gate, mark it."""
+"""Effects on single pods that a user requested: stop one, ungate it, annotate it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _FIRST = f"/metadata/labels/{labels.FIRST_SET.replace('/', '~1')}"
 
 
 async def fence_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Delete a pod, by UID; the StatefulSet makes it anew behind the gate."""
+    """Delete a pod, by UID; the StatefulSet creates it again behind the gate."""
     key = ObjectKey(resolved.namespace, effect.target)
     try:
         await context.client.delete(POD, key, uid=effect.uid)
     except (NotFound, Conflict):
-        # It is gone or another one has its name: what there is to see is on its way to us.
+        # It is deleted or replaced: the watch will report it.
         return
     _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: spec.fencedPods names it")
 
 
 async def ungate_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Take our own scheduling gate off a pod, and leave those of others.
+    """Remove our own scheduling gate from a pod, and keep those of other controllers.
 
-    A gate can only be taken off while the pod has no node, and never be put on (Kubernetes 1.30,
+    A gate can only be removed while the pod has no node, and never be added (Kubernetes 1.30,
     pod scheduling readiness).
     """
     key = ObjectKey(resolved.namespace, effect.target)
@@ -53,12 +53,12 @@ async def ungate_pod(context: Context, resolved: Resolved, effect: Effect) -> No
 
 def _position(pod: Object) -> int | None:
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
-    found = (n for n, gate in enumerate(gates) if gate.get("name") == labels.FENCE_GATE)
-    return next(found, None)
+    positions = (n for n, gate in enumerate(gates) if gate.get("name") == labels.FENCE_GATE)
+    return next(positions, None)
 
 
 async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Put the mark of maintenance on a pod, or take it off."""
+    """Set the maintenance annotation of a pod, or remove it."""
     key = ObjectKey(resolved.namespace, effect.target)
     change: dict[str, Any] = {"op": "remove", "path": _MARK}
     if (effect.body or {}).get("on"):
@@ -67,7 +67,7 @@ async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None
 
 
 async def mark_first(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Label a pod as one of the set without a revision."""
+    """Label a pod as one of the pool without a revision."""
     key = ObjectKey(resolved.namespace, effect.target)
     await _change(context, key, effect.uid, {"op": "add", "path": _FIRST, "value": "true"})
 

@@ -1,4 +1,4 @@
-"""Effects of the workload step: on one pod each, and each by the UID of that pod."""
+"""Effects of the workload step on one pod each, by UID."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ EPHEMERAL = "ephemeralcontainers"
 
 
 async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """End one pod, by UID: the StatefulSet makes it anew from the newest template.
+    """Replace one pod, by UID: the StatefulSet creates it again from the newest template.
 
-    | what is ended | how | why |
+    | what is replaced | how | why |
     |---|---|---|
-    | a ready voter | evicted | a drain may have taken another, which our cache does not show yet |
-    | a voter that is not ready | deleted | it serves nobody; its budget may hold what repairs it |
+    | a ready voter | evicted | a drain may have evicted another, and our cache is stale |
+    | a voter that is not ready | deleted | it serves no requests; its budget may block the repair |
     | all servers after a restore | deleted | they go together on purpose |
     | a read replica | deleted | no budget counts it |
 
-    The plan says which. A budget that refuses is remembered, and the plan waits.
+    The plan decides which. A refusal by a budget is recorded, and the plan waits.
     """
     key = ObjectKey(resolved.namespace, effect.target)
     try:
         if (effect.body or {}).get("evict"):
-            # The API server charges the budget before it compares the UID. Asked for a pod that was
-            # made anew under the name, it refuses, and counts that pod as away for two minutes
-            # (disruptedPods, by name). So a stale cache must not ask.
+            # The API server charges the budget before it compares the UID. For a new pod of
+            # that name it refuses, and counts that pod as disrupted for two minutes
+            # (disruptedPods, by name). So never evict from a stale cache.
             live = await context.client.get(POD, key)
             if uid_of(live) != effect.uid or is_terminating(live):
                 return
@@ -47,26 +47,26 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
         context.attempts.note(EffectAttempt(EVICT, effect.uid, context.clock.now(), refused.budget))
         return
     except (NotFound, Conflict):
-        # It is gone or another one has its name: what there is to see is on its way to us.
+        # It is deleted or replaced: the watch will report it.
         return
     _tell(context, resolved, "PodReplaced", f"Replaced pod {effect.target}: it was outdated")
 
 
 async def replace_unstarted(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Delete one pod whose server never ran, unless anything became of it meanwhile."""
+    """Delete one pod whose server never ran, unless it started meanwhile."""
     key = ObjectKey(resolved.namespace, effect.target)
     try:
         live = await context.client.get(POD, key)
         if uid_of(live) != effect.uid or _has_run(live):
             return
-        # Whoever gives it a node or starts it changes the object first.
+        # The scheduler and the kubelet update the object before the server starts.
         await context.client.delete(
             POD, key, uid=effect.uid, resource_version=resource_version_of(live)
         )
     except (NotFound, Conflict):
         return
-    told = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
-    _tell(context, resolved, "PodReplaced", told)
+    message = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
+    _tell(context, resolved, "PodReplaced", message)
 
 
 def _has_run(pod: Object) -> bool:
@@ -77,10 +77,10 @@ def _has_run(pod: Object) -> bool:
 
 
 async def reload_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Add the ephemeral container that tells the server of one pod to read its files again.
+    """Add the ephemeral container that makes the server of one pod reload its files.
 
-    Raises what the API server cannot say now. What it refuses for good is remembered, so that the
-    plan finds another way.
+    Raises transient errors of the API server. A permanent rejection is recorded, so that the plan
+    replaces the pod instead.
     """
     container = dict(effect.body or {})
     try:
@@ -114,7 +114,7 @@ async def _add(context: Context, key: ObjectKey, uid: str, container: Mapping[st
     if uid_of(live) != uid or any(one["name"] == container["name"] for one in present):
         return False
     path = "/spec/ephemeralContainers"
-    # The server keeps what is there already: it lets nobody take an ephemeral container away.
+    # Existing entries stay: the API server allows no removal of an ephemeral container.
     add = (
         {"op": "add", "path": f"{path}/-", "value": container}
         if present
@@ -126,9 +126,9 @@ async def _add(context: Context, key: ObjectKey, uid: str, container: Mapping[st
 
 
 async def step_down(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
-    """Ask the leader to hand over its lead. Raises BaoError when it cannot be asked now.
+    """Ask the leader to step down. Raises BaoError when it cannot be reached now.
 
-    Remembered before it is sent: a lost answer must not make us ask again at once.
+    The attempt is recorded before it is sent: a lost answer must not cause an immediate retry.
     """
     where = effect.body or {}
     login = await logins.of(
@@ -145,7 +145,7 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
             _note(context, effect, refused=str(denied))
             return
         except BaoError:
-            # It will be seen whether it was heard.
+            # The next observation shows whether it stepped down.
             return
     _tell(
         context,
@@ -156,9 +156,9 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
 
 
 async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
-    """Have the leader write one of its settings anew, so that its log grows by an entry.
+    """Have the leader write one of its settings again, so that its log grows by an entry.
 
-    Tried again by the next pass when the leader cannot be asked now.
+    The next reconcile retries when the leader cannot be reached now.
     """
     where = effect.body or {}
     login = await logins.of(
@@ -169,7 +169,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
         return
     async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
-            await as_known(bao, where["address"], login, partial(_write_anew, bao))
+            await as_known(bao, where["address"], login, partial(_rewrite_setting, bao))
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return
@@ -178,7 +178,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
     _note(context, effect)
 
 
-async def _write_anew(bao: Bao, address: str, token: str) -> None:
+async def _rewrite_setting(bao: Bao, address: str, token: str) -> None:
     live = await bao.autopilot_settings(address, token)
     setting = "max_trailing_logs"
     await bao.set_autopilot(address, token, {setting: live[setting]} if setting in live else {})

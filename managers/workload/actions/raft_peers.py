@@ -1,4 +1,4 @@
-"""Effects on a server that leaves for good: out of the raft cluster, and then its data volume."""
+"""Effects of the removal of a server: its raft peer, and then its data volume."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MARK = f"/metadata/annotations/{labels.REMOVED_PEER.replace('/', '~1')}"
 
 
 async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
-    """Mark the volume of a server, and have the leader take that server out of the raft cluster.
+    """Annotate the volume of a server, and have the leader remove its raft peer.
 
-    The mark comes first: whoever leads next finds it. Both are writes that the guard of the lease
-    has to let pass. Remembered before it is sent: a lost answer must not make us ask again at once.
-    What an API server cannot say now is raised.
+    The annotation comes first, so that the next operator leader finds it. Both writes need the
+    guard of the lease. The attempt is recorded before it is sent: a lost answer must not cause an
+    immediate retry. Raises transient errors of the API server.
     """
     where = effect.body or {}
     login = await logins.of(
@@ -46,7 +46,7 @@ async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effe
             _refused(context, resolved, str(denied))
             return
         except BaoError:
-            # Its leader will be asked whether it was heard.
+            # The next read of the members shows whether it was removed.
             return
     _tell(context, resolved, "PeerRemoved", f"Took {effect.target} out of the raft cluster")
 
@@ -58,7 +58,7 @@ async def delete_claim(context: Context, resolved: Resolved, effect: Effect) -> 
             PVC, ObjectKey(resolved.namespace, effect.target), uid=effect.uid
         )
     except (NotFound, Conflict):
-        # It is gone or another one has its name: what there is to see is on its way to us.
+        # It is deleted or replaced: the watch will report it.
         return
     text = f"Deleted volume {effect.target}: its server was taken out of the raft cluster"
     _tell(context, resolved, "VolumeDeleted", text)
@@ -69,7 +69,7 @@ async def _remove(bao: Bao, node_id: str, address: str, token: str) -> None:
 
 
 async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
-    """Write on the volume whose copy of the data it is that stops being one."""
+    """Annotate the volume with the raft peer that is removed."""
     where = effect.body or {}
     ops: list[dict[str, Any]] = [
         {"op": "test", "path": "/metadata/uid", "value": where["claim_uid"]},
@@ -79,7 +79,7 @@ async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
     try:
         await context.client.json_patch(PVC, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, PatchFailed):
-        # Another one has its name, or none: what there is to see is on its way to us.
+        # It is deleted or replaced: the watch will report it.
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""The effect of the read replicas: their StatefulSet goes when the last of them is gone."""
+"""Effect of the read replicas: deletion of their StatefulSet after the last pod."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.types import ObjectKey
 async def delete_read_set(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Delete an empty StatefulSet, by UID; its pods would be orphans, so there are none.
 
-    Orphan, so that a pod which appeared meanwhile is not ended behind the back of its raft cluster.
+    Orphan, so that a pod that was created meanwhile does not end while it is a raft member.
     """
     try:
         await context.client.delete(
@@ -23,7 +23,7 @@ async def delete_read_set(context: Context, resolved: Resolved, effect: Effect) 
             propagation="Orphan",
         )
     except (NotFound, Conflict):
-        # It is gone or another one has its name: what there is to see is on its way to us.
+        # It is deleted or replaced: the watch will report it.
         return
     context.events.event(
         resolved.owner.identity(),

@@ -1,6 +1,6 @@
-"""What pods and their template carry for a while and no pod is replaced for. Pure.
+"""Temporary gates and annotations of pods and their template that replace no pod. Pure.
 
-Put on after the digest of the template was taken (`managers.workload.objects.statefulset`).
+Added after the digest of the template is computed (`managers.workload.objects.statefulset`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MARK_FIRST = "mark-first-set"
 
 
 def with_marks(resolved: Resolved, pool: PoolNaming, template: dict[str, Any]) -> dict[str, Any]:
-    """Return the template with the gate of a fence and the mark of maintenance, where they apply.
+    """Return the template with the fencing gate and the maintenance annotation, where they apply.
 
-    While a fence is in place every new pod waits at the gate: the operator opens it for all but
+    While spec.fencedPods is set every new pod has the gate: the operator removes it from all but
     the fenced ones (docs/adr/20261122-fence-by-scheduling-gate.md).
     """
     spec, metadata = template["spec"], template["metadata"]
@@ -32,25 +32,25 @@ def with_marks(resolved: Resolved, pool: PoolNaming, template: dict[str, Any]) -
 
 
 def set_marks(resolved: Resolved) -> dict[str, str]:
-    """Return the annotations of maintenance, for the StatefulSet and its template."""
+    """Return the maintenance annotation, for the StatefulSet and its template."""
     return {labels.MAINTENANCE: "true"} if resolved.maintenance else {}
 
 
 def pod_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
-    """Mark the pods that were there before the maintenance began, and unmark them after it."""
-    wanted = resolved.maintenance
+    """Annotate the pods that existed before the maintenance began, and undo it afterwards."""
+    maintenance = resolved.maintenance
     return tuple(
-        Effect(MARK_POD, pod.name, pod.uid, {"on": wanted})
+        Effect(MARK_POD, pod.name, pod.uid, {"on": maintenance})
         for pod in (*observed.pods, *observed.read.pods)
-        # Without a digest it has no annotations of ours at all: it is going to be replaced.
-        if pod.maintenance != wanted and pod.template and not pod.terminating
+        # A pod without a digest has none of our annotations: it will be replaced.
+        if pod.maintenance != maintenance and pod.template and not pod.terminating
     )
 
 
 def first_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
-    """Label the servers of the set without a revision, before there is another one to tell apart.
+    """Label the servers of the pool without a revision, before a second pool exists.
 
-    Their template must not change for it. A pod that is made anew meanwhile is labelled again.
+    Their template must not change for it. A pod that is re-created meanwhile is labelled again.
     """
     if resolved.revision or resolved.other is None:
         return ()

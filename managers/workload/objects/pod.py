@@ -22,7 +22,7 @@ from managers.workload.objects.scheduling import scheduling_fields
 CONTAINER = "openbao"
 INIT_VOLUME = "init"
 ROOT_TOKEN_VOLUME = "root-token"  # noqa: S105  the name of a volume
-# The server drains requests for up to 90 s (max_request_duration) before it lets go of the lead.
+# The server drains requests for up to 90 s (max_request_duration) before it gives up leadership.
 GRACE_SECONDS = 120
 SECRET_MODE = 0o440
 
@@ -32,14 +32,14 @@ def pod_template(
 ) -> dict[str, Any]:
     """Build the template.
 
-    `first_boot` adds what turns an empty volume into a new cluster; the one pod that may see it
-    is the first one of a cluster without data.
+    `first_boot` adds the self-init configuration, which initializes a new cluster; only the
+    first pod of a cluster without data may have it.
     """
     metadata = {
         "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.voter_set)},
         "annotations": {
             **resolved.pod.annotations,
-            # Servers keep of the data before in memory what they have read of it.
+            # Servers cache data from before the restore in memory.
             **({labels.RESTORE_REVISION: resolved.restored} if resolved.restored else {}),
             labels.TEMPLATE_HASH: digest,
             labels.RELOAD_HASH: reload,
@@ -75,7 +75,7 @@ def _security(resolved: Resolved) -> dict[str, Any]:
 
 
 def _base(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> PodPart:
-    """What every pod has, before any feature adds to it."""
+    """Return the part that every pod has, before any feature adds to it."""
     return PodPart(
         env=tuple(_environment(resolved)),
         mounts=tuple(_mounts(first_boot=first_boot)),
@@ -85,7 +85,7 @@ def _base(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> PodPart:
 
 
 def server_mounts(resolved: Resolved) -> tuple[Mapping[str, Any], ...]:
-    """What the server's container mounts, once there is data: the same in every pool."""
+    """Return the mounts of the server container once data exists: the same in every pool."""
     return PodPart.merged((_base(resolved, VOTERS, first_boot=False), *resolved.pod.parts)).mounts
 
 
@@ -147,8 +147,8 @@ def _volumes(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> list[
         {"name": "tmp", "emptyDir": {}},
     ]
     if first_boot:
-        # Both are optional, because both go away once the cluster is initialised and this very
-        # pod must still be able to restart: the kubelet then empties the folders.
+        # Both are optional, because both are deleted once the cluster is initialized and this pod
+        # must still be able to restart: the kubelet then empties the folders.
         volumes.append(
             {
                 "name": INIT_VOLUME,

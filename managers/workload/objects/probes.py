@@ -1,9 +1,9 @@
 """The probes of a server's container. Pure.
 
-Outside of mode ACME the kubelet asks over HTTPS by itself. It sends no server name, and a server in
-mode ACME refuses a handshake without one; so there the server's own program asks for its status
-(exit code 0: unsealed), by the one name that joins and the operator use too. That first handshake
-is also what makes the server fetch its certificate.
+Outside of mode ACME the kubelet probes over HTTPS. It sends no server name, and a server in mode
+ACME refuses a handshake without one; so there `bao status` runs in the container (exit code 0:
+unsealed), with the server name that joins and the operator use too. That first handshake also makes
+the server fetch its certificate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def probes(tls: TlsSettings) -> dict[str, Any]:
 def _by_health() -> dict[str, Any]:
     return {
         "startupProbe": _health("standbyok=true&sealedcode=200&uninitcode=200", 1, 120),
-        # A sealed or uninitialised server is alive: restarting it would help nobody.
+        # A sealed or uninitialized server is alive: a restart would not help.
         "livenessProbe": _health("standbyok=true&sealedcode=200&uninitcode=200", 10, 6),
         "readinessProbe": _health("standbyok=true", 1, 3),
     }
@@ -47,7 +47,7 @@ def _by_status(server_name: str) -> dict[str, Any]:
         "status",
         f"-address=https://127.0.0.1:{API.number}",
         f"-tls-server-name={server_name}",
-        # It asks itself, over loopback, and sends no token.
+        # The request goes to itself over loopback, without a token.
         "-tls-skip-verify",
     ]
     return {

@@ -1,7 +1,7 @@
-"""Where pods of one set run: what the spec asks, and a spread over nodes and zones otherwise. Pure.
+"""Scheduling fields of the pods of one pool: those of the spec, else a spread over nodes and zones.
 
-Used by the voters and by the read replicas, each with the selector of its own pods. What is spread
-by default is only preferred: a cluster of three starts on a single node as well.
+Pure. Used for the voters and for the read replicas, each with the selector of its own pods. The
+default spread is only preferred: a cluster of three starts on a single node as well.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from contracts.api.cluster.scheduling import Scheduling, TopologySpread
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-# The largest that the API knows: nothing of ours competes with it.
+# The maximum of the API: no other term of ours competes with it.
 WEIGHT = 100
-NO_WISHES = Scheduling()
+UNSET = Scheduling()
 
 
 def scheduling_fields(
     scheduling: Scheduling | None, selector_labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the fields of a PodSpec (core/v1) that tell the scheduler where the pods may run.
+    """Return the scheduling fields of a PodSpec (core/v1).
 
-    `selector_labels` select the pods of the same set. `affinity` and `topologySpreadConstraints`
+    `selector_labels` select the pods of the same pool. `affinity` and `topologySpreadConstraints`
     of the spec replace ours, each one alone; a constraint without a selector counts the pods of
-    the set, because to the API it would count none.
+    the pool, because in the API it would count none.
     """
-    asked = scheduling or NO_WISHES
-    wishes = asked.to_object()
+    spec = scheduling or UNSET
+    fields = spec.to_object()
     copied = {
-        key: wishes[key]
+        key: fields[key]
         for key in ("nodeSelector", "tolerations", "priorityClassName")
-        if wishes.get(key)
+        if fields.get(key)
     }
-    constraints = [_constraint(one, selector_labels) for one in asked.topology_spread_constraints]
+    constraints = [_constraint(one, selector_labels) for one in spec.topology_spread_constraints]
     return {
         **copied,
-        "affinity": wishes.get("affinity") or _apart(selector_labels),
+        "affinity": fields.get("affinity") or _apart(selector_labels),
         "topologySpreadConstraints": constraints or _even(selector_labels),
     }
 
@@ -68,5 +68,5 @@ def _even(selector_labels: Mapping[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def _constraint(asked: TopologySpread, selector_labels: Mapping[str, str]) -> dict[str, Any]:
-    return {"labelSelector": {"matchLabels": dict(selector_labels)}, **asked.to_object()}
+def _constraint(constraint: TopologySpread, selector_labels: Mapping[str, str]) -> dict[str, Any]:
+    return {"labelSelector": {"matchLabels": dict(selector_labels)}, **constraint.to_object()}

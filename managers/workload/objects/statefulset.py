@@ -21,11 +21,11 @@ QUORUM_FLOOR = 3
 
 @memoize
 def template_digest(resolved: Resolved, restart: str, pool: PoolNaming = VOTERS) -> str:
-    """Name everything that a running pod would have to be replaced for.
+    """Return the digest of everything that requires the replacement of a running pod.
 
-    `restart` is the part of config.hcl that a server reads only when it starts. What it reads again
-    on a signal has a name of its own (`managers.workload.rollout.reload`). The document of the
-    first boot is left out on purpose: a pod that saw it is not outdated.
+    `restart` is the part of config.hcl that a server reads only when it starts. The files that it
+    reloads have their own digest (`managers.workload.rollout.reload`). The self-init configuration
+    is left out on purpose: a pod that has mounted it is not outdated.
     """
     template = pod_template(resolved, digest="", reload="", first_boot=False, pool=pool)
     return digest([template, restart, resolved.pod.restart_at])
@@ -33,12 +33,12 @@ def template_digest(resolved: Resolved, restart: str, pool: PoolNaming = VOTERS)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the StatefulSet is to be right now, as decided by `managers.workload.plan`."""
+    """Desired values of the StatefulSet now, as decided by `managers.workload.plan`."""
 
     replicas: int
     digest: str
     reload: str
-    """Digest of the files that a running server may read again."""
+    """Digest of the files that a running server can reload."""
     first_boot: bool
     claim_size: str
     claim_class: str | None
@@ -48,8 +48,8 @@ class Shape:
 def stateful_set(resolved: Resolved, shape: Shape, pool: PoolNaming = VOTERS) -> Intent:
     """Build the StatefulSet.
 
-    Pods are made in parallel, and never replaced by the StatefulSet controller: which pod goes
-    when is our decision (OnDelete; docs/adr/20261121-first-boot.md). Volume claims outlive it.
+    Pods are created in parallel, and never replaced by the StatefulSet controller: the operator
+    decides which pod is replaced when (OnDelete; docs/adr/20261121-first-boot.md). PVCs outlive it.
     """
     return cluster_object(
         resolved,
@@ -97,8 +97,8 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
         "metadata": {
             "name": names.DATA_VOLUME,
             "labels": labels.base(resolved.name),
-            # A claim has no owner reference, so that it outlives the cluster. This is the proof
-            # that it was ours when somebody asks us to delete it.
+            # A PVC has no owner reference, so that it outlives the cluster. The annotation proves
+            # the ownership when a deletion policy deletes it.
             "annotations": {labels.OWNER_UID: resolved.owner.uid},
         },
         "spec": spec,
@@ -107,10 +107,10 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
 
 @memoize
 def disruption_budget(resolved: Resolved, servers: int) -> Intent | None:
-    """Build the budget: at most one voter away at a time. None for too few `servers` to need one.
+    """Build the budget: at most one voter disrupted at a time. None below QUORUM_FLOOR `servers`.
 
     One voter fewer is a majority of any number from QUORUM_FLOOR on, odd or even, so the budget is
-    right at each step from one number of servers to another.
+    right at each step of a scaling.
     """
     if servers < QUORUM_FLOOR:
         return None

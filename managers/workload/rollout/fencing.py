@@ -1,9 +1,10 @@
 """Fencing: the server of a pod stops and stays stopped, and its volume is kept. Pure.
 
-While a fence is in place the pod template carries a scheduling gate, so that a pod which is made
-now waits unscheduled and its volume is mounted nowhere. A fenced pod is deleted once, by UID, and
-comes back behind the gate; for every other pod that is made meanwhile the operator opens it
-(docs/adr/20261122-fence-by-scheduling-gate.md). Nothing is remembered: pod and template tell.
+While spec.fencedPods is set the pod template has a scheduling gate, so that a new pod stays
+unscheduled and its volume is mounted nowhere. A fenced pod is deleted once, by UID, and is created
+again behind the gate; the operator removes the gate from every other new pod
+(docs/adr/20261122-fence-by-scheduling-gate.md). No state is stored: pod and template have it.
+Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FENCE_POD = "fence-pod"
 UNGATE_POD = "ungate-pod"
 FENCING = "Fencing"
 REFUSED = "FencingRefused"
-# What a leader finds of its followers changes without any event.
+# The leader's view of its followers changes without any event.
 ASK_AGAIN = 3.0
 REFUSED_RECHECK = 15.0
 CONTENT = Done()
@@ -31,7 +32,7 @@ CONTENT = Done()
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What is done about fences in one pass."""
+    """Effects and outcome of fencing in one reconcile."""
 
     effects: tuple[Effect, ...] = ()
     outcome: Outcome = CONTENT
@@ -42,7 +43,7 @@ REST = Fence()
 
 
 def fence(resolved: Resolved, observed: Observed) -> Fence:
-    """Let the pods behind the gate go that are not fenced, and stop the next one that is."""
+    """Ungate the pods that are not fenced, and stop the next one that is."""
     opened = tuple(
         Effect(UNGATE_POD, pod.name, pod.uid)
         for pod in observed.pods
@@ -59,7 +60,7 @@ def fence(resolved: Resolved, observed: Observed) -> Fence:
 
 
 def asks(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether a pod is about to be stopped, so that the leader has to be asked."""
+    """Return whether a pod is about to be stopped, so that the quorum has to be read."""
     live = observed.stateful_set
     if live is None or not live.fence_gate or spec.hibernate or live.replicas < 2:
         return False
@@ -76,7 +77,7 @@ def _is_fenced(pod: PodFacts, names: Collection[str]) -> bool:
 
 
 def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
-    """Pods that are to be stopped and were not told yet."""
+    """Return the pods that are to be stopped and still run."""
     return tuple(
         pod
         for pod in observed.pods
@@ -87,56 +88,56 @@ def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]
 def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], Outcome]:
     live = observed.stateful_set
     running = _running(observed, resolved.fenced)
-    told = f"to be stopped: {', '.join(pod.name for pod in running)}"
+    message = f"to be stopped: {', '.join(pod.name for pod in running)}"
     if live is None or not live.fence_gate or not live.settled:
-        return (), Wait(FENCING, f"{told}; new pods do not wait at the gate yet")
+        return (), Wait(FENCING, f"{message}; new pods do not wait at the gate yet")
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:
         return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
     leaders = {pod.uid for pod in observed.leaders}
-    victim = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    objection = _objection(observed, victim, live.replicas)
-    if objection:
-        return (), objection
-    if victim.uid in leaders and observed.quorum is not None:
-        return _hand_over(observed, victim)
-    return (Effect(FENCE_POD, victim.name, victim.uid),), Wait(FENCING, told)
+    target = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    blocked = _blocking_reason(observed, target, live.replicas)
+    if blocked:
+        return (), blocked
+    if target.uid in leaders and observed.quorum is not None:
+        return _hand_over(observed, target)
+    return (Effect(FENCE_POD, target.name, target.uid),), Wait(FENCING, message)
 
 
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
-    asked, reach = observed.attempted(STEP_DOWN, leader.uid), observed.reach
-    if (asked is not None and asked.refused) or reach is None:
-        # It hands over when it is told to end.
+    attempt, client_config = observed.attempted(STEP_DOWN, leader.uid), observed.reach
+    if (attempt is not None and attempt.refused) or client_config is None:
+        # It gives up leadership on SIGTERM.
         return (Effect(FENCE_POD, leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
     waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
-    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+    if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return (), waiting
-    return ask_leader(leader, reach), waiting
+    return ask_leader(leader, client_config), waiting
 
 
-def _objection(observed: Observed, victim: PodFacts, size: int) -> Wait | Blocked | None:
-    """Say why the victim may not stop now: the others could not write any more without it."""
+def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | Blocked | None:
+    """Return why the target may not stop now: without it there would be no quorum."""
     quorum = observed.quorum
-    if is_down(victim):
+    if is_down(target):
         return None
     if quorum is None:
-        others = sum(pod.ready for pod in observed.pods if pod.uid != victim.uid)
-        return None if others >= majority(size) else _refused(victim, others, majority(size))
+        others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
+        return None if others >= majority(size) else _refused(target, others, majority(size))
     if quorum.trouble:
-        message = f"{victim.name} runs on: {quorum.unanswered}"
+        message = f"{target.name} runs on: {quorum.unanswered}"
         return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]
     others = sum(
-        server.healthy and server.follows for server in voters if server.node_id != victim.name
+        server.healthy and server.follows for server in voters if server.node_id != target.name
     )
     needed = majority(len(voters))
-    return None if others >= needed else _refused(victim, others, needed)
+    return None if others >= needed else _refused(target, others, needed)
 
 
-def _refused(victim: PodFacts, others: int, needed: int) -> Blocked:
+def _refused(target: PodFacts, others: int, needed: int) -> Blocked:
     return Blocked(
         REFUSED,
-        f"spec.fencedPods: {victim.name} runs on, because {others} healthy voters would be left "
-        f"and {needed} are needed: repair the other servers, or take {victim.name} off the list",
+        f"spec.fencedPods: {target.name} runs on, because {others} healthy voters would be left "
+        f"and {needed} are needed: repair the other servers, or take {target.name} off the list",
         REFUSED_RECHECK,
     )

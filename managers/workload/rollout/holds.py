@@ -1,7 +1,7 @@
-"""Why nothing that can wait is done to the pods of a cluster. Pure.
+"""Holds: why the operator postpones changes to the pods of a cluster. Pure.
 
-Asked before a pod is replaced, a server is taken away or a volume makes a pod restart: whatever
-the operator would begin by itself. What a person asks for by name goes on.
+Checked before the operator replaces a pod, removes a server or restarts a pod for its volume.
+Actions that a user requests by name go on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESTORE_IN_PROGRESS = "RestoreInProgress"
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A reason of the catalogue, and half a sentence for a message."""
+    """A reason of the catalogue, and a clause for a message."""
 
     reason: str
     message: str
@@ -30,14 +30,14 @@ _MAINTENANCE = Hold(
 
 
 def hold(resolved: Resolved) -> Hold | None:
-    """Say what holds the operator back; None when nothing does."""
+    """Return the hold of a cluster; None when there is none."""
     if resolved.fenced:
-        # One server is away already: the others are needed.
+        # One server is stopped already: the others are needed.
         return _FENCED
     if resolved.maintenance:
         return _MAINTENANCE
     if resolved.restoring:
-        # The job speaks to the leader, and who takes a snapshot must not be stopped meanwhile.
+        # The job sends to the leader, and a server that takes a snapshot must not stop meanwhile.
         return Hold(
             RESTORE_IN_PROGRESS,
             f"no pod is replaced or taken away while {resolved.restoring} puts data back",

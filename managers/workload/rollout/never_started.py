@@ -1,7 +1,7 @@
-"""A first server that never ran: it goes when its template was corrected. Pure.
+"""Replacement of a first server that never ran, once its template is corrected. Pure.
 
-Nobody else would ever replace it: before there is data no pod is rolled, because a first boot that
-is cut short leaves half of its requests undone.
+No other rule replaces it: before data exists there is no rollout, because an interrupted first
+boot leaves half of its requests undone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from contracts.records.observed import Observed, PodFacts
 from managers.workload.rollout.quorum import is_locked_out
 
 REPLACE_UNSTARTED = "replace-unstarted"
-# What the kubelet says of a container that cannot start from this template (kubelet, images and
-# container configuration); of others it may become one that runs at any moment.
+# Reasons of the kubelet for a container that cannot start from this template (kubelet, images and
+# container configuration); with any other reason it may start at any moment.
 _HOPELESS = (
     "CreateContainerConfigError",
     "ErrImageNeverPull",
@@ -23,10 +23,10 @@ _HOPELESS = (
 
 
 def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple[Effect, ...]:
-    """Ask for the replacement of pods from another template than `digest` that cannot start.
+    """Replace the pods from another template than `digest` that cannot start.
 
-    `newest`: the live StatefulSet makes pods from that template. A server that finds data which it
-    cannot open has no first boot to lose.
+    `newest`: the live StatefulSet has that template. A server whose data exists and is sealed has
+    no first boot to lose.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not newest:

@@ -1,10 +1,10 @@
 """Which pod is replaced next, if any: standbys first, the leader last, never two at a time. Pure.
 
-A pod is replaced by ending it with its UID; the StatefulSet makes it anew from the newest template.
-A ready one is evicted, so that the disruption budget keeps a roll and a drain apart
-(managers.workload.actions.pods.replace_pod). A leader is asked to step down first, and goes once
-another one leads. When the operator has no login, or may not ask that, the terminating server hands
-its leadership over by itself (openbao.md (d): SIGTERM).
+A pod is replaced by deleting it by UID; the StatefulSet creates it again from the newest template.
+A ready pod is evicted, so that the disruption budget keeps a rollout and a drain apart
+(managers.workload.actions.pods.replace_pod). A leader has to step down first, and is replaced once
+another server leads. If the operator has no login, or lacks the right, the terminating server gives
+up leadership by itself (openbao.md (d): SIGTERM).
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from managers.workload.rollout.quorum import (
 )
 
 STEP_DOWN = "step-down"
-# A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
-# this has been elected anew, or never heard us.
+# A server that stepped down waits ten seconds before it may lead again: a server that still leads
+# after this was elected again, or did not receive the request.
 STEP_DOWN_AGAIN = timedelta(seconds=20)
-# OpenBao 2.4.0, vault/ha.go: a server that stepped down sleeps this long. If it is told to end
-# meanwhile, it ends after that all the same, and answers no request until then.
+# OpenBao 2.4.0, vault/ha.go: a server that stepped down sleeps this long. On SIGTERM meanwhile it
+# ends only after that, and answers no request until then.
 STEP_DOWN_SLEEP = timedelta(seconds=10)
-# From the making of a Job to the moment in which the server does what the Job asks.
+# From the creation of a Job to the moment when the server handles its request.
 JOB_STARTS = timedelta(seconds=2)
 MARK_LOG = "mark-log"
-# OpenBao 2.4.0 does not hear a signal that comes before it listens for one, and then ends with its
-# grace, two minutes later. A server that starts well is ready before this is over.
+# OpenBao 2.4.0 ignores a signal that arrives before it installs its handler, and is then killed at
+# the end of its grace period, two minutes later. A healthy server is ready before this.
 STARTS = timedelta(seconds=5)
-# Nobody tells when a budget lets a pod go: the API server counts a moment after a pod is ready. One
-# that stays closed, such as somebody else's, is asked less often.
+# No event reports that a budget allows an eviction: the API server updates it a moment after a pod
+# is ready. A budget that stays closed, such as one of a user, is tried less often.
 EVICT_AGAIN = timedelta(seconds=1)
 EVICT_SELDOM = timedelta(seconds=15)
 BUDGET_PATIENCE = timedelta(minutes=5)
-# A leader needs up to some twenty seconds to reach a server that was restarted.
+# A leader needs up to some twenty seconds to reach a restarted server.
 YOUNG = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutAction:
-    """What a roll does next: one pod, or a reason why none may be touched now.
+    """The next action of a rollout: one pod, or a reason why none may be replaced now.
 
-    `replace` deletes the pod, `step-down` asks its server to hand over the lead, `mark` has the
-    leader write something that a new pod has to follow, `hold` and `rest` do nothing; only `hold`
-    and `mark` are worth a word. `restart` deletes all of `pods`, which only a restore asks for
+    `replace` deletes the pod, `step-down` asks its server to step down, `mark` has the leader
+    write an entry that a new pod has to replicate, `hold` and `rest` do nothing; only `hold` and
+    `mark` have a message. `restart` deletes all of `pods`, only after a restore
     (managers.workload.rollout.restart_all).
     """
 
@@ -62,7 +62,7 @@ class RolloutAction:
     pod: PodFacts | None = None
     why: str = ""
     reason: str = ""
-    """Of the catalogue, for what is waited for by name; "" for a `hold` that ends by itself."""
+    """Reason of the catalogue for this wait; "" for a `hold` that ends by itself."""
     pods: tuple[PodFacts, ...] = ()
 
 
@@ -75,14 +75,14 @@ def next_move(
     size: int,
     hand_over: StepDownJob | None = None,
 ) -> RolloutAction:
-    """Pick the pod to replace now, of those that are outdated.
+    """Pick the outdated pod to replace now.
 
-    `hand_over`: leaders are asked to step down by Jobs, as an upgrade does.
+    `hand_over`: Jobs ask leaders to step down, as in an upgrade.
 
-    Safe means that every other pod of the set is there and ready, and that their leader finds
-    them well. A pod that is outdated and not ready is taken first: it serves nobody, and a newer
-    template may be what repairs it. One whose server does not even run may go at any time, and so
-    may one that is sealed for want of a key that only a new pod gets.
+    A replacement is safe when every other pod of the StatefulSet exists and is ready, and the
+    leader reports them healthy. An outdated pod that is not ready goes first: it serves no
+    requests, and a newer template may repair it. A pod whose server does not run may go at any
+    time, and so may one that is sealed because only a new pod gets the key.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not outdated:
@@ -90,35 +90,41 @@ def next_move(
     if any(pod.terminating for pod in observed.pods) or len(observed.pods) < size:
         return REST
     unready = [pod for pod in observed.pods if not pod.ready]
-    ill = [pod for pod in unready if pod in outdated]
+    unready_outdated = [pod for pod in unready if pod in outdated]
     if unready:
-        locked_out = next((pod for pod in ill if is_locked_out(pod, live)), None)
+        locked_out = next((pod for pod in unready_outdated if is_locked_out(pod, live)), None)
         if locked_out is not None and not _starts(observed, locked_out):
             return RolloutAction("replace", locked_out)
-        down = [pod for pod in ill if is_down(pod)]
-        victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
-        if victim is not None and not down and _starts(observed, victim):
-            told = f"{victim.name} has just started, and would not hear that it is to end"
-            return RolloutAction("hold", victim, told)
-        return REST if victim is None else _unless_objected(observed, victim, size)
-    # Two that say they lead, or none while several run: nobody is touched until that is settled.
+        down = [pod for pod in unready_outdated if is_down(pod)]
+        target = (
+            down[0]
+            if down
+            else unready_outdated[0]
+            if len(unready) == 1 and unready_outdated
+            else None
+        )
+        if target is not None and not down and _starts(observed, target):
+            message = f"{target.name} has just started, and would not hear that it is to end"
+            return RolloutAction("hold", target, message)
+        return REST if target is None else _unless_objected(observed, target, size)
+    # With two leaders, or none of several servers, no pod is replaced until that is resolved.
     if size > 1 and len(observed.leaders) != 1:
         return REST
     leaders = {pod.uid for pod in observed.leaders}
-    victim = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    if victim.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
-        return _hand_over(observed, victim, size, _asked(observed, victim, hand_over))
-    return _unless_objected(observed, victim, size)
+    target = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    if target.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
+        return _hand_over(observed, target, size, _step_down_attempt(observed, target, hand_over))
+    return _unless_objected(observed, target, size)
 
 
-def ask_leader(leader: PodFacts, reach: ServerClientConfig | None) -> tuple[Effect, ...]:
-    """Ask a leader to step down; nothing while it is not known how to reach it."""
-    if reach is None:
+def ask_leader(leader: PodFacts, client_config: ServerClientConfig | None) -> tuple[Effect, ...]:
+    """Ask a leader to step down; nothing while its client config is not known."""
+    if client_config is None:
         return ()
-    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, reach)),)
+    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, client_config)),)
 
 
-def _asked(
+def _step_down_attempt(
     observed: Observed, leader: PodFacts, hand_over: StepDownJob | None
 ) -> EffectAttempt | None:
     """Tell when a leader was asked, by whatever asks in this roll."""
@@ -131,17 +137,17 @@ def _asked(
 
 
 def _hand_over(
-    observed: Observed, leader: PodFacts, size: int, asked: EffectAttempt | None
+    observed: Observed, leader: PodFacts, size: int, attempt: EffectAttempt | None
 ) -> RolloutAction:
-    if asked is not None and asked.refused:
-        # It hands over when it is told to end, as it would without a login.
+    if attempt is not None and attempt.refused:
+        # It gives up leadership on SIGTERM, as without a login.
         return _unless_objected(observed, leader, size)
-    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+    if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return RolloutAction(
             "hold", leader, f"{leader.name} was asked to step down, and leads still"
         )
-    # While the one that was made last is still reached by the leader, this one may step down: the
-    # next leader reaches it sooner, and its predecessor takes ten seconds to be able to end.
+    # The leader may step down before it has reached the newest pod: the next leader reaches that
+    # sooner, and the old leader needs ten seconds before it can end.
     young = [pod for pod in observed.pods if _is_young(observed, pod)]
     reason = objection_to_hand_over(
         observed.quorum,
@@ -172,7 +178,7 @@ def _unless_objected(
 
 
 def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
-    """Replace a pod; what a budget refused a moment ago waits, and says so until the pod went."""
+    """Replace a pod; if a budget refused it a moment ago, wait and report that."""
     refused = observed.attempted(EVICT, pod.uid) if pod.ready else None
     if refused is None:
         return RolloutAction("replace", pod)
@@ -184,17 +190,17 @@ def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
 
 
 def _sleeps(observed: Observed, pod: PodFacts) -> bool:
-    """Tell whether a server stepped down a moment ago."""
+    """Return whether a server stepped down a moment ago."""
     if not pod.ready:
         return False
-    asked, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
-    if asked is not None and not asked.refused and observed.now - asked.at < STEP_DOWN_SLEEP:
+    attempt, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
+    if attempt is not None and not attempt.refused and observed.now - attempt.at < STEP_DOWN_SLEEP:
         return True
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
 
 
-def _mark_first(observed: Observed, victim: PodFacts) -> RolloutAction | None:
-    young = _unmarked(observed, victim)
+def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
+    young = _unmarked(observed, target)
     if young is None:
         return None
     attempt = observed.attempted(MARK_LOG, young.uid)
@@ -203,12 +209,12 @@ def _mark_first(observed: Observed, victim: PodFacts) -> RolloutAction | None:
             f"{young.name} is new, and OpenBao does not let the operator prove that it follows the "
             f"leader: {attempt.refused}. It goes on when {young.name} is {YOUNG.seconds} s old"
         )
-        return RolloutAction("hold", victim, message)
+        return RolloutAction("hold", target, message)
     return RolloutAction("mark", young, f"{young.name} is new, and has to follow the leader first")
 
 
 def _is_marked(observed: Observed, pod: PodFacts) -> bool:
-    """Tell whether the leader wrote something since a pod is there; what was refused is nothing."""
+    """Return whether the leader wrote an entry since the pod was created; refusals do not count."""
     attempt = observed.attempted(MARK_LOG, pod.uid)
     return attempt is not None and not attempt.refused
 
@@ -221,19 +227,19 @@ def _is_young(observed: Observed, pod: PodFacts) -> bool:
     return pod.made is not None and observed.now - pod.made < YOUNG
 
 
-def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
-    """Find a new pod that may follow the leader only because nothing was written since.
+def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
+    """Return a new pod that may match the leader only because nothing was written since.
 
-    Its log ends where the leader's does as long as nobody writes, whether or not the leader
-    reaches it. Once something was written after its start, its log tells.
+    Without writes its log ends where the leader's does, whether or not the leader reaches it. An
+    entry that is written after its start shows whether it follows.
     """
-    if observed.quorum is None or not victim.ready or len(observed.leaders) != 1:
+    if observed.quorum is None or not target.ready or len(observed.leaders) != 1:
         return None
     return next(
         (
             pod
             for pod in observed.pods
-            if pod.uid != victim.uid
+            if pod.uid != target.uid
             and pod.uid != observed.leaders[0].uid
             and _is_young(observed, pod)
             and not _is_marked(observed, pod)
@@ -243,16 +249,16 @@ def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
 
 
 def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
-    """Have the leader write something, on behalf of a new pod."""
+    """Have the leader write an entry, to verify that a new pod follows."""
     if observed.reach is None or len(observed.leaders) != 1:
         return ()
     return (Effect(MARK_LOG, pod.name, pod.uid, where(observed.leaders[0], observed.reach)),)
 
 
-def where(server: PodFacts, reach: ServerClientConfig) -> Mapping[str, Any]:
-    """Name a server for an effect that asks it: address, authority and server_name."""
+def where(server: PodFacts, client_config: ServerClientConfig) -> Mapping[str, Any]:
+    """Return the endpoint of a server for an effect: address, authority and server_name."""
     return {
         "address": server.ip,
-        "authority": reach.authority,
-        "server_name": reach.server_name,
+        "authority": client_config.authority,
+        "server_name": client_config.server_name,
     }

@@ -1,4 +1,7 @@
-"""Whether one server more may be away: asked before each replacement. Pure."""
+"""Quorum checks before a replacement or a step-down. Pure.
+
+Called by the modules of `managers.workload.rollout` and `managers.workload.scale`.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,27 @@ from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.observed import PodFacts, Quorum, RaftServer, StatefulSetFacts
 from runtime.outcome import Wait
 
-# A policy is mended by a person, of whom no event tells. A leader that has just been elected may
-# refuse what it grants a moment later.
+# A user fixes a policy, and no event reports it. A leader that has just been elected may refuse
+# what it grants a moment later.
 QUESTION_RECHECK = 5.0
 # Below three servers no loss can be tolerated: a restart is an outage, however it is done.
 TOLERANT = 3
 
 
 def majority(voters: int) -> int:
-    """How many of so many voters must be there for anything to be written."""
+    """Return the number of voters that a write needs."""
     return voters // 2 + 1
 
 
 def is_down(pod: PodFacts) -> bool:
-    """Tell whether its server does not run at all: it can neither vote nor answer."""
+    """Return whether its server does not run at all: it can neither vote nor answer."""
     return not pod.ready and bool(pod.waiting)
 
 
 def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
-    """Tell whether its server is sealed, and new pods get other keys of the seal than it has.
+    """Return whether its server is sealed, and new pods get other unseal keys than it has.
 
-    A sealed server takes no part in raft. What opens it comes with a new pod alone.
+    A sealed server takes no part in raft. Only a new pod gets the key that unseals it.
     """
     if live is None or not live.unseal or pod.ready or pod.registration.sealed is not True:
         return False
@@ -36,40 +39,40 @@ def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
 
 
 def reason_of(quorum: Quorum | None) -> str:
-    """Return the reason of its own that a refused question has; "" for any other answer."""
+    """Return the reason for a refused question; "" for any other answer."""
     return QUESTION_REFUSED if quorum is not None and quorum.refused else ""
 
 
 def wait_for_answer(quorum: Quorum, reason: str, message: str, after: float) -> Wait:
-    """Wait for an answer: for `after` seconds with that `reason`, or until a person has acted."""
+    """Wait for an answer: for `after` seconds with that `reason`, or until a user acts."""
     message = f"{message}: {quorum.trouble}" if quorum.trouble else message
     if quorum.refused:
         return Wait(QUESTION_REFUSED, message, QUESTION_RECHECK)
     return Wait(reason, message, after)
 
 
-def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
-    """Say why the victim may not go now; "" when it may.
+def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
+    """Return why the target may not be replaced now; "" when it may.
 
-    `size` is the number of servers that the cluster is to have. Nothing is objected when nobody
-    could ask (None): then the readiness of the pods has to do. A victim that is no healthy voter
-    takes nothing away, so it may go whenever the others do not need it.
+    `size` is the desired number of servers. Without quorum data (None) there is no objection: then
+    only the readiness of the pods counts. A target that is no healthy voter does not weaken the
+    quorum, so it may go whenever the others do not need it.
     """
-    if quorum is None or size == 1 or is_down(victim):
+    if quorum is None or size == 1 or is_down(target):
         return ""
     if quorum.trouble:
         return quorum.unanswered
     voters = [server for server in quorum.servers if server.voter]
-    others = sum(server.healthy for server in voters if server.node_id != victim.name)
+    others = sum(server.healthy for server in voters if server.node_id != target.name)
     needed = majority(len(voters))
-    if not victim.ready:
-        healthy = any(server.healthy for server in voters if server.node_id == victim.name)
+    if not target.ready:
+        healthy = any(server.healthy for server in voters if server.node_id == target.name)
         if not healthy or others >= needed:
             return ""
-        return f"{victim.name} is a healthy voter, and only {others} others are ({needed} needed)"
+        return f"{target.name} is a healthy voter, and only {others} others are ({needed} needed)"
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"
-    unfit = _unfit(voters, victim)
+    unfit = _unfit(voters, target)
     if unfit:
         return unfit
     if size >= TOLERANT and (others < needed or quorum.failure_tolerance < 1):
@@ -87,11 +90,11 @@ def objection_to_hand_over(
     young: Collection[str] = (),
     unproven: Collection[str] = (),
 ) -> str:
-    """Say why the leader may not step down now; "" when it may.
+    """Return why the leader may not step down now; "" when it may.
 
-    It stays a voter, so nobody is missed: enough others must have its log, so that one of them
-    can lead at once, and be followed. Those that are `young`, started a moment ago, may still be
-    on their way to it. What is known of those that are `unproven` proves nothing.
+    It stays a voter, so no vote is missing: enough others must have its log, so that one of them
+    can lead at once with followers. Servers that are `young` started a moment ago and may still be
+    catching up. The log state of those that are `unproven` is not reliable.
     """
     if quorum is None or size == 1:
         return ""
@@ -111,16 +114,16 @@ def objection_to_hand_over(
     return ""
 
 
-def _unfit(voters: Sequence[RaftServer], victim: PodFacts) -> str:
-    """Name the voters that could not stand in; "" when all could.
+def _unfit(voters: Sequence[RaftServer], target: PodFacts) -> str:
+    """Name the voters that could not take over; "" when all could.
 
-    Without a vote nobody is missed: an ill read replica must not hold back the voters. One that the
-    leader cannot reach yet casts no vote, however well it is.
+    Servers without a vote do not count: an unhealthy read replica must not block the voters. A
+    server that the leader cannot reach yet casts no vote, even if it is healthy.
     """
-    ill = sorted(server.node_id for server in voters if not server.healthy)
-    if ill:
-        return f"the leader does not find these well: {', '.join(ill)}"
-    return unreached(one for one in voters if one.node_id != victim.name)
+    unhealthy = sorted(server.node_id for server in voters if not server.healthy)
+    if unhealthy:
+        return f"the leader does not find these well: {', '.join(unhealthy)}"
+    return unreached(one for one in voters if one.node_id != target.name)
 
 
 def unreached(servers: Iterable[RaftServer]) -> str:

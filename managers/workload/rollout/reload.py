@@ -1,9 +1,9 @@
-"""What a running server is told to read again, and whether it has: without a restart. Pure.
+"""Reload of a running server without a restart: which pods need it, and whether it worked. Pure.
 
 The operator adds an ephemeral container of its own image to the pod. It waits for the mounted
-files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). Nothing
-is remembered: a pod's annotation says what its server read when it started, and its ephemeral
-containers say what was done since.
+files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). No state
+is stored: an annotation of the pod has the digest of the files at its start, and its ephemeral
+containers have the reloads since. Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RELOAD_PATIENCE = timedelta(minutes=5)
 TRIES = 2
 # An ephemeral container can never be removed from its pod.
 CONTAINERS_MAX = 24
-ASKED = "--asked"
+REQUESTED_FLAG = "--asked"
 _NAME = re.compile(
     rf"{names.RELOAD_PREFIX}(?P<number>[1-9][0-9]{{0,5}})"
     rf"-(?P<digest>[0-9a-f]{{{names.RELOAD_DIGEST}}})"
@@ -42,7 +42,7 @@ AUTHORITY_FILE = f"{mount_paths.TLS}/ca.crt"
 
 @dataclass(frozen=True, slots=True)
 class ReloadTarget:
-    """What a running server ought to have read: the digest, and a certificate that can be seen."""
+    """What a running server should have read: the digest, and the certificate that it serves."""
 
     digest: str
     certificate: str = ""
@@ -50,35 +50,35 @@ class ReloadTarget:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the files of a pod are to hold that a running server reads again."""
+    """Desired content of the files of a pod that a running server can reload."""
 
     config: str
     """config.hcl, whole."""
     certificate: str = ""
     """SHA-256 fingerprint of the server certificate; "" when no file holds it."""
     authority: str = ""
-    """PEM of the authority beside it; "" when there is none."""
+    """PEM of the CA with it; "" when there is none."""
     named: str = ""
-    """What names the configuration instead of its text; "": its text does."""
+    """Text that is hashed instead of `config`; "": hash `config`."""
 
     @property
     def digest(self) -> str:
-        """One name for all of it."""
+        """Digest of all files."""
         return _digest(self)
 
     @property
     def target(self) -> ReloadTarget:
-        """What a pod is compared with."""
+        """The target that a pod is compared with."""
         return ReloadTarget(self.digest, self.certificate)
 
     def arguments(self) -> list[str]:
         """The files and their hashes, as `baoctl.reload` takes them."""
-        found = ["--file", f"{CONFIG_FILE}={_sha256(self.config)}"]
+        arguments = ["--file", f"{CONFIG_FILE}={_sha256(self.config)}"]
         if self.certificate:
-            found += ["--certificate", f"{CERTIFICATE_FILE}={self.certificate}"]
+            arguments += ["--certificate", f"{CERTIFICATE_FILE}={self.certificate}"]
         if self.authority:
-            found += ["--file", f"{AUTHORITY_FILE}={_sha256(self.authority)}"]
-        return found
+            arguments += ["--file", f"{AUTHORITY_FILE}={_sha256(self.authority)}"]
+        return arguments
 
 
 def _digest(files: Files) -> str:
@@ -92,28 +92,30 @@ def _sha256(text: str) -> str:
 
 
 def reloads(pod: Object) -> tuple[Reload, ...]:
-    """Read the attempts in a pod, in their order; other ephemeral containers are nobody's business.
+    """Read the attempts in a pod, in order; other ephemeral containers are ignored.
 
-    Anybody who may debug the pod may add one of our names: it can only make us reload once more,
-    or replace the pod.
+    A user who may debug the pod may add a container with such a name: the only effect is another
+    reload, or the replacement of the pod.
     """
     statuses = (pod.get("status") or {}).get("ephemeralContainerStatuses") or ()
     codes = {
         status["name"]: ((status.get("state") or {}).get("terminated") or {}).get("exitCode")
         for status in statuses
     }
-    found = []
+    attempts = []
     for one in (pod.get("spec") or {}).get("ephemeralContainers") or ():
         match = _NAME.fullmatch(one["name"])
         if match is not None:
-            asked = _asked(one.get("args") or ())
-            found.append(Reload(int(match["number"]), match["digest"], codes.get(match[0]), asked))
-    return tuple(found)
+            requested_at = _requested_at(one.get("args") or ())
+            attempts.append(
+                Reload(int(match["number"]), match["digest"], codes.get(match[0]), requested_at)
+            )
+    return tuple(attempts)
 
 
-def _asked(arguments: Sequence[str]) -> datetime | None:
+def _requested_at(arguments: Sequence[str]) -> datetime | None:
     for flag, value in pairwise(arguments):
-        if flag == ASKED:
+        if flag == REQUESTED_FLAG:
             try:
                 return datetime.fromtimestamp(int(value), UTC)
             except (ValueError, OverflowError, OSError):
@@ -122,9 +124,9 @@ def _asked(arguments: Sequence[str]) -> datetime | None:
 
 
 def has_read(pod: PodFacts, digest: str) -> bool:
-    """Tell whether the server of a pod has read what that digest names.
+    """Return whether the server of a pod has read the files of that digest.
 
-    The last success counts: what was read before may have been read again in another form.
+    The last success counts: an earlier version may have been replaced by a later reload.
     """
     done = [one for one in pod.reloads if one.exit_code == 0]
     if not done:
@@ -133,9 +135,9 @@ def has_read(pod: PodFacts, digest: str) -> bool:
 
 
 def is_current(pod: PodFacts, target: ReloadTarget) -> bool:
-    """Tell whether a server needs nothing: it was told, and shows the certificate it was told of.
+    """Return whether a server needs no reload: it was reloaded, and serves the new certificate.
 
-    A server whose certificate nobody looked at is believed.
+    A server whose certificate has not been probed counts as current.
     """
     shows_another = target.certificate and pod.serves not in (None, "", target.certificate)
     return has_read(pod, target.digest) and not shows_another
@@ -146,11 +148,11 @@ class Split:
     """The pods that have not read the newest files, by what can be done about it."""
 
     due: tuple[PodFacts, ...] = ()
-    """To be told now."""
+    """To be reloaded now."""
     waiting: tuple[PodFacts, ...] = ()
-    """Told already, or not able to hear yet."""
+    """Signalled already, or not ready yet."""
     hopeless: tuple[PodFacts, ...] = ()
-    """Only a new pod will read them."""
+    """Only a new pod will have them."""
 
 
 def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:
@@ -159,9 +161,9 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
     for pod in pods:
         if is_current(pod, target):
             continue
-        if not image or _given_up(observed, pod, target.digest):
+        if not image or _is_hopeless(observed, pod, target.digest):
             hopeless.append(pod)
-        elif pod.ready and not _was_told(pod, target.digest):
+        elif pod.ready and not _is_signalled(pod, target.digest):
             due.append(pod)
         else:
             waiting.append(pod)
@@ -169,7 +171,7 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
 
 
 def _of(pod: PodFacts, digest: str) -> list[int | None]:
-    """The exit codes of the newest attempts, back to the last one for something else."""
+    """Return the exit codes of the newest attempts for this digest."""
     codes = []
     for one in reversed(pod.reloads):
         if not digest.startswith(one.digest):
@@ -178,14 +180,14 @@ def _of(pod: PodFacts, digest: str) -> list[int | None]:
     return codes
 
 
-def _was_told(pod: PodFacts, digest: str) -> bool:
-    """Whether it is being told, or was, and its certificate is still to be seen."""
+def _is_signalled(pod: PodFacts, digest: str) -> bool:
+    """Return whether a reload runs or succeeded, and only the certificate has to be checked."""
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
-def _given_up(observed: Observed, pod: PodFacts, digest: str) -> bool:
-    asked = pod.reloads[-1].asked if _was_told(pod, digest) else None
-    since = None if asked is None else counted_from(asked, observed.resumed_at)
+def _is_hopeless(observed: Observed, pod: PodFacts, digest: str) -> bool:
+    requested_at = pod.reloads[-1].asked if _is_signalled(pod, digest) else None
+    since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
     refused = observed.attempted(RELOAD_POD, pod.uid)
     failed = sum(code not in (None, 0) for code in _of(pod, digest))
@@ -202,23 +204,23 @@ def container(
 ) -> dict[str, Any]:
     """Build the ephemeral container; `mounts` are those of the server's own container.
 
-    When it was asked for is noted in it: nobody else remembers for how long we wait.
+    Its arguments have the time of the request: nothing else stores since when we wait.
     """
     number = max((one.number for one in pod.reloads), default=0) + 1
-    wanted = (mount_paths.CONFIG, mount_paths.TLS)
+    folders = (mount_paths.CONFIG, mount_paths.TLS)
     return {
         "name": names.reload_container(number, files.digest),
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["python3", "-m", "baoctl.reload"],
-        "args": [ASKED, str(int(now.timestamp())), *files.arguments()],
+        "args": [REQUESTED_FLAG, str(int(now.timestamp())), *files.arguments()],
         # The process namespace of the server, so that it can be signalled.
         "targetContainerName": CONTAINER,
         "securityContext": container_security(),
         "volumeMounts": [
             {"name": mount["name"], "mountPath": mount["mountPath"], "readOnly": True}
             for mount in mounts
-            if mount["mountPath"] in wanted
+            if mount["mountPath"] in folders
         ],
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }

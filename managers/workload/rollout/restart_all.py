@@ -1,11 +1,11 @@
-"""Which pods go after the data of their servers were replaced: all of them, at once. Pure.
+"""Restart of all pods at once after a restore replaced their data. Pure.
 
-The replaced data hold another keyring for the connections between the servers (raft TLS), which a
-server reads when it starts. So the first one that is restarted and the others cannot talk any more,
-and what a roll waits for before it takes the next pod would never come. That every server has the
-new data is proven before, while they still talk: only then does `status.restore` name a restore
-(managers.restore.server_recovery), and from then on no proof is asked for. An operator that begins
-anew in the middle finds in the pods who is left.
+The restored data have another keyring for the connections between the servers (raft TLS), which a
+server reads at start. So the first restarted server and the others cannot connect any more, and a
+rollout would wait for ever before the next pod. That every server has the new data is verified
+before, while they are connected: only then does `status.restore` name a restore
+(managers.restore.server_recovery), and from then on nothing is verified. An operator that restarts
+in the middle reads from the pods which are left.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import RolloutAction
 
-TOLD = "their data were replaced by a restore, so all servers are restarted at once"
+MESSAGE = "their data were replaced by a restore, so all servers are restarted at once"
 
 
 def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
-    """Pick the pods of a pool that were made before its data were replaced; None if none was.
+    """Pick the pods of a pool that were created before the restore; None if there are none.
 
-    None of the others is touched: who was made since has the new data in memory.
+    No other pod is restarted: one that was created since has the new data in memory.
     """
     if not resolved.restored:
         return None
@@ -29,8 +29,8 @@ def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
         return None
     live = observed.stateful_set
     if live is None or not live.settled:
-        # A pod that is deleted now might be made from the template before.
-        return RolloutAction("restart", why=TOLD)
+        # A pod that is deleted now might be created from the previous template.
+        return RolloutAction("restart", why=MESSAGE)
     return RolloutAction(
-        "restart", why=TOLD, pods=tuple(pod for pod in behind if not pod.terminating)
+        "restart", why=MESSAGE, pods=tuple(pod for pod in behind if not pod.terminating)
     )

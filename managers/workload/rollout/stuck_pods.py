@@ -1,4 +1,4 @@
-"""Pods that a person has to look after: those that do not end, and those that are away. Pure."""
+"""Pods that need a user: those stuck in termination, and those that are not ready. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contracts.records.observed import Observed, PodFacts
 from runtime.outcome import Blocked, Done, Outcome
 
 STUCK = "PodStuckTerminating"
-# A kubelet that is busy needs some seconds more than the pod was given to end.
+# A busy kubelet needs some seconds more than the grace period of the pod.
 PATIENCE = timedelta(seconds=60)
 
 
 def stuck(observed: Observed) -> Outcome:
-    """Name the pods that ought to have ended long ago; Done with the moment to look again.
+    """Name the pods that should have ended long ago; Done with the time of the next check.
 
-    Kubernetes keeps a pod until the kubelet of its node says that it has ended, because two servers
-    must never use one volume. Only a person can know that the node is dead for good, so the
-    operator never ends such a pod by force.
+    Kubernetes keeps a pod until the kubelet of its node reports that it has ended, because two
+    servers must never use one volume. Only a user can know that the node is dead for good, so the
+    operator never deletes such a pod by force.
     """
     leaving = [(pod, pod.leaves_at + PATIENCE) for pod in observed.servers if pod.leaves_at]
     late = [pod for pod, end in leaving if end <= observed.now]
@@ -35,7 +35,7 @@ def stuck(observed: Observed) -> Outcome:
 
 
 def _until(end: datetime, now: datetime) -> float:
-    # A second more: what is compared has no fractions.
+    # One second more: the compared times have no fractions.
     return (end - now).total_seconds() + 1.0
 
 
@@ -46,7 +46,7 @@ def _where(pod: PodFacts) -> str:
 def absent(pods: Iterable[PodFacts]) -> str:
     """Name the pods that are not ready, with their nodes, behind a semicolon; "" for none.
 
-    One that waits at the gate of a fence does so because a person asked for it.
+    A pod behind the fencing gate is left out: a user fenced it.
     """
-    told = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
-    return f"; not ready: {', '.join(told)}" if told else ""
+    names = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
+    return f"; not ready: {', '.join(names)}" if names else ""

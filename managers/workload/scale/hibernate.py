@@ -1,9 +1,9 @@
-"""Sleeping and waking: no server runs, and everything else stays. Pure.
+"""Hibernation and resume: no server runs, and all other objects stay. Pure.
 
-The StatefulSet goes to no replicas; volumes, keys, Services and policies are left alone. How many
-servers come back is told by what they left: their volumes and the last list of raft members. Raft
-needs a majority of the members that it knows, so a lower `spec.replicas` has to wait until they
-are awake.
+The StatefulSet scales to zero; volumes, keys, Services and policies do not change. The number of
+servers to resume follows from their volumes and the last list of raft members. Raft needs a
+majority of its members, so a lower `spec.replicas` has to wait until they run again.
+Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from runtime.outcome import Wait
 HIBERNATED = "Hibernated"
 HIBERNATING = "Hibernating"
 WAKING = "Waking"
-# A server is back within seconds; after this it is in trouble like any other that does not start.
+# A server resumes within seconds; after this it is reported as any other that does not start.
 WAKE_PATIENCE_SECONDS = 300.0
 
 
 def hibernate(resolved: Resolved, observed: Observed) -> Size | None:
-    """Decide the number of pods of a cluster that sleeps, falls asleep or wakes; None for others.
+    """Decide the size of a cluster that hibernates or resumes; None for others.
 
-    Needs nothing of the servers, so that pods which are dead already are no obstacle.
+    It sends no request to a server, so dead pods do not block it.
     """
     if not resolved.initialized:
         return None
     if resolved.hibernate:
         return _asleep(resolved, observed)
-    there = standing(resolved, observed)
-    if there == 0:
+    current = standing(resolved, observed)
+    if current == 0:
         return _waking(resolved, observed, slept(resolved, observed))
-    return _waking(resolved, observed, there) if is_waking(observed) else None
+    return _waking(resolved, observed, current) if is_waking(observed) else None
 
 
 def _asleep(resolved: Resolved, observed: Observed) -> Size:
@@ -54,32 +54,32 @@ def _asleep(resolved: Resolved, observed: Observed) -> Size:
 
 def _waking(resolved: Resolved, observed: Observed, count: int) -> Size:
     if not is_waking(observed):
-        # Somebody else took the servers away, or their StatefulSet.
+        # Another controller or a user removed the servers, or their StatefulSet.
         return Size(count)
     ready = sum(pod.ready for pod in observed.pods)
-    wanted = count - len(resolved.fenced)
+    expected = count - len(resolved.fenced)
     return Size(
         count,
-        Wait(WAKING, f"{ready} of {wanted} servers are back"),
+        Wait(WAKING, f"{ready} of {expected} servers are back"),
         operation=Operation("Waking", min(ready, count), count),
     )
 
 
 def is_waking(observed: Observed) -> bool:
-    """Tell whether servers that slept are still on their way, and not for too long."""
+    """Return whether hibernated servers still start, within the time limit."""
     since = observed.waking_since
     if since is None or (observed.now - since).total_seconds() >= WAKE_PATIENCE_SECONDS:
         return False
     count = observed.stateful_set.replicas if observed.stateful_set else 0
-    # One that waits at the gate of a fence does so because a person asked for it.
+    # A pod behind the fencing gate waits there because a user fenced it.
     return count == 0 or sum(pod.ready or pod.fence_gate for pod in observed.pods) < count
 
 
 def slept(resolved: Resolved, observed: Observed) -> int:
-    """How many servers have to come back: all that were members, and never fewer.
+    """Return how many servers have to resume: all that were members, and never fewer.
 
-    The greater of what the last status says and what the volumes say. A volume counts when its
-    annotation carries our UID and does not say that its server was removed from the raft cluster.
+    The greater of the counts of the last status and of the volumes. A volume counts when its
+    annotation has our UID and does not mark its server as removed from the raft cluster.
     """
     ordinals = [
         resolved.voter_set.claim_ordinal_of(claim.name)
@@ -89,20 +89,20 @@ def slept(resolved: Resolved, observed: Observed) -> int:
         and not claim.terminating
     ]
     by_volume = max((ordinal + 1 for ordinal in ordinals if ordinal is not None), default=0)
-    found = max(by_volume, resolved.voters or 0)
-    # Volumes of more than the API allows are nobody's servers.
-    return min(found, VOTERS_MAX) if found else resolved.replicas
+    count = max(by_volume, resolved.voters or 0)
+    # Volumes beyond the maximum of the API belong to no server.
+    return min(count, VOTERS_MAX) if count else resolved.replicas
 
 
 def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
-    """Since when the servers come back; None for a cluster that sleeps, or never did.
+    """Return when the resume began; None for a cluster that is hibernated, or never was.
 
-    Remembered by the condition Hibernated alone: a lost status costs the word for it, no more.
+    Only the condition Hibernated stores it: if the status is lost, only the message is lost.
     """
     if cluster.spec.hibernate:
         return None
-    told = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
-    if told is None:
+    condition = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
+    if condition is None:
         return None
-    since = (told.last_transition_time if told.reason == WAKING else None) or now
+    since = (condition.last_transition_time if condition.reason == WAKING else None) or now
     return counted_from(since, resumed_at(cluster, now))

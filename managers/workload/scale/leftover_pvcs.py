@@ -1,10 +1,10 @@
-"""Data volumes of servers that left: which may go, and which stand in the way of a server. Pure.
+"""PVCs of removed servers: which can be deleted, and which block the start of a server. Pure.
 
-A server that starts with the data of a member that was removed never joins again (OpenBao 2.4.0:
-retry_join acts on empty storage only): it runs, is ready, and takes no part in anything. So the
-volume of a removed server is deleted before its ordinal starts again. The proof that it may go is
-a mark that the operator wrote on it before it asked for the removal, together with the answer of
-the leader that there is no such member (docs/adr/20261122-volumes-of-removed-servers.md).
+A server that starts with the data of a removed member never joins again (OpenBao 2.4.0:
+retry_join acts on empty storage only): it runs and is ready, but is no member. So the volume of a
+removed server is deleted before its ordinal starts again. Deletion needs two facts: an annotation
+that the operator set before it requested the removal, and the answer of the leader that there is
+no such member (docs/adr/20261122-volumes-of-removed-servers.md).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ STALE = "StaleVolume"
 
 
 def answered(observed: Observed) -> Quorum | None:
-    """What the leader says of its members; None when nobody asked or nobody answered."""
+    """Return the members that the leader reported; None without an answer."""
     quorum = observed.quorum
     return None if quorum is None or quorum.trouble else quorum
 
 
 def member(quorum: Quorum, node_id: str) -> RaftServer | None:
-    """Return a member by its node id; None for whoever is none."""
+    """Return a member by its node id; None for a node id that is no member."""
     return next((server for server in quorum.servers if server.node_id == node_id), None)
 
 
@@ -42,7 +42,7 @@ def claim_at(observed: Observed, voters: ServerPool, ordinal: int) -> ClaimFacts
 
 
 def is_marked(resolved: Resolved, claim: ClaimFacts | None, node_id: str) -> bool:
-    """Tell whether the operator wrote on a volume of ours that this server is to leave for good."""
+    """Return whether the operator annotated an owned volume for the removal of this server."""
     return (
         claim is not None
         and claim.owner_uid == resolved.owner.uid
@@ -51,7 +51,7 @@ def is_marked(resolved: Resolved, claim: ClaimFacts | None, node_id: str) -> boo
 
 
 def is_spent(resolved: Resolved, observed: Observed, claim: ClaimFacts, node_id: str) -> bool:
-    """Tell whether it is proven that nobody needs the data on a volume without a pod."""
+    """Return whether the data on a volume without a pod is certainly not needed."""
     quorum = answered(observed)
     return (
         quorum is not None
@@ -71,18 +71,18 @@ def left_behind(
 ) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
     voters = resolved.voter_set
-    found = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
+    by_ordinal = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
     return tuple(
         (ordinal, claim)
-        for ordinal, claim in found
+        for ordinal, claim in by_ordinal
         if ordinal is not None and ordinal >= first and observed.pod(ordinal) is None
     )
 
 
 def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ...]:
-    """Finish what is left of servers that are gone: at most one member, and volumes by the policy.
+    """Clean up after removed servers: at most one member, and volumes by the policy.
 
-    `count`: so many servers the StatefulSet has, and as many as it is to have at least.
+    `count`: the current number of replicas of the StatefulSet, which is also the least desired one.
     """
     quorum = answered(observed)
     if quorum is None or leader_of(observed) is None:
@@ -90,7 +90,7 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
     volumes = dict(left_behind(resolved, observed, count))
     for server in quorum.servers:
         ordinal = resolved.voter_set.ordinal_of(server.node_id)
-        # Whoever has another kind of name was not made by us.
+        # The operator did not create a server with any other name.
         if ordinal is not None and ordinal >= count and observed.pod(ordinal) is None:
             return removal(
                 resolved, observed, LeavingPeer(server.node_id, claim=volumes.get(ordinal))
@@ -105,24 +105,24 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
 
 
 def room(resolved: Resolved, observed: Observed, count: int) -> Size:
-    """Decide how many servers there may be of those that are wanted, `count` of which there are."""
+    """Decide how many of the desired servers may start; `count` exist."""
     for ordinal in range(count, resolved.replicas):
         claim = claim_at(observed, resolved.voter_set, ordinal)
         if claim is None or observed.pod(ordinal) is not None:
             continue
-        in_the_way = _obstacle(resolved, observed, ordinal, claim)
-        if in_the_way is not None:
-            return in_the_way
+        blocked = _blocking_volume(resolved, observed, ordinal, claim)
+        if blocked is not None:
+            return blocked
     return Size(resolved.replicas)
 
 
-def _obstacle(
+def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
     node_id = resolved.voter_set.pod(ordinal)
-    quorum, told = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
+    quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
-        return Size(ordinal, Wait(SCALING, f"{told} starts when volume {claim.name} is gone"))
+        return Size(ordinal, Wait(SCALING, f"{message} starts when volume {claim.name} is gone"))
     if quorum is None:
         return _unknown(resolved, observed, ordinal, claim)
     if is_marked(resolved, claim, node_id):
@@ -130,7 +130,7 @@ def _obstacle(
             effects = removal(resolved, observed, LeavingPeer(node_id, claim=claim))
         else:
             effects = discard((claim,))
-        wait = Wait(SCALING, f"{told} starts with an empty volume, its former one goes first")
+        wait = Wait(SCALING, f"{message} starts with an empty volume, its former one goes first")
         return Size(ordinal, Wait(wait.reason, wait.message, SCALE_RECHECK), effects)
     if member(quorum, node_id) is not None:
         return None
@@ -138,8 +138,8 @@ def _obstacle(
         ordinal,
         Blocked(
             STALE,
-            f"{told} is no member of the raft cluster, and volume {claim.name} holds the data of "
-            "an earlier one: a server that starts with it would never join. When nobody needs "
+            f"{message} is no member of the raft cluster, and volume {claim.name} holds the data "
+            "of an earlier one: a server that starts with it would never join. When nobody needs "
             f"that data, `kubectl delete pvc {claim.name}`; else set spec.replicas to {ordinal}",
         ),
     )
@@ -148,18 +148,18 @@ def _obstacle(
 def _unknown(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
-    """Nobody tells who is a member. What may be one has to come back, or no leader ever would."""
+    """Decide while the members are unknown. A possible member has to start, to elect a leader."""
     node_id = resolved.voter_set.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)
     if observed.quorum is None:
         return _no_login(resolved, ordinal, claim) if marked else None
     if not marked and leader_of(observed) is None:
         return None
-    told = (
+    message = (
         f"spec.replicas is {resolved.replicas}: the leader has to be asked for its members before "
         f"{node_id} starts with volume {claim.name}"
     )
-    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, told, SCALE_RECHECK))
+    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, message, SCALE_RECHECK))
 
 
 def _no_login(resolved: Resolved, ordinal: int, claim: ClaimFacts) -> Size:

@@ -1,7 +1,7 @@
-"""Taking a server out of the raft cluster: what is to be sent, and whether it was refused. Pure.
+"""Removal of a raft peer: the effect to send, and whether it was refused. Pure.
 
-For voters (`managers.workload.scale.voters`) and for servers without a vote alike. What is sent is
-done by `managers.workload.actions.raft_peers`.
+Called for voters (`managers.workload.scale.voters`) and for read replicas. The effect is executed
+by `managers.workload.actions.raft_peers`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import where
 
 REMOVE_PEER = "remove-peer"
-# A policy is mended by a person, who tells nobody.
+# A user fixes a policy, and no event reports it.
 REFUSED_RECHECK = timedelta(minutes=10)
-# An answer may be lost: the leader is asked for its members before it is told once more.
+# An answer may be lost: the members are read again before the request is repeated.
 ASK_AGAIN = timedelta(seconds=5)
 
 
@@ -31,27 +31,27 @@ class LeavingPeer:
 
 
 def leader_of(observed: Observed) -> PodFacts | None:
-    """The one server that leads and can be asked; None when that is in doubt."""
+    """Return the leader if exactly one ready pod reports that it is; else None."""
     leaders = [pod for pod in observed.leaders if pod.ip and pod.ready]
     return leaders[0] if len(leaders) == 1 else None
 
 
 def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[Effect, ...]:
-    """Ask the leader to take a server out of the raft cluster; nothing while it cannot be asked.
+    """Ask the leader to remove a raft peer; nothing while the leader cannot be reached.
 
-    The intent is written on the data volume of the server first, so that its data is never taken
-    for that of a member again.
+    The data volume of the server is annotated first, so that its data is never used as that of a
+    member again.
     """
-    leader, reach = leader_of(observed), observed.reach
-    asked = observed.attempted(REMOVE_PEER, _attempt_uid(resolved, peer))
-    if leader is None or reach is None or refusal(resolved, observed):
+    leader, client_config = leader_of(observed), observed.reach
+    attempt = observed.attempted(REMOVE_PEER, _attempt_uid(resolved, peer))
+    if leader is None or client_config is None or refusal(resolved, observed):
         return ()
-    if asked is not None and observed.now - asked.at < ASK_AGAIN:
+    if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return ()
-    # Somebody else's volume is not ours to write on.
+    # Do not write to a volume that is not owned.
     own = peer.claim if peer.claim and peer.claim.owner_uid == resolved.owner.uid else None
     body = {
-        **where(leader, reach),
+        **where(leader, client_config),
         "claim": own.name if own else "",
         "claim_uid": own.uid if own else "",
     }
@@ -59,14 +59,14 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
 
 
 def refusal(resolved: Resolved, observed: Observed) -> str:
-    """Say what the leader answered lately when it refused to remove a server; "" if it did not.
+    """Return the reason of a recent refusal to remove a server; "" for none.
 
-    Kept for the cluster and not for one server: it is the operator's policy that lacks a right.
+    Stored per cluster and not per server: the policy of the operator lacks the right.
     """
-    tried = observed.attempted(REMOVE_PEER, resolved.owner.uid)
-    if tried is None or not tried.refused or observed.now - tried.at >= REFUSED_RECHECK:
+    attempt = observed.attempted(REMOVE_PEER, resolved.owner.uid)
+    if attempt is None or not attempt.refused or observed.now - attempt.at >= REFUSED_RECHECK:
         return ""
-    return tried.refused
+    return attempt.refused
 
 
 def _attempt_uid(resolved: Resolved, peer: LeavingPeer) -> str:

@@ -1,8 +1,8 @@
-"""How many read replicas there are to be right now, and how one of them leaves. Pure.
+"""Number of read replicas, and the removal of one of them. Pure.
 
-They have no vote, so taking one away never affects the quorum and needs no step-down: its peer is
-removed from the raft cluster, then its pod goes, then its volume by the policy of the cluster. The
-highest ordinal goes first, one at a time. One that a person gave a vote is left alone.
+They have no vote, so a removal never affects the quorum and needs no step-down: the raft peer is
+removed first, then the pod, then the volume by the deletion policy of the cluster. The highest
+ordinal goes first, one at a time. A replica that a user promoted is not removed.
 """
 
 from __future__ import annotations
@@ -30,97 +30,97 @@ LEAVING = "ReadReplicasLeaving"
 VOTES = "ReadReplicaVotes"
 REMOVAL_REFUSED = "ReadReplicaRemovalRefused"
 NO_LEADER = "LeaderUnknown"
-# What a leader says of its members changes without any event.
+# The members that a leader reports change without any event.
 RECHECK = 2.0
 
 
-def wanted(spec: ClusterSpec) -> int:
-    """How many read replicas a spec asks for."""
+def desired_replicas(spec: ClusterSpec) -> int:
+    """Return the number of read replicas of a spec."""
     return spec.read_replicas.replicas if spec.read_replicas else 0
 
 
 def standing(pool: PoolFacts) -> int:
-    """How many there are by now, whether or not their StatefulSet is there."""
+    """Return the current number of replicas, whether or not the StatefulSet exists."""
     if pool.stateful_set is not None:
         return pool.stateful_set.replicas
     return max((pod.ordinal for pod in pool.pods), default=-1) + 1
 
 
 def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked for its members: one is to leave, or has left.
+    """Return whether the members have to be read: a replica is to leave, or has left.
 
-    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
     if spec.hibernate:
         return False
-    asked, pool = wanted(spec), observed.read
-    there = standing(pool)
-    if not asked and pool.stateful_set is None and not pool.pods:
-        # Nothing is planned for them any more: what is left is left on purpose.
+    desired, pool = desired_replicas(spec), observed.read
+    current = standing(pool)
+    if not desired and pool.stateful_set is None and not pool.pods:
+        # They are planned no longer: what is left is retained on purpose.
         return False
-    if asked < there or (asked > there and pool.claims):
+    if desired < current or (desired > current and pool.claims):
         return True
     keeps = spec.deletion_policy == "Retain"
-    return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, asked))
+    return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, desired))
 
 
 def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
-    # The name ends with the ordinal of the pod, or it would not be among these claims.
-    found = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
-    kept = [one for one in found if one[0] >= count and not one[1].terminating]
+    # The name of each of these PVCs ends with the ordinal of its pod.
+    by_ordinal = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
+    kept = [one for one in by_ordinal if one[0] >= count and not one[1].terminating]
     return tuple(sorted(kept, key=lambda one: -one[0]))
 
 
 def asks_for_votes(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked who votes: a read replica is to be replaced."""
+    """Return whether the voters have to be read: a read replica is to be replaced."""
     del spec
     live = observed.read.stateful_set
     return live is not None and any(pod.template != live.template for pod in observed.read.pods)
 
 
-def read_size(resolved: Resolved, observed: Observed, asked: int) -> Size:
-    """Decide the number of pods; `asked` is how many there are to be in the end."""
+def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
+    """Decide the number of pods now; `desired` is the final number."""
     if resolved.hibernate:
-        # They stay members, and their volumes are kept: nobody leaves who only sleeps.
+        # Hibernated replicas stay members, and their volumes are retained.
         return Size(0)
-    there = standing(observed.read)
-    if asked > there:
-        return _joining(resolved, observed, asked, there)
-    if asked < there:
-        return _leaving(resolved, observed, asked, there)
-    return _tidied(resolved, observed, asked)
+    current = standing(observed.read)
+    if desired > current:
+        return _joining(resolved, observed, desired, current)
+    if desired < current:
+        return _leaving(resolved, observed, desired, current)
+    return _tidied(resolved, observed, desired)
 
 
-def _joining(resolved: Resolved, observed: Observed, asked: int, there: int) -> Size:
-    """Let more come, all at once, as soon as there is a leader and nothing is in their way."""
+def _joining(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
+    """Scale up at once, as soon as there is a leader and no volume blocks it."""
     if leader_of(observed) is None:
-        told = f"{asked - there} more read replicas wait for a leader that they can join"
-        return Size(there, Wait(NO_LEADER, told, RECHECK))
+        message = f"{desired - current} more read replicas wait for a leader that they can join"
+        return Size(current, Wait(NO_LEADER, message, RECHECK))
     volumes = {claim.name: claim for claim in observed.read.claims}
-    for ordinal in range(there, asked):
+    for ordinal in range(current, desired):
         claim = volumes.get(names.read_data_claim(resolved.name, ordinal))
-        step = None if claim is None else _obstacle(resolved, observed, ordinal, claim)
+        step = None if claim is None else _blocking_volume(resolved, observed, ordinal, claim)
         if step is not None:
             return step
-    return Size(asked)
+    return Size(desired)
 
 
-def _obstacle(
+def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
-    """Say what becomes of the volume that a read replica would start with; None if it may.
+    """Decide about the volume that a read replica would start with; None if it may use it.
 
     As for a voter (`managers.workload.scale.leftover_pvcs`): the volume of a server that was
     removed goes first.
     """
     name, quorum = names.read_pod(resolved.name, ordinal), observed.quorum
-    told = f"{name} starts with an empty volume, and its former one ({claim.name}) goes first"
+    message = f"{name} starts with an empty volume, and its former one ({claim.name}) goes first"
     marked = is_marked(resolved, claim, name)
     if claim.terminating:
-        return Size(ordinal, Wait(LEAVING, told, RECHECK))
+        return Size(ordinal, Wait(LEAVING, message, RECHECK))
     if quorum is None:
-        # Nobody tells who is a member: what is not marked may be one, and comes back.
+        # The members are unknown: a server without the annotation may be one, and starts again.
         return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
     if quorum.trouble:
         why = "the leader could not be asked for its members"
@@ -129,78 +129,81 @@ def _obstacle(
     if marked:
         peer = LeavingPeer(name, claim=claim)
         effects = removal(resolved, observed, peer) if joined else discard((claim,))
-        return Size(ordinal, Wait(LEAVING, told, RECHECK), effects)
+        return Size(ordinal, Wait(LEAVING, message, RECHECK), effects)
     return None if joined else Size(ordinal, _stale(name, claim, ordinal))
 
 
-def _leaving(resolved: Resolved, observed: Observed, asked: int, there: int) -> Size:
-    """Take the highest one away; stay as it is as long as its membership is not known."""
-    name = names.read_pod(resolved.name, there - 1)
-    told = f"{name} leaves the raft cluster; {there - asked} read replicas are to go"
-    count = Operation("Draining", 0, there - asked)
+def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
+    """Remove the highest ordinal; wait while its membership is not known."""
+    name = names.read_pod(resolved.name, current - 1)
+    message = f"{name} leaves the raft cluster; {current - desired} read replicas are to go"
+    count = Operation("Draining", 0, current - desired)
     rest = hold(resolved)
     if rest is not None:
-        return Size(there, Wait(rest.reason, f"{told}; {rest.message}"))
-    going = [pod.name for pod in observed.read.pods if pod.ordinal >= there]
+        return Size(current, Wait(rest.reason, f"{message}; {rest.message}"))
+    going = [pod.name for pod in observed.read.pods if pod.ordinal >= current]
     if going:
-        return Size(there, Wait(LEAVING, f"{told}; {', '.join(going)} stops"), (), count)
+        return Size(current, Wait(LEAVING, f"{message}; {', '.join(going)} stops"), (), count)
     if observed.stateful_set is None or observed.reach is None or leader_of(observed) is None:
-        return Size(there, Wait(NO_LEADER, f"{told}; no leader can be asked", RECHECK), (), count)
+        return Size(
+            current, Wait(NO_LEADER, f"{message}; no leader can be asked", RECHECK), (), count
+        )
     if observed.quorum is None:
-        # Without a login the members are nobody's to see or to change. The server stays a member
-        # and keeps its volume: it may come back, and without a vote nobody waits for it.
-        return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
+        # Without a login the members can be neither read nor changed. The server stays a member
+        # and keeps its volume: it may start again, and without a vote it blocks no quorum.
+        return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
     if observed.quorum.trouble:
-        why = f"{told}; the leader could not be asked"
+        why = f"{message}; the leader could not be asked"
         waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
-        return Size(there, waits, (), count)
-    step = _removed(resolved, observed, observed.quorum, there - 1)
+        return Size(current, waits, (), count)
+    step = _removed(resolved, observed, observed.quorum, current - 1)
     if step is None:
-        return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
+        return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
     if isinstance(step, Blocked):
-        return Size(there, step, (), count)
-    return Size(there, Wait(LEAVING, told, RECHECK), step, count)
+        return Size(current, step, (), count)
+    return Size(current, Wait(LEAVING, message, RECHECK), step, count)
 
 
-def _tidied(resolved: Resolved, observed: Observed, asked: int) -> Size:
-    """Finish what is left of read replicas that are gone: their membership, then their volume.
+def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
+    """Clean up after removed read replicas: their membership, then their volume.
 
-    One that slept when it was given up has neither a pod nor a place: its volume tells of it.
+    A replica that was removed while hibernated has no pod and no ordinal in the StatefulSet: only
+    its volume shows that it existed.
     """
-    volumes = _beyond(observed.read, asked)
+    volumes = _beyond(observed.read, desired)
     quorum = answered(observed)
     if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
-        told = "the leader has to be asked for its members before the last volumes are judged"
-        return Size(asked, wait_for_answer(observed.quorum, NO_LEADER, told, RECHECK))
+        message = "the leader has to be asked for its members before the last volumes are judged"
+        return Size(desired, wait_for_answer(observed.quorum, NO_LEADER, message, RECHECK))
     if quorum is None or hold(resolved):
-        return Size(asked)
+        return Size(desired)
     pods = {pod.ordinal for pod in observed.read.pods}
     for ordinal, claim in volumes:
         if ordinal in pods:
             continue
         step = _removed(resolved, observed, quorum, ordinal)
         if isinstance(step, Blocked):
-            return Size(asked, step)
+            return Size(desired, step)
         name = names.read_pod(resolved.name, ordinal)
         if step is not None:
-            return Size(asked, Wait(LEAVING, f"{name} leaves the raft cluster", RECHECK), step)
+            return Size(desired, Wait(LEAVING, f"{name} leaves the raft cluster", RECHECK), step)
         if not resolved.keeps_volumes and is_spent(resolved, observed, claim, name):
-            told = f"volume {claim.name} goes: its server left the raft cluster"
-            return Size(asked, Wait(LEAVING, told, RECHECK), discard((claim,)))
-    return Size(asked)
+            message = f"volume {claim.name} goes: its server left the raft cluster"
+            return Size(desired, Wait(LEAVING, message, RECHECK), discard((claim,)))
+    return Size(desired)
 
 
 def _removed(
     resolved: Resolved, observed: Observed, quorum: Quorum, ordinal: int
 ) -> tuple[Effect, ...] | Blocked | None:
-    """Say how a read replica leaves the raft cluster; None when that is done, and noted."""
+    """Return how a read replica leaves the raft cluster; None when that is done and annotated."""
     name = names.read_pod(resolved.name, ordinal)
     volume = names.read_data_claim(resolved.name, ordinal)
     joined = member(quorum, name)
     pod = next((pod for pod in observed.read.pods if pod.name == name), None)
     claim = next((one for one in observed.read.claims if one.name == volume), None)
-    mine = claim is not None and claim.owner_uid == resolved.owner.uid
-    noted = claim is None or not mine or claim.terminating or bool(claim.removed_peer)
+    owned = claim is not None and claim.owner_uid == resolved.owner.uid
+    noted = claim is None or not owned or claim.terminating or bool(claim.removed_peer)
     if joined is None and noted:
         return None
     if joined is not None and joined.voter:
@@ -221,11 +224,11 @@ def _stale(name: str, claim: ClaimFacts, count: int) -> Blocked:
     )
 
 
-def _votes(name: str, asked: int) -> Blocked:
+def _votes(name: str, desired: int) -> Blocked:
     return Blocked(
         VOTES,
-        f"spec.readReplicas.replicas is {asked}, and {name} is a voter: somebody promoted it, and "
-        "only servers without a vote are taken away here. Take its vote back (`bao write "
+        f"spec.readReplicas.replicas is {desired}, and {name} is a voter: somebody promoted it, "
+        "and only servers without a vote are taken away here. Take its vote back (`bao write "
         f"sys/storage/raft/demote server_id={name}`), and it leaves by itself",
         recheck_after=30.0,
     )

@@ -1,6 +1,6 @@
-"""How many server pods there are to be right now: a table, whose first row with a say wins. Pure.
+"""Number of server pods now: a list of rules, of which the first that applies wins. Pure.
 
-Each row lives in a module of its own; what it cannot do at once it says, and is asked again.
+Each rule has its own module; its outcome reports what it still waits for.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from runtime.outcome import Done, Outcome
 
 SETTLED = Done()
 SCALING = "Scaling"
-# What a leader says of its members changes without any event.
+# The members that a leader reports change without any event.
 SCALE_RECHECK = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A number of pods, and what has to be done before the next one."""
+    """A number of pods, and the effects that the next change needs first."""
 
     replicas: int
     outcome: Outcome = SETTLED
     effects: tuple[Effect, ...] = ()
     operation: Operation | None = None
     alone: bool = False
-    """A server is leaving right now: no other pod may be replaced meanwhile."""
+    """A server is being removed: no other pod may be replaced meanwhile."""
 
 
-Row = Callable[[Resolved, Observed], Size | None]
+SizeRule = Callable[[Resolved, Observed], Size | None]
 
 
 def standing(resolved: Resolved, observed: Observed) -> int:
-    """How many servers there are by now, whether or not their StatefulSet is there."""
+    """Return the current number of servers, whether or not the StatefulSet exists."""
     live = observed.stateful_set
     if live is not None:
         return live.replicas
@@ -44,15 +44,15 @@ def standing(resolved: Resolved, observed: Observed) -> int:
 
 
 def guarded(resolved: Resolved, observed: Observed, size: Size) -> int:
-    """How many servers a disruption budget has to reckon with: wanted, on their way, or there.
+    """Return the number of servers that the disruption budget covers: desired, joining, or present.
 
-    Whoever asks for fewer has them leave one after the other, and each votes until it has left.
-    Those of a second set vote beside them.
+    A scale-down removes servers one after the other, and each votes until it is removed.
+    The voters of the green pool count too.
     """
-    live, second = observed.stateful_set, observed.green
-    there = max(live.replicas if live else 0, len(observed.pods))
-    beside = max(second.stateful_set.replicas if second.stateful_set else 0, len(second.pods))
-    return max(resolved.replicas, size.replicas, there) + beside
+    live, green = observed.stateful_set, observed.green
+    current = max(live.replicas if live else 0, len(observed.pods))
+    green_servers = max(green.stateful_set.replicas if green.stateful_set else 0, len(green.pods))
+    return max(resolved.replicas, size.replicas, current) + green_servers
 
 
 def first_boot(resolved: Resolved, observed: Observed) -> Size | None:

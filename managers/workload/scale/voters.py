@@ -1,11 +1,11 @@
-"""More or fewer servers. Pure.
+"""Scaling of the voters. Pure.
 
-Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time and
-the highest first: it hands over its lead if it has it, is removed from the raft cluster, and only
-then is its pod taken away. A server that was removed goes on running and being ready, so a removal
-that was begun is finished, whatever the spec says by then. Nothing is remembered but the mark on
-the volume (`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes
-tell the rest.
+Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time,
+the highest ordinal first: it steps down if it is the leader, is removed from the raft cluster, and
+only then its pod is deleted. A removed server stays running and ready, so a removal that began is
+finished, whatever the spec requests by then. The only stored state is the annotation on the volume
+(`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes give the
+rest. Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, stand
 from runtime.outcome import Blocked, Wait
 
 BLOCKED = "ScaleDownBlocked"
-# A right that is missing is given by a person, of whom no event tells.
+# A user grants a missing right, and no event reports it.
 BLOCKED_RECHECK = 60.0
 Held = Wait | Blocked
 
 
 def scale(resolved: Resolved, observed: Observed) -> Size:
-    """Decide the number of pods, and what has to be done before the next one."""
-    count, wanted = standing(resolved, observed), resolved.replicas
+    """Decide the number of pods, and the effects that the next change needs first."""
+    count, desired = standing(resolved, observed), resolved.replicas
     back = _stranded(resolved, observed, count)
     if observed.stateful_set is None or back > count:
-        # While the StatefulSet is made anew, or no leader is left, nobody is taken away.
-        return Size(max(count, wanted, back))
-    if count > 1 and (count > wanted or _is_leaving(resolved, observed, count - 1)):
+        # Remove no server while the StatefulSet is re-created, or while there is no leader.
+        return Size(max(count, desired, back))
+    if count > 1 and (count > desired or _is_leaving(resolved, observed, count - 1)):
         return _leave(resolved, observed, count)
-    if count < wanted:
+    if count < desired:
         return replace(room(resolved, observed, count), operation=_joining(resolved, observed))
-    effects, gone = tidy(resolved, observed, count), _stopping(observed, count)
-    if gone:
-        told = Wait(SCALING, f"spec.replicas is {wanted}; {gone} stops")
-        return Size(wanted, told, effects, Operation("Scaling", 0, 0))
-    return Size(wanted, effects=effects, operation=_joining(resolved, observed))
+    effects, stopping = tidy(resolved, observed, count), _stopping(observed, count)
+    if stopping:
+        waits = Wait(SCALING, f"spec.replicas is {desired}; {stopping} stops")
+        return Size(desired, waits, effects, Operation("Scaling", 0, 0))
+    return Size(desired, effects=effects, operation=_joining(resolved, observed))
 
 
 def asks(spec: ClusterSpec, observed: Observed) -> bool:
-    """Tell whether the leader has to be asked for its members: one may have to leave, or has left.
+    """Return whether the members have to be read: a server may have to leave, or has left.
 
-    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
     live = observed.stateful_set
     if live is None or spec.hibernate:
@@ -69,12 +69,12 @@ def asks(spec: ClusterSpec, observed: Observed) -> bool:
 
 
 def _ordinal(claim: str) -> int:
-    # The name ends with the ordinal of the pod, or it would not be among these volumes.
+    # The name of each of these PVCs ends with the ordinal of its pod.
     return int(claim.rpartition("-")[2])
 
 
 def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
-    """Tell whether the removal of a server was begun."""
+    """Return whether the removal of a server began."""
     claim = claim_at(observed, resolved.voter_set, ordinal)
     if claim is None or claim.terminating or observed.pod(ordinal) is None:
         return False
@@ -82,9 +82,10 @@ def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
 
 
 def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
-    """How many servers a majority may need: voters whose pods somebody else took away.
+    """Return how many servers a majority may need: voters whose pods were deleted by others.
 
-    Only while nobody leads, and only those whose volumes are there and were not given up.
+    Only while there is no leader, and only voters whose volumes exist and are not annotated as
+    removed.
     """
     if observed.leaders or not resolved.voters:
         return 0
@@ -100,13 +101,13 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
 
 
 def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
-    """Take the highest server away, or say what that waits for."""
+    """Remove the highest ordinal, or report what that waits for."""
     ordinal = count - 1
     name, pod = resolved.voter_set.pod(ordinal), observed.pod(ordinal)
     claim = claim_at(observed, resolved.voter_set, ordinal)
-    told = f"spec.replicas is {resolved.replicas} and {count} servers run"
+    message = f"spec.replicas is {resolved.replicas} and {count} servers run"
     busy = Operation("Scaling", 0, 0)
-    held = _held(resolved, observed, count, told)
+    held = _held(resolved, observed, count, message)
     if held is not None:
         return Size(count, held, operation=busy)
     quorum = answered(observed)
@@ -115,30 +116,30 @@ def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
     if server is not None:
         waits = _unsafe(observed, server, pod, count)
         if waits:
-            return Size(count, Wait(SCALING, f"{told}; {waits}", SCALE_RECHECK), operation=busy)
+            return Size(count, Wait(SCALING, f"{message}; {waits}", SCALE_RECHECK), operation=busy)
         if pod is not None and pod.ready and pod in observed.leaders:
-            return _hand_over(observed, pod, count, told)
+            return _hand_over(observed, pod, count, message)
     elif claim is None or is_marked(resolved, claim, name) or claim.owner_uid != resolved.owner.uid:
-        return Size(ordinal, Wait(SCALING, f"{told}; {name} stops"), operation=busy, alone=True)
+        return Size(ordinal, Wait(SCALING, f"{message}; {name} stops"), operation=busy, alone=True)
     effects = removal(resolved, observed, LeavingPeer(name, pod, claim))
-    waits = f"{told}; {name} leaves the raft cluster"
+    waits = f"{message}; {name} leaves the raft cluster"
     return Size(count, Wait(SCALING, waits, SCALE_RECHECK), effects, busy, alone=True)
 
 
-def _held(resolved: Resolved, observed: Observed, count: int, told: str) -> Held | None:
-    """Say why no server may leave now, whichever it is; None when one may."""
+def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> Held | None:
+    """Return why no server may leave now; None when one may."""
     live, quorum, rest = observed.stateful_set, observed.quorum, hold(resolved)
     if rest is not None:
-        return Wait(rest.reason, f"{told}; {rest.message}")
-    gone = _stopping(observed, count)
-    if gone:
-        return Wait(SCALING, f"{told}; {gone} stops")
+        return Wait(rest.reason, f"{message}; {rest.message}")
+    stopping = _stopping(observed, count)
+    if stopping:
+        return Wait(SCALING, f"{message}; {stopping} stops")
     if live is None or not live.settled:
-        return Wait(SCALING, f"{told}; the StatefulSet controller has not seen that yet")
+        return Wait(SCALING, f"{message}; the StatefulSet controller has not seen that yet")
     if quorum is None:
         return Blocked(
             BLOCKED,
-            f"{told}: the operator may not ask the leader for its members, so it takes no voter "
+            f"{message}: the operator may not ask the leader for its members, so it takes no voter "
             "away (it logs in with spec.selfInit.oidc.enabled, which is set before the cluster is "
             f"made, or with the root token): set spec.replicas to {count}",
             BLOCKED_RECHECK,
@@ -146,18 +147,18 @@ def _held(resolved: Resolved, observed: Observed, count: int, told: str) -> Held
     if quorum.refused:
         return Blocked(
             BLOCKED,
-            f"{told}: the operator takes no voter away, because it may not ask the leader for its "
-            f"members: {quorum.trouble}; or set spec.replicas to {count}",
+            f"{message}: the operator takes no voter away, because it may not ask the leader for "
+            f"its members: {quorum.trouble}; or set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
     if quorum.trouble:
-        why = f"{told}; the leader could not be asked for its members: {quorum.trouble}"
+        why = f"{message}; the leader could not be asked for its members: {quorum.trouble}"
         return Wait(SCALING, why, SCALE_RECHECK)
     refused = refusal(resolved, observed)
     if refused:
         return Blocked(
             BLOCKED,
-            f"{told}: OpenBao does not let the operator remove a member: {refused}. Set "
+            f"{message}: OpenBao does not let the operator remove a member: {refused}. Set "
             f"spec.replicas to {count}, or give its policy the capability update on "
             "sys/storage/raft/remove-peer",
             BLOCKED_RECHECK,
@@ -166,21 +167,21 @@ def _held(resolved: Resolved, observed: Observed, count: int, told: str) -> Held
 
 
 def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count: int) -> str:
-    """Say why the others could not do without a member now; "" when they can.
+    """Return why the other members need this one now; "" when they do not.
 
-    One that serves goes only when everybody is well, so that never two are missed at a time. One
-    that does not serve is missed already: it may go as soon as the others are a majority.
+    A ready server leaves only when all others are healthy, so that never two are missing. A server
+    that is not ready is missing already: it may leave as soon as the others are a majority.
     """
     quorum = answered(observed)
     assert quorum is not None
     others = [one for one in quorum.servers if one.node_id != server.node_id]
     if pod is None or not pod.ready:
         voters = sum(one.voter for one in quorum.servers)
-        well = sum(one.voter and one.healthy for one in others)
-        if not server.voter or well >= majority(voters):
+        healthy = sum(one.voter and one.healthy for one in others)
+        if not server.voter or healthy >= majority(voters):
             return ""
         return (
-            f"{server.node_id} is a voter that is not ready, and {well} others are healthy of "
+            f"{server.node_id} is a voter that is not ready, and {healthy} others are healthy of "
             f"{majority(voters)} that are needed"
         )
     absent = [one.name for one in observed.pods if not one.ready]
@@ -190,9 +191,9 @@ def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count:
 
 
 def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
-    ill = [one.node_id for one in quorum.servers if one.voter and not one.healthy]
-    if ill:
-        return f"the leader does not find these well: {', '.join(ill)}"
+    unhealthy = [one.node_id for one in quorum.servers if one.voter and not one.healthy]
+    if unhealthy:
+        return f"the leader does not find these well: {', '.join(unhealthy)}"
     late = unreached(one for one in others if one.voter)
     if late:
         return late
@@ -201,37 +202,37 @@ def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
     return ""
 
 
-def _hand_over(observed: Observed, leader: PodFacts, count: int, told: str) -> Size:
-    """Let the leader step down before it leaves."""
-    asked, busy = observed.attempted(STEP_DOWN, leader.uid), Operation("Scaling", 0, 0)
-    if asked is not None and asked.refused:
+def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -> Size:
+    """Have the leader step down before it leaves."""
+    attempt, busy = observed.attempted(STEP_DOWN, leader.uid), Operation("Scaling", 0, 0)
+    if attempt is not None and attempt.refused:
         blocked = Blocked(
             BLOCKED,
-            f"{told}: {leader.name} leads, and OpenBao does not let the operator ask it to step "
-            f"down: {asked.refused}. Let it hand over (`bao operator step-down`), or "
+            f"{message}: {leader.name} leads, and OpenBao does not let the operator ask it to step "
+            f"down: {attempt.refused}. Let it hand over (`bao operator step-down`), or "
             f"set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
         return Size(count, blocked, operation=busy)
     effects: tuple[Effect, ...] = ()
-    if asked is None or observed.now - asked.at >= STEP_DOWN_AGAIN:
+    if attempt is None or observed.now - attempt.at >= STEP_DOWN_AGAIN:
         effects = ask_leader(leader, observed.reach)
-    waits = Wait(SCALING, f"{told}; {leader.name} leads and steps down first", SCALE_RECHECK)
+    waits = Wait(SCALING, f"{message}; {leader.name} leads and steps down first", SCALE_RECHECK)
     return Size(count, waits, effects, busy, alone=True)
 
 
 def _stopping(observed: Observed, count: int) -> str:
-    """Name the pods that the StatefulSet took away and that are still there; "" for none."""
+    """Name the pods that the StatefulSet removed and that still exist; "" for none."""
     return ", ".join(pod.name for pod in observed.pods if pod.ordinal >= count)
 
 
 def _joining(resolved: Resolved, observed: Observed) -> Operation | None:
-    """Count the voters, while servers that are new are on their way to be some."""
-    wanted, voters = resolved.replicas, resolved.voters
-    if voters is None or observed.members is None or voters >= wanted:
+    """Count the voters while new servers join."""
+    desired, voters = resolved.replicas, resolved.voters
+    if voters is None or observed.members is None or voters >= desired:
         return None
     ready = sum(pod.ready for pod in observed.pods)
-    if ready >= wanted and observed.members < wanted:
-        # Nobody is on the way: somebody runs and is no member.
+    if ready >= desired and observed.members < desired:
+        # No server is joining: one runs and is no member.
         return None
-    return Operation("Scaling", voters, wanted)
+    return Operation("Scaling", voters, desired)

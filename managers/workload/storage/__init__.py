@@ -1,4 +1,4 @@
-"""Data volumes that grow, and the StatefulSet around them when it cannot be changed in place.
+"""Expansion of data volumes, and re-creation of the StatefulSet for immutable fields.
 
 Pure. Called by `managers.workload.plan` and by the condition StorageConfigured.
 """

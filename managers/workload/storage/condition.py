@@ -1,4 +1,4 @@
-"""What StorageConfigured says. Pure; called by `managers.cluster.status.conditions`."""
+"""Condition StorageConfigured. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS: Mapping[str, Status] = {
 def storage_configured(
     cluster: str, spec: ClusterSpec, owner_uid: str, observed: Observed
 ) -> ConditionUpdate:
-    """Judge the data volumes by the very rows that the plan goes by."""
-    wish = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
-    told = judge(wish, observed)
-    return ConditionUpdate("StorageConfigured", _STATUS[told.kind], told.reason, told.message)
+    """Report the data volumes, by the rules that the plan uses."""
+    desired = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
+    state = judge(desired, observed)
+    return ConditionUpdate("StorageConfigured", _STATUS[state.kind], state.reason, state.message)

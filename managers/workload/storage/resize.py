@@ -1,8 +1,9 @@
-"""The data volumes as the spec asks for them: what they are, and what makes them grow. Pure.
+"""Expansion of the data volumes to the size of the spec. Pure.
 
-One judgement feeds the plan (effects, outcome) and the condition StorageConfigured. A claim grows
-by a larger request (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
-where the file system can only follow in a new pod, the pod is replaced in its turn.
+The same rules feed the plan (effects, outcome) and the condition StorageConfigured. A larger
+request expands a PVC (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
+if the file system can grow only in a new pod, the rollout replaces the pod.
+Called by `managers.workload.plan` and `managers.workload.read_pool`.
 """
 
 from __future__ import annotations
@@ -27,44 +28,44 @@ TAKE_CLAIM = "take-claim"
 RESIZING = "StorageResizing"
 FILE_SYSTEM = "FileSystemResizePending"
 FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
-# Most drivers let the file system of a mounted volume grow; the kubelet does so within this time.
-# Only then is a pod replaced for it.
+# Most drivers can expand the file system of a mounted volume; the kubelet does so within this
+# time. Only then is the pod replaced.
 IN_PLACE = timedelta(seconds=60)
-# A StorageClass or a quota is mended by a person, who tells nobody.
+# A user fixes a StorageClass or a quota, and no event reports it.
 ASK_AGAIN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeSpec:
-    """The data volumes that a cluster asks for."""
+    """Desired settings of the data volumes of a cluster."""
 
     cluster: str
     owner_uid: str
     size: str
     storage_class: str | None
     field: str = STORAGE
-    """Where the spec says so."""
+    """Path of the spec that sets them."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeFacts:
-    """One claim beside the wish; what is not known counts as right."""
+    """One PVC compared with the spec; a field that is not known counts as equal."""
 
     claim: ClaimFacts
-    mine: bool
-    handed: bool
-    """Somebody else's, and a person handed it over to this cluster."""
+    owned: bool
+    adopted: bool
+    """Not owned, and a user annotated it for adoption by this cluster."""
     small: bool
-    """It asks for less than the wish."""
+    """It requests less than the spec."""
     large: bool
     grown: bool
-    """Its volume has the size that is wished for."""
+    """Its volume has the size of the spec."""
     other_class: bool
 
     @property
     def plain(self) -> bool:
-        """There is nothing to say about it."""
-        odd = self.small or self.large or self.other_class or self.handed or not self.grown
+        """It needs no action and no message."""
+        odd = self.small or self.large or self.other_class or self.adopted or not self.grown
         claim = self.claim
         return not (odd or claim.resizing or claim.terminating or claim.phase in ODD_PHASES)
 
@@ -74,74 +75,74 @@ ODD_PHASES = ("Pending", "Lost")
 
 @dataclass(frozen=True, slots=True)
 class StorageState:
-    """What is to be said of the volumes: well, open (nobody can know yet), on the way, or wrong."""
+    """State of the volumes: well, open (not known yet), moving (in progress), or wrong."""
 
     kind: Literal["well", "open", "moving", "wrong"]
     reason: str
     message: str
 
     def outcome(self) -> Outcome:
-        """Return what it means for the pass."""
+        """Return the outcome for the reconcile."""
         if self.kind == "wrong":
             return Blocked(self.reason, self.message)
         if self.kind == "moving":
-            # The patience with a file system ends without an event.
+            # The time limit for a file system expires without an event.
             return Wait(self.reason, self.message, 15.0)
         return Done()
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the volumes need in this pass."""
+    """What the volumes need in this reconcile."""
 
-    told: StorageState
+    state: StorageState
     effects: tuple[Effect, ...] = ()
     operation: Operation | None = None
 
 
 def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Growth:
-    """Ask for larger volumes where they are smaller than the spec, all of them at once.
+    """Expand all volumes that are smaller than the spec, at once.
 
-    `field`: where the spec says so.
+    `field`: path of the spec that sets the size.
     """
-    wish = VolumeSpec(
+    desired = VolumeSpec(
         resolved.name, resolved.owner.uid, resolved.storage_size, resolved.storage_class, field
     )
-    looks = [look(claim, wish) for claim in observed.claims]
-    told = _tell(wish, looks, observed)
-    if all(one.plain for one in looks):
-        return Growth(told)
+    volumes = [compare(claim, desired) for claim in observed.claims]
+    state = _state(desired, volumes, observed)
+    if all(one.plain for one in volumes):
+        return Growth(state)
     taken = tuple(
         Effect(TAKE_CLAIM, one.claim.name, one.claim.uid)
-        for one in looks
-        if one.handed and not one.claim.terminating
+        for one in volumes
+        if one.adopted and not one.claim.terminating
     )
     grown = tuple(
         Effect(
             GROW_CLAIM,
             one.claim.name,
             one.claim.uid,
-            {"from": one.claim.requested, "to": wish.size},
+            {"from": one.claim.requested, "to": desired.size},
         )
-        for one in looks
-        if one.small and one.mine and _may_grow(one.claim, observed)
+        for one in volumes
+        if one.small and one.owned and _may_grow(one.claim, observed)
     )
-    bound = [one for one in looks if one.claim.phase == "Bound"]
+    bound = [one for one in volumes if one.claim.phase == "Bound"]
     done = sum(one.grown and not one.claim.resizing for one in bound)
-    operation = Operation("Growing", done, len(bound)) if told.reason == RESIZING else None
-    return Growth(told, taken + grown, operation)
+    operation = Operation("Growing", done, len(bound)) if state.reason == RESIZING else None
+    return Growth(state, taken + grown, operation)
 
 
-def judge(wish: VolumeSpec, observed: Observed) -> StorageState:
-    """Say what the volumes are, for the condition StorageConfigured."""
-    return _tell(wish, [look(claim, wish) for claim in observed.claims], observed)
+def judge(desired: VolumeSpec, observed: Observed) -> StorageState:
+    """Return the state of the volumes, for the condition StorageConfigured."""
+    return _state(desired, [compare(claim, desired) for claim in observed.claims], observed)
 
 
 def needs_restart_for_resize(observed: Observed) -> tuple[PodFacts, ...]:
-    """Return the pods that have to be made anew for their file system to grow.
+    """Return the pods that must be replaced for their file system to grow.
 
-    Each one once: a pod that is younger than the condition has not helped, and the next one would
-    not either.
+    Each pod once: if a pod is younger than the condition, replacing it has not helped, and another
+    replacement would not help either.
     """
     if not any(claim.resizing for claim in observed.claims):
         return ()
@@ -165,50 +166,50 @@ def _claim_of(pod: PodFacts) -> str:
 
 
 def _may_grow(claim: ClaimFacts, observed: Observed) -> bool:
-    # The API server lets only bound claims grow.
+    # The API server allows expansion of bound claims only.
     return claim.phase == "Bound" and not claim.terminating and not _refusal(claim, observed)
 
 
 def _refusal(claim: ClaimFacts, observed: Observed) -> str:
-    tried = observed.attempted(GROW_CLAIM, claim.uid)
-    if tried is None or observed.now - tried.at >= ASK_AGAIN:
+    attempt = observed.attempted(GROW_CLAIM, claim.uid)
+    if attempt is None or observed.now - attempt.at >= ASK_AGAIN:
         return ""
-    return tried.refused
+    return attempt.refused
 
 
 @memoize
-def look(claim: ClaimFacts, wish: VolumeSpec) -> VolumeFacts:
-    """Compare one claim with the wish."""
-    wanted = quantity.parse(wish.size)
-    asked = quantity.parse(claim.requested) if claim.requested else wanted
-    has = quantity.parse(claim.capacity) if claim.capacity else asked
-    differs = bool(wish.storage_class) and claim.storage_class not in ("", wish.storage_class)
-    mine = claim.owner_uid == wish.owner_uid
+def compare(claim: ClaimFacts, desired: VolumeSpec) -> VolumeFacts:
+    """Compare one PVC with the spec."""
+    desired_size = quantity.parse(desired.size)
+    requested_size = quantity.parse(claim.requested) if claim.requested else desired_size
+    capacity = quantity.parse(claim.capacity) if claim.capacity else requested_size
+    differs = bool(desired.storage_class) and claim.storage_class not in ("", desired.storage_class)
+    owned = claim.owner_uid == desired.owner_uid
     return VolumeFacts(
         claim=claim,
-        mine=mine,
-        handed=not mine and claim.adopt == wish.cluster,
-        small=asked < wanted,
-        large=asked > wanted,
-        grown=has >= wanted,
+        owned=owned,
+        adopted=not owned and claim.adopt == desired.cluster,
+        small=requested_size < desired_size,
+        large=requested_size > desired_size,
+        grown=capacity >= desired_size,
         other_class=differs,
     )
 
 
-Looks = Sequence[VolumeFacts]
-Row = Callable[[VolumeSpec, Looks, Observed], StorageState | None]
+Volumes = Sequence[VolumeFacts]
+VolumeRule = Callable[[VolumeSpec, Volumes, Observed], StorageState | None]
 
 
-def _tell(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState:
-    said = (row(wish, looks, observed) for row in ROWS)
-    return next((told for told in said if told is not None), UNHEARD)
+def _state(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState:
+    states = (rule(desired, volumes, observed) for rule in RULES)
+    return next((state for state in states if state is not None), NO_CLAIMS)
 
 
-UNHEARD = StorageState("open", "StorageClassPending", "No data volume was asked for yet")
+NO_CLAIMS = StorageState("open", "StorageClassPending", "No data volume was asked for yet")
 
 
-def _lost(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    for one in looks:
+def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    for one in volumes:
         if one.claim.phase == "Lost":
             return StorageState(
                 "wrong",
@@ -217,20 +218,20 @@ def _lost(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | 
                 "Delete the claim and then its pod; the server starts empty and takes the data "
                 "over from the others",
             )
-    there = {one.claim.name: one for one in looks}
-    for pod in observed.pods if looks else ():
+    by_name = {one.claim.name: one for one in volumes}
+    for pod in observed.pods if volumes else ():
         if not pod.ready:
             continue
         claim = _claim_of(pod)
-        found = there.get(claim)
-        if found is None:
+        volume = by_name.get(claim)
+        if volume is None:
             return StorageState(
                 "wrong",
                 "VolumeLost",
                 f"{pod.name} runs and PersistentVolumeClaim {claim} is not there, or has lost its "
                 "labels: put them back, or delete the pod while all others are ready",
             )
-        if found.claim.terminating:
+        if volume.claim.terminating:
             return StorageState(
                 "wrong",
                 "VolumeLost",
@@ -241,54 +242,55 @@ def _lost(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | 
     return None
 
 
-def _other_class(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    for one in looks:
+def _other_class(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    for one in volumes:
         if one.other_class:
             return StorageState(
                 "wrong",
                 "StorageClassChangeNotSupported",
-                f"{wish.field}.storageClassName is {wish.storage_class} and PersistentVolumeClaim "
-                f"{one.claim.name} has {one.claim.storage_class}: the class of a volume cannot "
-                "change. Restore the former value, or move the data to a new cluster",
+                f"{desired.field}.storageClassName is {desired.storage_class} and "
+                f"PersistentVolumeClaim {one.claim.name} has {one.claim.storage_class}: the class "
+                "of a volume cannot change. Restore the former value, or move the data to a new "
+                "cluster",
             )
     return None
 
 
-def _shrunk(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    large = [one.claim for one in looks if one.large]
+def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    large = [one.claim for one in volumes if one.large]
     if not large:
         return None
     widest = max((claim.requested for claim in large), key=quantity.parse)
     return StorageState(
         "wrong",
         "StorageShrinkNotSupported",
-        f"{wish.field}.size is {wish.size} and PersistentVolumeClaim {large[0].name} asks for "
-        f"{large[0].requested}: a volume cannot shrink. Set {wish.field}.size to {widest}",
+        f"{desired.field}.size is {desired.size} and PersistentVolumeClaim {large[0].name} asks "
+        f"for {large[0].requested}: a volume cannot shrink. Set {desired.field}.size to {widest}",
     )
 
 
-def _not_ours(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    foreign = [one.claim.name for one in looks if one.small and not (one.mine or one.handed)]
+def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    foreign = [one.claim.name for one in volumes if one.small and not (one.owned or one.adopted)]
     if not foreign:
         return None
     return StorageState(
         "wrong",
         "ForeignObject",
-        f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {wish.field}.size "
-        f"({wish.size}), and of an earlier cluster or somebody else, so it is left as it is. To "
-        f"hand it over annotate it with {labels.ADOPT}={wish.cluster}",
+        f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {desired.field}.size "
+        f"({desired.size}), and of an earlier cluster or somebody else, so it is left as it is. To "
+        f"hand it over annotate it with {labels.ADOPT}={desired.cluster}",
     )
 
 
-def _refused(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    for one in looks:
+def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    for one in volumes:
         why = _refusal(one.claim, observed) if one.small else ""
         if why:
             return StorageState(
                 "wrong",
                 "StorageResizeNotSupported",
-                f"PersistentVolumeClaim {one.claim.name} may not grow to {wish.size}: {why}. The "
-                "servers go on with the size that they have. Set allowVolumeExpansion: true in "
+                f"PersistentVolumeClaim {one.claim.name} may not grow to {desired.size}: {why}. "
+                "The servers go on with the size that they have. Set allowVolumeExpansion: true in "
                 f"StorageClass {one.claim.storage_class or 'of the claim'} if its driver can, or "
                 "move the data to a new cluster of that size; the operator asks again every "
                 f"{ASK_AGAIN.seconds // 60} minutes",
@@ -296,8 +298,8 @@ def _refused(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState
     return None
 
 
-def _failed(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    for one in looks:
+def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    for one in volumes:
         if one.claim.resizing in FAILED:
             return StorageState(
                 "wrong",
@@ -309,8 +311,8 @@ def _failed(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState 
     return None
 
 
-def _pending(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    pending = [one.claim for one in looks if one.claim.phase == "Pending"]
+def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    pending = [one.claim for one in volumes if one.claim.phase == "Pending"]
     if not pending:
         return None
     kind = pending[0].storage_class
@@ -321,26 +323,27 @@ def _pending(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState
         + (
             f"If it lasts, look whether StorageClass {kind} exists and read the claim's events"
             if kind
-            else f"There is no default StorageClass: make one, or set {wish.field}.storageClassName"
+            else "There is no default StorageClass: make one, or set "
+            f"{desired.field}.storageClassName"
         ),
     )
 
 
-def _growing(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    late = [one for one in looks if one.small or one.claim.resizing or not one.grown]
+def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    late = [one for one in volumes if one.small or one.claim.resizing or not one.grown]
     if not late:
         return None
-    told = f"{len(looks) - len(late)} of {len(looks)} volumes have {wish.size}"
+    message = f"{len(volumes) - len(late)} of {len(volumes)} volumes have {desired.size}"
     pending = [one.claim for one in late if one.claim.resizing == FILE_SYSTEM]
     if pending:
-        told += f"; file systems that wait to grow: {', '.join(claim.name for claim in pending)}"
+        message += f"; file systems that wait to grow: {', '.join(claim.name for claim in pending)}"
     useless = [pod.name for pod in observed.pods if _was_replaced(pod, pending)]
     if useless:
-        told += (
+        message += (
             f"; replacing {', '.join(useless)} has not helped: read the events of the claim and of "
             "the pod"
         )
-    return StorageState("moving", RESIZING, told)
+    return StorageState("moving", RESIZING, message)
 
 
 def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
@@ -350,25 +353,25 @@ def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
     return pod.ready and pod.made > claim.resizing_since
 
 
-def _configured(wish: VolumeSpec, looks: Looks, observed: Observed) -> StorageState | None:
-    if not looks:
+def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+    if not volumes:
         return None
-    if wish.storage_class:
+    if desired.storage_class:
         return StorageState(
             "well",
             "StorageClassConfigured",
-            f"{len(looks)} volumes of {wish.size} in StorageClass {wish.storage_class}",
+            f"{len(volumes)} volumes of {desired.size} in StorageClass {desired.storage_class}",
         )
-    classes = sorted({one.claim.storage_class for one in looks} - {""})
+    classes = sorted({one.claim.storage_class for one in volumes} - {""})
     return StorageState(
         "well",
         "StorageClassDefaulted",
-        f"{len(looks)} volumes of {wish.size} in the default StorageClass"
+        f"{len(volumes)} volumes of {desired.size} in the default StorageClass"
         + (f" ({', '.join(classes)})" if classes else ""),
     )
 
 
-ROWS: tuple[Row, ...] = (
+RULES: tuple[VolumeRule, ...] = (
     _lost,
     _other_class,
     _shrunk,

@@ -14,7 +14,7 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import SecretFacts
 from managers.certs import chain, secret_data
-from managers.certs.ca_rotation import next_turn
+from managers.certs.ca_rotation import next_step
 from managers.certs.plan import ISSUE_SERVER_CERTIFICATE, plan
 from managers.cluster.apply.actions import EFFECTS
 from managers.cluster.observe.from_objects import secret_facts, secret_reading
@@ -244,4 +244,4 @@ async def run(context: Context, meant: Resolved, effect: Effect) -> None:
 async def test_no_turn_without_certificates() -> None:
     made = await farm()
     nothing = gen.secret("x-tls-ca")
-    assert next_turn(made.meant, made.facts(), nothing, nothing).action is None
+    assert next_step(made.meant, made.facts(), nothing, nothing).action is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.records.secrets import CredentialFacts
-from managers.bootstrap.seal.condition import IDENTITY_MARKS, unseal_identity
+from managers.bootstrap.seal.condition import IDENTITY_ANNOTATIONS, unseal_identity
 from tests import gen
 
 AWS = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
@@ -27,7 +27,7 @@ def test_a_seal_without_a_cloud_needs_no_identity() -> None:
     assert unseal_identity(gen.cluster().read().spec, gen.world().facts()) is None
 
 
-@pytest.mark.parametrize("mark", IDENTITY_MARKS)
+@pytest.mark.parametrize("mark", IDENTITY_ANNOTATIONS)
 def test_an_identity_of_the_account_is_told(mark: str) -> None:
     account = {"name": "a", "annotations": {mark: "me"}}
     status, reason, message = judged(gen.world(), unseal=AWS, serviceAccount=account)

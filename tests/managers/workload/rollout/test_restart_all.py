@@ -7,7 +7,7 @@ from contracts.records.desired import Effect, Plan
 from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import REPLACE_POD, Inputs, plan
 from managers.workload.rollout.reload import Files
-from managers.workload.rollout.restart_all import TOLD
+from managers.workload.rollout.restart_all import MESSAGE
 from runtime.outcome import Wait
 from tests import gen
 from tests.gen.worlds import SERVER_FINGERPRINT
@@ -64,7 +64,7 @@ ALL = world(old(0), old(1), old(2))
 def test_all_go_at_once_each_by_its_uid() -> None:
     made = planned(RESTORED, ALL)
     assert made.effects == tuple(Effect(REPLACE_POD, f"x-{n}", f"uid-x-{n}") for n in range(3))
-    assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {TOLD}")
+    assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
 
 def test_the_lock_of_the_very_restore_holds_nobody_back() -> None:

@@ -142,7 +142,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str, tuple[str, ...]]] = {
 def test_what_is_said(
     cluster: gen.Cluster, there: gen.World, kind: str, reason: str, words: tuple[str, ...]
 ) -> None:
-    told = of(cluster, there).told
+    told = of(cluster, there).state
     assert (told.kind, told.reason) == (kind, reason)
     assert all(word in told.message for word in words), told.message
     outcome = {"well": Done, "open": Done, "moving": Wait, "wrong": Blocked}[kind]
@@ -196,11 +196,11 @@ class TestGrow:
         """Somebody may have changed the StorageClass, and nobody tells."""
         there = world(*THREE).tried(GROW_CLAIM, "uid-claim-0", ASK_AGAIN, refused="no")
         assert len(effects(LARGER, there)) == 3
-        assert of(LARGER, there).told.reason == "StorageResizing"
+        assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
         there = world(grown(0), grown(1), grown(2)).tried(GROW_CLAIM, "uid-claim-0", refused="no")
-        assert of(LARGER, there).told.kind == "well"
+        assert of(LARGER, there).state.kind == "well"
 
     def test_how_far_it_is(self) -> None:
         there = world(grown(0), waiting(1, gen.NOW), claim(2))
@@ -214,14 +214,14 @@ class TestHandedOver:
         assert [one for one, _ in effects(LARGER, there)] == [
             Effect(TAKE_CLAIM, "data-x-1", "uid-claim-1")
         ]
-        assert of(LARGER, there).told.reason == "StorageResizing"
+        assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
         """It goes with this cluster from now on."""
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(claim(0), theirs, claim(2))
         assert [one.name for one, _ in effects(OLD, there)] == [TAKE_CLAIM]
-        assert of(OLD, there).told.kind == "well"
+        assert of(OLD, there).state.kind == "well"
 
     @pytest.mark.parametrize("word", ["", "y", "X"])
     def test_another_name_hands_nothing_over(self, word: str) -> None:
@@ -260,7 +260,7 @@ class TestNewPods:
         claims = (waiting(0, self.SINCE), grown(1), grown(2))
         seen = self.seen(*claims, made_ago=-timedelta(seconds=1))
         assert self.names(seen) == []
-        told = growth(gen.resolved(LARGER), seen).told
+        told = growth(gen.resolved(LARGER), seen).state
         assert "replacing x-0 has not helped" in told.message
 
     @pytest.mark.parametrize("kind", ["Resizing", "NodeResizeError", "ControllerResizeError"])
