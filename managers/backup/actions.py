@@ -14,11 +14,11 @@ from contracts.jobs.template import JobTemplate, JobTemplateSource
 from managers.backup.caches import BackupCaches
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.inputs import BackupFacts
-from managers.backup.job import job_for, kept_by, key_for, protected_keys
+from managers.backup.job import job_for, key_for, protected_keys, snapshots_to_keep
 from managers.backup.state_machine import (
     FOREIGN,
     LOCK_RECHECK,
-    Act,
+    Action,
     BackupDecision,
     held_up,
     job_of,
@@ -36,7 +36,7 @@ from runtime.types import Object, ObjectKey
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-EXECUTOR_RECHECK: Final = 30.0
+TEMPLATE_RECHECK: Final = 30.0
 """Seconds until it is asked again why no job can be made, if nobody says when."""
 
 
@@ -46,7 +46,7 @@ class ActionResult:
 
     decision: BackupDecision
     facts: BackupFacts
-    receipts: JobReservation | None = None
+    reservation: JobReservation | None = None
     warning: str = ""
     """What a person has to know of the Job that was made; "" for nothing."""
 
@@ -55,13 +55,16 @@ class BackupActions:
     """Carries out what a row says, and answers with what came of it."""
 
     def __init__(
-        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+        self,
+        caches: BackupCaches,
+        dependencies: BackupDependencies,
+        template_source: JobTemplateSource,
     ) -> None:
-        self._sight = sight
-        self._locks = hands.locks
-        self._jobs = hands.jobs
-        self._executors = executors
-        self._acts: Mapping[Act, Callable[[ActionResult], Awaitable[ActionResult]]] = {
+        self._caches = caches
+        self._locks = dependencies.locks
+        self._jobs = dependencies.jobs
+        self._template_source = template_source
+        self._actions: Mapping[Action, Callable[[ActionResult], Awaitable[ActionResult]]] = {
             "take-lock": self._take_lock,
             "make-job": self._make_job,
             "release": self._release,
@@ -71,15 +74,15 @@ class BackupActions:
 
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
         """Do what the decision says; raises what the API server may raise."""
-        turn = ActionResult(decision, facts)
-        act = decision.row.act
-        return turn if act is None else await self._acts[act](turn)
+        result = ActionResult(decision, facts)
+        action = decision.transition.action
+        return result if action is None else await self._actions[action](result)
 
-    async def look(self, facts: BackupFacts) -> JobSeen | None:
+    async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
         """Look at the Job of the receipts."""
         status, meta = facts.status, facts.backup.metadata
-        named = ObjectKey(meta.namespace, status.job_name)
-        return await self._jobs.look(named, status.job_uid, meta.uid)
+        job_key = ObjectKey(meta.namespace, status.job_name)
+        return await self._jobs.look(job_key, status.job_uid, meta.uid)
 
     async def keep_lock(self, facts: BackupFacts) -> None:
         """Say now and then that the lock is still held; one that was taken by force stays lost."""
@@ -89,7 +92,9 @@ class BackupActions:
         if lock.renewed_at is not None and facts.now - lock.renewed_at < RENEWAL:
             return
         try:
-            await self._locks.renew(_place(facts), _claim(facts), uid=facts.status.cluster_uid)
+            await self._locks.renew(
+                _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
+            )
         except (NotFound, OtherClusterError):
             return
 
@@ -98,57 +103,61 @@ class BackupActions:
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
-        left = await self._locks.release(_place(facts), facts.holder, uid=uid)
+        left = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
         if isinstance(left, HeldBy):
             log.info("the operation lock has gone to another", lock_holder=left.lock.holder)
 
     # --- the acts -----------------------------------------------------------------------------
 
-    async def _take_lock(self, turn: ActionResult) -> ActionResult:
-        facts, cluster = turn.facts, _cluster(turn.facts)
-        found = await self._executor(turn, cluster)
-        if not isinstance(found, JobTemplate):
-            return replace(turn, decision=found)
+    async def _take_lock(self, result: ActionResult) -> ActionResult:
+        facts, cluster = result.facts, _cluster(result.facts)
+        template = await self._job_template(result, cluster)
+        if not isinstance(template, JobTemplate):
+            return replace(result, decision=template)
         try:
             key = key_for(facts.backup, cluster, facts.now)
         except ValueError as error:
-            return replace(turn, decision=refused(turn.decision, "InvalidSpec", str(error)))
+            return replace(result, decision=refused(result.decision, "InvalidSpec", str(error)))
         job, uid = job_of(facts.name), cluster.metadata.uid
         if facts.spec.origin == "PreUpgrade":
-            return replace(turn, receipts=JobReservation(key, job, uid, _epoch(facts)))
-        got = await self._locks.acquire(_place(facts), _claim(facts), uid=uid)
-        if isinstance(got, HeldBy):
-            decision = held_up(turn.decision, "OperationLockBlocked", got.message, LOCK_RECHECK)
-            return replace(turn, decision=decision)
-        return replace(turn, receipts=JobReservation(key, job, uid, got.lock.epoch))
+            return replace(result, reservation=JobReservation(key, job, uid, _epoch(facts)))
+        acquired = await self._locks.acquire(_cluster_key(facts), _lock_request(facts), uid=uid)
+        if isinstance(acquired, HeldBy):
+            decision = held_up(
+                result.decision, "OperationLockBlocked", acquired.message, LOCK_RECHECK
+            )
+            return replace(result, decision=decision)
+        return replace(result, reservation=JobReservation(key, job, uid, acquired.lock.epoch))
 
-    async def _make_job(self, turn: ActionResult) -> ActionResult:
-        facts, cluster = turn.facts, _cluster(turn.facts)
+    async def _make_job(self, result: ActionResult) -> ActionResult:
+        facts, cluster = result.facts, _cluster(result.facts)
         lost = await self._lost(facts)
         if lost:
-            decision = held_up(turn.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
-            return replace(turn, decision=decision)
-        found = await self._executor(turn, cluster)
-        if not isinstance(found, JobTemplate):
+            decision = held_up(result.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
+            return replace(result, decision=decision)
+        template = await self._job_template(result, cluster)
+        if not isinstance(template, JobTemplate):
             await self.give_back(facts)
-            return replace(turn, decision=found)
-        kept = kept_by(facts.backup, cluster, self._protected(facts))
-        job = job_for(facts.backup, cluster, found, kept.keys)
+            return replace(result, decision=template)
+        retained = snapshots_to_keep(facts.backup, cluster, self._protected(facts))
+        job = job_for(facts.backup, cluster, template, retained.keys)
         try:
-            made = await self._create(facts, job, found)
+            created = await self._create(facts, job, template)
         except RefusedError as error:
             return await self._settle(
-                replace(turn, decision=refused(turn.decision, "JobRefused", str(error)))
+                replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
         except ApiError:
             # No Job was made, and nobody knows for how long: others may have the cluster.
             await self.give_back(facts)
             raise
-        facts = replace(facts, job=made, job_asked=True)
-        if made.foreign:
-            said = FOREIGN.format(job=facts.status.job_name)
+        facts = replace(facts, job=created, job_queried=True)
+        if created.foreign:
+            message = FOREIGN.format(job=facts.status.job_name)
             return await self._settle(
-                replace(turn, decision=refused(turn.decision, "ForeignObject", said), facts=facts)
+                replace(
+                    result, decision=refused(result.decision, "ForeignObject", message), facts=facts
+                )
             )
         log.info(
             "backup job created",
@@ -158,59 +167,63 @@ class BackupActions:
             holder=facts.holder,
             job=facts.status.job_name,
         )
-        return replace(turn, facts=facts, warning=kept.warning)
+        return replace(result, facts=facts, warning=retained.warning)
 
-    async def _release(self, turn: ActionResult) -> ActionResult:
+    async def _release(self, result: ActionResult) -> ActionResult:
         """Undo what was prepared: no Job was made."""
-        return await self._settle(turn)
+        return await self._settle(result)
 
-    async def _cancel(self, turn: ActionResult) -> ActionResult:
+    async def _cancel(self, result: ActionResult) -> ActionResult:
         """End a Job whose pod never ran: it has begun nothing."""
-        status = turn.facts.status
-        named = ObjectKey(turn.facts.backup.metadata.namespace, status.job_name)
-        await self._jobs.cancel(named, status.job_uid)
-        return await self._settle(turn)
+        status = result.facts.status
+        job_key = ObjectKey(result.facts.backup.metadata.namespace, status.job_name)
+        await self._jobs.cancel(job_key, status.job_uid)
+        return await self._settle(result)
 
-    async def _settle(self, turn: ActionResult) -> ActionResult:
+    async def _settle(self, result: ActionResult) -> ActionResult:
         """End what belongs to the run; its end is written after that."""
-        facts, status = turn.facts, turn.facts.status
+        facts, status = result.facts, result.facts.status
         if status.job_uid:
-            named = ObjectKey(facts.backup.metadata.namespace, status.job_name)
-            await self._jobs.expire(named, status.job_uid)
+            job_key = ObjectKey(facts.backup.metadata.namespace, status.job_name)
+            await self._jobs.expire(job_key, status.job_uid)
         if status.job_name:
             await self._jobs.withdraw_rights(_run(facts), status.job_name)
         await self.give_back(facts)
-        return turn
+        return result
 
     # --- parts of them ------------------------------------------------------------------------
 
-    async def _executor(
-        self, turn: ActionResult, cluster: OpenBaoCluster
+    async def _job_template(
+        self, result: ActionResult, cluster: OpenBaoCluster
     ) -> JobTemplate | BackupDecision:
-        found = await self._executors.of(cluster, "backup")
-        if isinstance(found, JobTemplate):
-            return found
-        after = found.after if isinstance(found, Wait) else found.recheck_after
-        said = f"{found.reason}: {found.message}"
-        return held_up(turn.decision, "ExecutorNotReady", said, after or EXECUTOR_RECHECK)
+        template = await self._template_source.of(cluster, "backup")
+        if isinstance(template, JobTemplate):
+            return template
+        after = template.after if isinstance(template, Wait) else template.recheck_after
+        message = f"{template.reason}: {template.message}"
+        return held_up(result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK)
 
     async def _lost(self, facts: BackupFacts) -> str:
         """Why the Job may not be made now, "" if the lock is still ours: a read that is fresh."""
         if facts.spec.origin == "PreUpgrade":
             return ""
-        kept = await self._locks.renew(_place(facts), _claim(facts), uid=facts.status.cluster_uid)
-        if isinstance(kept, Acquired):
+        renewed = await self._locks.renew(
+            _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
+        )
+        if isinstance(renewed, Acquired):
             return ""
-        return kept.message if isinstance(kept, HeldBy) else "the operation lock was taken away"
+        return (
+            renewed.message if isinstance(renewed, HeldBy) else "the operation lock was taken away"
+        )
 
     def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
-        place = _place(facts)
-        restored = self._sight.restored_keys(place.namespace)
-        return protected_keys(self._sight.backups_of(place), restored)
+        cluster = _cluster_key(facts)
+        restored = self._caches.restored_keys(cluster.namespace)
+        return protected_keys(self._caches.backups_of(cluster), restored)
 
-    async def _create(self, facts: BackupFacts, job: Object, executor: JobTemplate) -> JobSeen:
+    async def _create(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
         run, name = _run(facts), facts.status.job_name
-        rights = Rights(executor.cluster, name, executor.account, BACKUPS)
+        rights = Rights(template.cluster, name, template.account, BACKUPS)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 
@@ -221,11 +234,11 @@ def _cluster(facts: BackupFacts) -> OpenBaoCluster:
     return facts.cluster
 
 
-def _place(facts: BackupFacts) -> ObjectKey:
+def _cluster_key(facts: BackupFacts) -> ObjectKey:
     return ObjectKey(facts.backup.metadata.namespace, facts.spec.cluster)
 
 
-def _claim(facts: BackupFacts) -> LockRequest:
+def _lock_request(facts: BackupFacts) -> LockRequest:
     return LockRequest("Backup", facts.holder, f"Job {job_of(facts.name)}")
 
 

@@ -17,12 +17,12 @@ from runtime.types import Object, ObjectKey, is_terminating, key_of, uid_of
 BY_CLUSTER: Final = "cluster"
 """Index over backups and restores: the key of the cluster that they name."""
 
-KEPT: Final = 512
+CACHE_SIZE: Final = 512
 """Backups, and restores, that are kept as they were read: each pass looks at all of its cluster."""
 
 read_cluster = memoize(OpenBaoCluster.from_object)
-read_backup = memoize(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
-_read_restore = memoize(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
+read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
+_read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
 def cluster_named(obj: Object) -> Iterable[str]:
@@ -54,8 +54,8 @@ class BackupCaches:
 
     def live_backups(self, cluster: ObjectKey) -> list[Object]:
         """The OpenBaoBackups of a cluster that nobody has deleted."""
-        found = self.backups.by_index(BY_CLUSTER, str(cluster))
-        return [live for live in found if not is_terminating(live)]
+        backups = self.backups.by_index(BY_CLUSTER, str(cluster))
+        return [live for live in backups if not is_terminating(live)]
 
     def backups_of(self, cluster: ObjectKey) -> Iterator[OpenBaoBackup]:
         """The same, read; those that nobody can read are left out."""
@@ -77,10 +77,10 @@ class BackupCaches:
 
     def waiting(self, cluster: ObjectKey, *, upgrades: bool) -> frozenset[Operation]:
         """Which operations are asked for on a cluster and have not ended."""
-        asked: set[Operation] = {"Upgrade"} if upgrades else set()
+        operations: set[Operation] = {"Upgrade"} if upgrades else set()
         if any(self.restores_of(cluster)):
-            asked.add("Restore")
-        return frozenset(asked)
+            operations.add("Restore")
+        return frozenset(operations)
 
     def restored_keys(self, namespace: str) -> tuple[str, ...]:
         """The keys of snapshots that a restore of the namespace is about to read."""
@@ -92,6 +92,6 @@ class BackupCaches:
                 continue
             if restore.status.phase in ENDED:
                 continue
-            named = self.backups.get(ObjectKey(namespace, restore.spec.source.backup or ""))
-            keys += [restore.spec.source.key, (named or {}).get("status", {}).get("key")]
+            backup = self.backups.get(ObjectKey(namespace, restore.spec.source.backup or ""))
+            keys += [restore.spec.source.key, (backup or {}).get("status", {}).get("key")]
         return tuple(dict.fromkeys(key for key in keys if key))

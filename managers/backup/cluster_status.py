@@ -65,7 +65,7 @@ class BackupRecord:
         raise Transient(f"{key} changed again and again while status.backup was written")
 
     async def _write(self, key: ObjectKey, fresh: Object, after: BackupStatus) -> Object:
-        said = {name: value for name, value in after.to_object().items() if name != PROOF}
+        fields = {name: value for name, value in after.to_object().items() if name != PROOF}
         body = {
             "apiVersion": CLUSTERS.api_version,
             "kind": CLUSTERS.kind,
@@ -75,7 +75,7 @@ class BackupRecord:
                 "uid": uid_of(fresh),
                 "resourceVersion": resource_version_of(fresh),
             },
-            "status": {"backup": said},
+            "status": {"backup": fields},
         }
         result = await self._client.apply(
             CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"

@@ -34,14 +34,14 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     if status.consecutive_failures:
         return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failed(status))
     if status.overdue_since is not None:
-        told = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
-        return ConditionUpdate(HEALTHY, "False", "BackupOverdue", told)
+        message = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
+        return ConditionUpdate(HEALTHY, "False", "BackupOverdue", message)
     if status.last_backup_time is None:
-        due = status.next_scheduled_backup
-        told = f"The first one is due at {rfc3339(due)}" if due else ""
-        return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", told)
-    told = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
-    return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", told)
+        next_time = status.next_scheduled_backup
+        message = f"The first one is due at {rfc3339(next_time)}" if next_time else ""
+        return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", message)
+    message = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
+    return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", message)
 
 
 def _failed(status: BackupStatus) -> str:

@@ -31,7 +31,7 @@ class BackupFacts:
     waiting: frozenset[Operation] = frozenset()
     """Operations that are asked for and have not ended."""
     job: JobSeen | None = None
-    job_asked: bool = False
+    job_queried: bool = False
     """The API server was asked for the Job: None means that there is none."""
 
     @property
@@ -83,8 +83,8 @@ class BackupFacts:
     @property
     def report(self) -> BackupReport | None:
         """What the job of the receipts says of its end; the word of any other one counts not."""
-        found = self.status.report
-        return found if found is not None and found.job_uid == self.status.job_uid else None
+        current = self.status.report
+        return current if current is not None and current.job_uid == self.status.job_uid else None
 
 
 def upgrades(cluster: OpenBaoCluster, now: datetime) -> bool:

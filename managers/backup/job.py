@@ -62,7 +62,7 @@ def protected_keys(
     """The keys that no retention may remove, the most important first: those that a restore is
     about to read (`restored`), the newest snapshot, the newest that was proven, those under test.
     """
-    there = sorted(
+    completed = sorted(
         (
             one
             for one in backups
@@ -72,13 +72,13 @@ def protected_keys(
         key=lambda one: (backup_time(one), one.metadata.uid),
         reverse=True,
     )
-    proven = [one for one in there if one.status.proof and one.status.proof.outcome == "Passed"]
-    tested = [one for one in there if one.status.test is not None]
-    kept = [one.status.key for one in (*there[:1], *proven[:1], *tested)]
-    return tuple(dict.fromkeys((*restored, *kept)))
+    proven = [one for one in completed if one.status.proof and one.status.proof.outcome == "Passed"]
+    tested = [one for one in completed if one.status.test is not None]
+    needed = [one.status.key for one in (*completed[:1], *proven[:1], *tested)]
+    return tuple(dict.fromkeys((*restored, *needed)))
 
 
-def kept_by(
+def snapshots_to_keep(
     backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]
 ) -> KeptSnapshots:
     """Choose what the job of a backup is told to keep.
@@ -87,8 +87,8 @@ def kept_by(
     """
     own = snapshot_keys.parse(backup.status.key)
     keys = tuple(key for key in protected if _may_go(snapshot_keys.parse(key), own))
-    wish = cluster.spec.backup
-    if len(keys) <= KEEP_MAX or wish is None or wish.retention is None:
+    spec = cluster.spec.backup
+    if len(keys) <= KEEP_MAX or spec is None or spec.retention is None:
         return KeptSnapshots(keys[:KEEP_MAX])
     return KeptSnapshots(
         keys[:KEEP_MAX],
@@ -104,45 +104,45 @@ def _may_go(key: BackupKey | None, stored: BackupKey | None) -> bool:
 
 def backup_time(backup: OpenBaoBackup) -> float:
     """When the snapshot was taken, in seconds since 1970; 0 when the key does not tell."""
-    known = snapshot_keys.parse(backup.status.key)
-    return known.at.timestamp() if known else 0.0
+    key = snapshot_keys.parse(backup.status.key)
+    return key.at.timestamp() if key else 0.0
 
 
 def job_for(
     backup: OpenBaoBackup,
     cluster: OpenBaoCluster,
-    executor: JobTemplate,
+    template: JobTemplate,
     protected: tuple[str, ...],
 ) -> Object:
     """Build the Job of a backup whose receipts are written; ValueError without spec.backup."""
-    wish = cluster.spec.backup
-    if wish is None:
+    spec = cluster.spec.backup
+    if spec is None:
         raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
     meta = backup.metadata
     env = BackupEnv(
         run=RunEnv(
             resource="openbaobackups", namespace=meta.namespace, name=meta.name, uid=meta.uid
         ),
-        store=store_env(wish.target, executor),
-        server=executor.server_env(),
+        store=store_env(spec.target, template),
+        server=template.server_env(),
         key=backup.status.key,
         backup_name=meta.name,
         cluster_uid=cluster.metadata.uid,
         seal=seal_identity(cluster),
-        canary_path=_canary(wish),
-        retention=_retention(wish, protected),
+        canary_path=_canary(spec),
+        retention=_retention(spec, protected),
     )
     origin = ORIGIN_LABELS[backup.spec.origin]
-    return backup_job(executor, wish.target, env, more_labels={BACKUP_TYPE: origin})
+    return backup_job(template, spec.target, env, more_labels={BACKUP_TYPE: origin})
 
 
-def _canary(wish: Backup) -> str:
-    chosen = wish.restore_test.canary_path if wish.restore_test else None
+def _canary(spec: Backup) -> str:
+    chosen = spec.restore_test.canary_path if spec.restore_test else None
     return chosen or DEFAULT_CANARY
 
 
-def _retention(wish: Backup, protected: tuple[str, ...]) -> RetentionEnv:
-    rules = wish.retention
+def _retention(spec: Backup, protected: tuple[str, ...]) -> RetentionEnv:
+    rules = spec.retention
     if rules is None:
         return RetentionEnv()
     age = int(parse_duration(rules.max_age).total_seconds()) if rules.max_age else 0

@@ -78,12 +78,12 @@ class _Lost:
 class LostLocks:
     """Frees the lock of a cluster once its holder is gone and no Job of that runs any more."""
 
-    def __init__(self, sight: BackupCaches, hands: BackupDependencies) -> None:
-        self._sight = sight
-        self._client = hands.client
-        self._jobs = hands.jobs
-        self._locks = hands.locks
-        self._events = hands.events
+    def __init__(self, caches: BackupCaches, dependencies: BackupDependencies) -> None:
+        self._caches = caches
+        self._client = dependencies.client
+        self._jobs = dependencies.jobs
+        self._locks = dependencies.locks
+        self._events = dependencies.events
 
     async def free(self, live: Object) -> float | None:
         """Free the lock of a cluster, if nobody else will.
@@ -95,8 +95,8 @@ class LostLocks:
         if held is None or await self._is_answered_for(held, live):
             return None
         job = ObjectKey(held.key.namespace, names.run_job(held.holders.run, held.key.name))
-        seen = await self._jobs.look(job, "", "")
-        if seen is not None and seen.state == "Active":
+        status = await self._jobs.look(job, "", "")
+        if status is not None and status.state == "Active":
             return JOB_RECHECK
         left = await self._locks.release(
             key_of(live), held.holder, uid=uid_of(live), epoch=held.epoch
@@ -109,7 +109,7 @@ class LostLocks:
     async def _is_answered_for(self, held: _Lost, live: Object) -> bool:
         """Whether the holder gives the lock back itself; the API server has the last word on no."""
         holders, cluster = held.holders, str(key_of(live))
-        cached = holders.cache(self._sight).get(held.key)
+        cached = holders.cache(self._caches).get(held.key)
         if cached is not None and _answers(holders, cached, cluster):
             return True
         try:
@@ -119,9 +119,9 @@ class LostLocks:
         return _answers(holders, fresh, cluster)
 
 
-def _answers(holders: _Holders, found: Object, cluster: str) -> bool:
+def _answers(holders: _Holders, obj: Object, cluster: str) -> bool:
     """Whether an object is the holder: names come again, and then they are of another cluster."""
-    return cluster in cluster_named(found) and holders.answers(found)
+    return cluster in cluster_named(obj) and holders.answers(obj)
 
 
 def _held(live: Object) -> _Lost | None:

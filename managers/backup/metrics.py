@@ -118,7 +118,7 @@ class BackupMetrics:
         self, read: Callable[[BackupStatus], float | None]
     ) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._told():
+            for live in self._reported_clusters():
                 value = read(stored(live))
                 if value is not None:
                     yield (*key_of(live),), float(value)
@@ -126,7 +126,7 @@ class BackupMetrics:
         return readings
 
     def _in_progress(self) -> Iterator[Reading]:
-        for live in self._told():
+        for live in self._reported_clusters():
             if not _asks(live):
                 continue
             status = live.get("status")
@@ -134,7 +134,7 @@ class BackupMetrics:
             busy = isinstance(lock, dict) and lock.get("operation") == "Backup"
             yield (*key_of(live),), float(busy)
 
-    def _told(self) -> list[Object]:
+    def _reported_clusters(self) -> list[Object]:
         return self._clusters.list() if self._leads() else []
 
 

@@ -35,18 +35,21 @@ class BackupReconciler:
     """Takes one snapshot, once."""
 
     def __init__(
-        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+        self,
+        caches: BackupCaches,
+        dependencies: BackupDependencies,
+        template_source: JobTemplateSource,
     ) -> None:
-        self._sight = sight
-        self._acts = BackupActions(sight, hands, executors)
-        self._client = hands.client
-        self._events = hands.events
-        self._clock = hands.clock
-        self._statuses = BackupStatusWriter(hands.client, sight.backups)
+        self._caches = caches
+        self._actions = BackupActions(caches, dependencies, template_source)
+        self._client = dependencies.client
+        self._events = dependencies.events
+        self._clock = dependencies.clock
+        self._statuses = BackupStatusWriter(dependencies.client, caches.backups)
 
     async def __call__(self, request: Request) -> Outcome:
         """Go as far as it goes now. Raises transient errors, which are retried with backoff."""
-        live = self._sight.backups.get(request)
+        live = self._caches.backups.get(request)
         for _ in range(STEPS):
             if live is None or is_terminating(live):
                 # Its Job goes with it; managers.backup.schedule gives the lock back.
@@ -68,39 +71,41 @@ class BackupReconciler:
         """Carry out one row; the outcome is None while there is more to do at once."""
         if backup.status.phase in TERMINAL:
             return live, Done()
-        facts = await self._look(backup)
+        facts = await self._observe(backup)
         decision = decide(facts)
-        turn = await self._acts.perform(decision, facts)
-        stays = state_of(facts.status) == "Waiting" and turn.receipts is None
+        result = await self._actions.perform(decision, facts)
+        stays = state_of(facts.status) == "Waiting" and result.reservation is None
         if stays and facts.seems_to_hold and not facts.paused:
             # From a pass that was cut short: whoever goes first must not wait for us.
-            await self._acts.give_back(facts)
-        after = next_status(turn.facts, turn.decision, turn.receipts)
+            await self._actions.give_back(facts)
+        after = next_status(result.facts, result.decision, result.reservation)
         written = await self._statuses.write(live, after)
-        self._tell(live, backup.status, after)
-        if turn.warning:
-            self._events.event(live, "Warning", "RetentionProtectionCut", turn.warning)
-        return written, _outcome(turn.decision, after)
+        self._report(live, backup.status, after)
+        if result.warning:
+            self._events.event(live, "Warning", "RetentionProtectionCut", result.warning)
+        return written, _outcome(result.decision, after)
 
-    async def _look(self, backup: OpenBaoBackup) -> BackupFacts:
+    async def _observe(self, backup: OpenBaoBackup) -> BackupFacts:
         meta, now = backup.metadata, self._clock.now()
-        place = ObjectKey(meta.namespace, backup.spec.cluster)
-        cluster = self._sight.cluster(place)
-        moves = cluster is not None and upgrades(cluster, now)
-        facts = BackupFacts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
-        here = state_of(backup.status)
-        if here == "Waiting" or facts.report is not None or facts.paused:
+        cluster_key = ObjectKey(meta.namespace, backup.spec.cluster)
+        cluster = self._caches.cluster(cluster_key)
+        upgrading = cluster is not None and upgrades(cluster, now)
+        facts = BackupFacts(
+            backup, now, cluster, self._caches.waiting(cluster_key, upgrades=upgrading)
+        )
+        state = state_of(backup.status)
+        if state == "Waiting" or facts.report is not None or facts.paused:
             return facts
-        facts = replace(facts, job=await self._acts.look(facts), job_asked=True)
-        if here == "Prepared":
+        facts = replace(facts, job=await self._actions.observe_job(facts), job_queried=True)
+        if state == "Prepared":
             return facts
         if facts.job is None or facts.job.state != "Active":
             # What it said at its end may not have come through the watch yet.
             fresh = await self._client.get(BACKUPS, ObjectKey(meta.namespace, meta.name))
-            said = BackupObjectStatus.lenient(fresh.get("status")).report
-            status = backup.status.model_copy(update={"report": said})
+            report = BackupObjectStatus.lenient(fresh.get("status")).report
+            status = backup.status.model_copy(update={"report": report})
             return replace(facts, backup=backup.model_copy(update={"status": status}))
-        await self._acts.keep_lock(facts)
+        await self._actions.keep_lock(facts)
         return facts
 
     async def _fresh(self, key: ObjectKey) -> Object | None:
@@ -108,10 +113,10 @@ class BackupReconciler:
             live = await self._client.get(BACKUPS, key)
         except NotFound:
             return None
-        self._sight.backups.observe(live)
+        self._caches.backups.observe(live)
         return live
 
-    def _tell(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
+    def _report(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
         """Say what a person wants to hear, once it is written."""
         if before.phase == after.phase or after.phase not in ("Running", *TERMINAL):
             return
@@ -119,11 +124,11 @@ class BackupReconciler:
             self._events.event(live, "Normal", "BackupStarted", after.message)
             return
         good = after.phase == "Completed"
-        said = after.message if good else f"{after.reason}: {after.message}"
+        message = after.message if good else f"{after.reason}: {after.message}"
         if good:
-            self._events.event(live, "Normal", "BackupCompleted", said)
+            self._events.event(live, "Normal", "BackupCompleted", message)
         else:
-            self._events.event(live, "Warning", "BackupFailed", said)
+            self._events.event(live, "Warning", "BackupFailed", message)
         log.info(
             "backup ended",
             audit=True,
@@ -139,9 +144,9 @@ def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | N
     """What the controller is told; None when there is another row to go through."""
     if after.phase in TERMINAL:
         return Done()
-    row = decision.row
-    if row.to in ("Prepared", "Running"):
+    transition = decision.transition
+    if transition.to in ("Prepared", "Running"):
         return None
-    if row.blocked:
-        return Blocked(after.reason, after.message, row.after)
-    return Wait(after.reason, after.message, row.after)
+    if transition.blocked:
+        return Blocked(after.reason, after.message, transition.after)
+    return Wait(after.reason, after.message, transition.after)

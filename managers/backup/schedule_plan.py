@@ -36,36 +36,36 @@ class Tick:
     """None without a schedule."""
 
 
-def tick(wish: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
+def tick(spec: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
     """Look at the clock. `on_its_way`: a backup of the schedule has not ended yet.
 
     Times that pass meanwhile, or while nobody looked, are made up for by one backup. The next one
     is never after the first time that the schedule has from now on: a clock that was wrong once
     must not end backups. Raises ValueError for a schedule that no rule would let in.
     """
-    if wish is None:
+    if spec is None:
         return Tick(None, None)
-    ahead = cron.next_after(wish.schedule, now)
+    ahead = cron.next_after(spec.schedule, now)
     stored = status.next_scheduled_backup
-    if stored is None or status.schedule != wish.schedule or stored > ahead:
+    if stored is None or status.schedule != spec.schedule or stored > ahead:
         return Tick(None, ahead)
     if stored > now:
         return Tick(None, stored)
     return Tick(None if on_its_way else stored, ahead)
 
 
-def planned(wish: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
+def planned(spec: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
     """The status with the time that comes next, and the schedule that says so."""
-    schedule = wish.schedule if wish else None
+    schedule = spec.schedule if spec else None
     return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": at.next})
 
 
 def begun(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
     """The status once there is an OpenBaoBackup, for a time of the schedule or for a trigger."""
-    tried = {"last_attempt_time": now.replace(microsecond=0)}
+    changes = {"last_attempt_time": now.replace(microsecond=0)}
     if scheduled is not None:
-        tried["last_attempt_scheduled_time"] = scheduled
-    return status.model_copy(update=tried)
+        changes["last_attempt_scheduled_time"] = scheduled
+    return status.model_copy(update=changes)
 
 
 def last_scheduled(backups: Iterable[OpenBaoBackup], due: datetime | None) -> datetime | None:
@@ -79,11 +79,11 @@ class Late:
     """Since which time of the schedule a snapshot is overdue, and when it will be if none is."""
 
     since: datetime | None = None
-    from_now_on: datetime | None = None
+    overdue_at: datetime | None = None
 
 
 def overdue(
-    wish: Backup | None,
+    spec: Backup | None,
     backups: Iterable[OpenBaoBackup],
     now: datetime,
     resumed: datetime | None = None,
@@ -98,11 +98,11 @@ def overdue(
         for one in backups
         if one.spec.scheduled_time and one.status.phase in (None, "Pending")
     ]
-    if wish is None or not waiting:
+    if spec is None or not waiting:
         return Late()
     first = min(waiting)
-    turn = cron.next_after(wish.schedule, counted_from(first, resumed))
-    return Late(since=first) if now >= turn else Late(from_now_on=turn)
+    deadline = cron.next_after(spec.schedule, counted_from(first, resumed))
+    return Late(since=first) if now >= deadline else Late(overdue_at=deadline)
 
 
 def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
@@ -116,21 +116,21 @@ def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
 
 
 def history(
-    backups: Collection[OpenBaoBackup], wish: Backup | None, restored: Collection[str]
+    backups: Collection[OpenBaoBackup], spec: Backup | None, restored: Collection[str]
 ) -> tuple[OpenBaoBackup, ...]:
     """The OpenBaoBackups that may go, the oldest first.
 
     Never one that a person made, one whose end is not counted, or one whose snapshot is in use: the
     newest, the newest proven, one under test, one that a restore reads (`restored`: their keys).
     """
-    kept = {*protected_keys(backups), *restored}
+    protected = {*protected_keys(backups), *restored}
     ended = sorted(
-        (one for one in backups if _may_go(one) and one.status.key not in kept),
+        (one for one in backups if _may_go(one) and one.status.key not in protected),
         key=_age,
         reverse=True,
     )
-    asked = wish.retention.max_count if wish and wish.retention else 0
-    room = min(max(COMPLETED_KEPT, asked), COMPLETED_MAX)
+    max_count = spec.retention.max_count if spec and spec.retention else 0
+    room = min(max(COMPLETED_KEPT, max_count), COMPLETED_MAX)
     good = [one for one in ended if one.status.phase == "Completed"]
     bad = [one for one in ended if one.status.phase != "Completed"]
     return tuple(sorted((*good[room:], *bad[FAILED_KEPT:]), key=_age))

@@ -25,10 +25,10 @@ from contracts.naming import names, snapshot_keys
 from managers.backup.inputs import POD_PATIENCE, BackupFacts
 from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
 
-Place = Literal["Waiting", "Prepared", "Running", "Ended"]
-PLACES: Final[tuple[Place, ...]] = get_args(Place)
+State = Literal["Waiting", "Prepared", "Running", "Ended"]
+STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal["Waiting", "Prepared", "Running", "Completed", "Failed", "Unknown"]
-Act = Literal["take-lock", "make-job", "release", "cancel", "settle"]
+Action = Literal["take-lock", "make-job", "release", "cancel", "settle"]
 """settle lets the Job expire, takes back the rights of its pod, and gives the lock back; cancel
 deletes the Job before that."""
 Guard = Callable[[BackupFacts], str | None]
@@ -45,11 +45,11 @@ LOCK_RECHECK: Final = 15.0
 class BackupTransition:
     """One line of the table; without `to` it stays where it is. `after` in seconds."""
 
-    at: Place
+    at: State
     when: Guard
     to: Next | None = None
     reason: str = ""
-    act: Act | None = None
+    action: Action | None = None
     after: float | None = None
     blocked: bool = False
     """A person must act."""
@@ -59,12 +59,12 @@ class BackupTransition:
 class BackupDecision:
     """What is done now, and what is said of it."""
 
-    row: BackupTransition
+    transition: BackupTransition
     reason: str
     message: str
 
 
-def state_of(status: BackupObjectStatus) -> Place:
+def state_of(status: BackupObjectStatus) -> State:
     """Where a backup is, told by its receipts."""
     if status.phase in TERMINAL:
         return "Ended"
@@ -75,11 +75,11 @@ def state_of(status: BackupObjectStatus) -> Place:
 
 def decide(facts: BackupFacts) -> BackupDecision:
     """Choose what is next. Raises ValueError for what has ended: nothing happens to it."""
-    here = state_of(facts.status)
-    for row in ROWS:
-        message = row.when(facts) if row.at == here else None
+    state = state_of(facts.status)
+    for transition in TRANSITIONS:
+        message = transition.when(facts) if transition.at == state else None
         if message is not None:
-            return BackupDecision(row, row.reason or _failure(facts), message)
+            return BackupDecision(transition, transition.reason or _failure(facts), message)
     raise ValueError(f"backup {facts.name} has ended: no row is about it")
 
 
@@ -87,14 +87,16 @@ def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
     """The decision when its act found out that it has to wait: nothing else is written."""
-    row = replace(decision.row, to="Waiting", act=None, after=after, blocked=after is None)
-    return BackupDecision(row, reason, message)
+    transition = replace(
+        decision.transition, to="Waiting", action=None, after=after, blocked=after is None
+    )
+    return BackupDecision(transition, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
     """The decision when its act found out that it can never be done."""
     return BackupDecision(
-        replace(decision.row, to="Failed", act="settle", after=None), reason, message
+        replace(decision.transition, to="Failed", action="settle", after=None), reason, message
     )
 
 
@@ -182,7 +184,7 @@ def _foreign(facts: BackupFacts) -> str | None:
     return FOREIGN.format(job=facts.status.job_name)
 
 
-def _job_is_there(facts: BackupFacts) -> str | None:
+def _job_exists(facts: BackupFacts) -> str | None:
     return _job_is_made(facts) if facts.job is not None else None
 
 
@@ -190,20 +192,20 @@ def _job_is_made(facts: BackupFacts) -> str:
     return f"{_job(facts)} takes the snapshot"
 
 
-def _said_success(facts: BackupFacts) -> str | None:
+def _reported_success(facts: BackupFacts) -> str | None:
     report = facts.report
     if report is None or report.outcome != "Succeeded":
         return None
     return f"stored as {facts.status.key}"
 
 
-def _said_failure(facts: BackupFacts) -> str | None:
+def _reported_failure(facts: BackupFacts) -> str | None:
     report = facts.report
     return None if report is None or report.outcome != "Failed" else report.message
 
 
 def _job_gone(facts: BackupFacts) -> str | None:
-    if not facts.job_asked or facts.job is not None:
+    if not facts.job_queried or facts.job is not None:
         return None
     return f"{_job(facts)} is gone and left no word: there may be a snapshot or none"
 
@@ -250,7 +252,9 @@ def _waits(
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
-        BackupTransition("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
+        BackupTransition(
+            "Prepared", when, to="Waiting", reason=reason, action="release", after=after
+        ),
     )
 
 
@@ -265,39 +269,45 @@ _FIRST: Final = (
     *_waits(_no_upgrade, "UpgradeLockMissing", LOCK_RECHECK),
 )
 
-ROWS: Final[tuple[BackupTransition, ...]] = (
+TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
     # Under a pause whatever is on its way stays as it is: what its job says is heard afterwards.
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
     # A Job that was made and not written down goes on, whatever has come up since.
-    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
-    BackupTransition("Prepared", _job_is_there, to="Running", reason="BackupRunning"),
+    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
+    BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
-        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"
+        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", action="settle"
     ),
-    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
+    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", action="settle"),
     *_FIRST,
-    BackupTransition("Waiting", _always, to="Prepared", reason="BackupPrepared", act="take-lock"),
+    BackupTransition(
+        "Waiting", _always, to="Prepared", reason="BackupPrepared", action="take-lock"
+    ),
     BackupTransition(
         "Prepared",
         _key_elsewhere,
         to="Waiting",
         reason="TargetChanged",
-        act="release",
+        action="release",
         after=TARGET_RECHECK,
     ),
     BackupTransition(
-        "Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"
+        "Prepared", _job_is_made, to="Running", reason="BackupRunning", action="make-job"
     ),
     BackupTransition(
-        "Running", _said_success, to="Completed", reason="BackupCompleted", act="settle"
+        "Running", _reported_success, to="Completed", reason="BackupCompleted", action="settle"
     ),
-    BackupTransition("Running", _said_failure, to="Failed", act="settle"),
-    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
-    BackupTransition("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
+    BackupTransition("Running", _reported_failure, to="Failed", action="settle"),
+    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", action="settle"),
+    BackupTransition(
+        "Running", _job_silent, to="Unknown", reason="OutcomeUnknown", action="settle"
+    ),
+    BackupTransition(
+        "Running", _job_unstarted, to="Failed", reason="JobNotStarted", action="cancel"
+    ),
     BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
 )
 

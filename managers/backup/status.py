@@ -43,7 +43,7 @@ class JobReservation:
 
 
 def next_status(
-    facts: BackupFacts, decision: BackupDecision, receipts: JobReservation | None
+    facts: BackupFacts, decision: BackupDecision, reservation: JobReservation | None
 ) -> BackupObjectStatus:
     """The status after a decision was carried out; equal input gives an equal status.
 
@@ -51,16 +51,16 @@ def next_status(
     """
     if decision.reason not in RUN_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a backup")
-    found: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
-    if decision.row.to is not None:
-        found |= MOVES[decision.row.to](facts, receipts)
+    fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
+    if decision.transition.to is not None:
+        fields |= MOVES[decision.transition.to](facts, reservation)
     message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
-    found |= {
+    fields |= {
         "observed_generation": facts.backup.metadata.generation,
         "reason": decision.reason,
         "message": message,
     }
-    after = facts.status.model_copy(update=found)
+    after = facts.status.model_copy(update=fields)
     return after.model_copy(update={"conditions": (_completed(facts, after),)})
 
 
@@ -72,15 +72,15 @@ def _waiting(_: BackupFacts, __: JobReservation | None) -> Fields:
     return {"phase": "Pending", **_NOTHING}
 
 
-def _prepared(_: BackupFacts, receipts: JobReservation | None) -> Fields:
-    if receipts is None:
-        return _waiting(_, receipts)
+def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
+    if reservation is None:
+        return _waiting(_, reservation)
     return {
         "phase": "Pending",
-        "key": receipts.key,
-        "job_name": receipts.job_name,
-        "cluster_uid": receipts.cluster_uid,
-        "lock_epoch": receipts.lock_epoch,
+        "key": reservation.key,
+        "job_name": reservation.job_name,
+        "cluster_uid": reservation.cluster_uid,
+        "lock_epoch": reservation.lock_epoch,
     }
 
 
@@ -118,15 +118,15 @@ MOVES: Mapping[Next, Callable[[BackupFacts, JobReservation | None], Fields]] = {
 
 def _end(facts: BackupFacts) -> datetime:
     report, job = facts.report, facts.job
-    said = report.finished_at if report else None
-    seen = job.finished_at if job else None
-    return said or seen or facts.now
+    reported = report.finished_at if report else None
+    observed = job.finished_at if job else None
+    return reported or observed or facts.now
 
 
 def _snapshot(facts: BackupFacts) -> Snapshot:
-    told = facts.report.snapshot if facts.report else None
+    snapshot = facts.report.snapshot if facts.report else None
     # The key is ours: what a job says that it wrote elsewhere is not found by anybody.
-    return (told or Snapshot()).model_copy(update={"key": facts.status.key})
+    return (snapshot or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
 def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
@@ -149,7 +149,7 @@ def own_part(status: Object) -> Object:
     return {field: value for field, value in status.items() if field not in OF_OTHERS}
 
 
-def _said(status: BackupObjectStatus) -> Object:
+def _own_fields(status: BackupObjectStatus) -> Object:
     return own_part(status.to_object())
 
 
@@ -166,8 +166,8 @@ class BackupStatusWriter:
         Raises Conflict when it is not the one that was looked at any more, NotFound when it is
         gone.
         """
-        wanted = {field: value for field, value in _said(status).items() if value != ""}
-        if own_part(live.get("status") or {}) == wanted:
+        desired = {field: value for field, value in _own_fields(status).items() if value != ""}
+        if own_part(live.get("status") or {}) == desired:
             return live
         key = key_of(live)
         body = {
@@ -180,7 +180,7 @@ class BackupStatusWriter:
                 # The job may have reported meanwhile: then this decision is void.
                 "resourceVersion": resource_version_of(live),
             },
-            "status": wanted,
+            "status": desired,
         }
         result = await self._client.apply(
             BACKUPS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"

@@ -29,9 +29,9 @@ REASON_MAX: Final = 128
 _DOUBLINGS: Final = 7
 
 
-def goal_of(row: ServiceRecord) -> str:
+def goal_of(record: ServiceRecord) -> str:
     """What is attempted for a row: the digest of its wish, or RETIRE."""
-    return RETIRE if row.retiring else row.wish.digest
+    return RETIRE if record.retiring else record.wish.digest
 
 
 def failed(progress: ServiceProgress, goal: str) -> Failure | None:

@@ -44,7 +44,7 @@ class WorkloadStore(Protocol):
         """Return its rows, by name."""
         ...
 
-    async def get(self, row_id: str) -> ServiceRecord | None:
+    async def get(self, record_id: str) -> ServiceRecord | None:
         """Return a row by its id; None when it is gone."""
         ...
 
@@ -52,23 +52,23 @@ class WorkloadStore(Protocol):
         """Return a row by the name of its service; None without one."""
         ...
 
-    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
+    async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
         """Make a row. Raises StoreConflictError when one of that name is there."""
         ...
 
-    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
+    async def update(self, record: ServiceRecord, desired: DesiredService) -> ServiceRecord:
         """Change what a row is to be."""
         ...
 
-    async def retire(self, row: ServiceRecord) -> None:
+    async def retire(self, record: ServiceRecord) -> None:
         """Say that a row is to go; it stays until `remove`. No news when it was said before."""
         ...
 
-    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
+    async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
         """Keep what became of a row; no write when it says the same."""
         ...
 
-    async def remove(self, row: ServiceRecord) -> bool:
+    async def remove(self, record: ServiceRecord) -> bool:
         """Let a retiring row go for good; false when it was gone, and others have told of it."""
         ...
 
@@ -81,18 +81,18 @@ class Provider(Protocol):
         """What spec.provider of a datacenter calls it."""
         ...
 
-    async def observe(self, row: ServiceRecord) -> Observation:
+    async def observe(self, record: ServiceRecord) -> Observation:
         """Look at what is there."""
         ...
 
-    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Bring everything to what the row asks, in place; never tear down to build anew.
 
         `vaults`: what the service is told when it depends on `openbao:ready`, sorted by service.
         """
         ...
 
-    async def deprovision(self, row: ServiceRecord) -> bool:
+    async def deprovision(self, record: ServiceRecord) -> bool:
         """Take the row's own objects away; True once all of them are proven to be gone.
 
         In reverse of how they were made, each by its UID. Volumes stay unless the body says so;

@@ -26,9 +26,9 @@ class DatacenterMetrics:
     """The families of all datacenters that this process looks after."""
 
     def __init__(
-        self, metrics: Metrics, datacenters: Cache, rows: Cache, leads: Callable[[], bool]
+        self, metrics: Metrics, datacenters: Cache, workloads: Cache, leads: Callable[[], bool]
     ) -> None:
-        self._datacenters, self._rows, self._leads = datacenters, rows, leads
+        self._datacenters, self._workloads, self._leads = datacenters, workloads, leads
         for name, meaning, label, read in (
             (SERVICES, "Services of all datacenters by state.", "state", self._states),
             (READY, "1 while every service of the datacenter runs, else 0.", "name", self._ready),
@@ -38,13 +38,15 @@ class DatacenterMetrics:
 
     def _states(self) -> Iterator[Reading]:
         if self._leads():
-            counted = Counter(_state(_map(row.get("status"))) for row in self._rows.list())
+            counted = Counter(
+                _state(_map(workload.get("status"))) for workload in self._workloads.list()
+            )
             yield from (((state,), float(counted[state])) for state in STATES)
 
     def _ready(self) -> Iterator[Reading]:
         for name, status in self._statuses():
-            found = status.get("conditions")
-            conditions = found if isinstance(found, list) else []
+            value = status.get("conditions")
+            conditions = value if isinstance(value, list) else []
             ready = any(_is_ready(one) for one in conditions)
             yield (name,), float(ready)
 

@@ -88,15 +88,15 @@ class RefusedDatacenter:
 def read(live: Object) -> AcceptedDatacenter | RefusedDatacenter:
     """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
     try:
-        found = Datacenter.from_object(live, known_body)
-        violations = datacenter_violations(found)
+        datacenter = Datacenter.from_object(live, known_body)
+        violations = datacenter_violations(datacenter)
         if violations:
             raise InvalidDatacenterError(violations)
     except InvalidDatacenterError as error:
         return RefusedDatacenter(_remains(live), clean_message(str(error)))
-    services = found.spec.bootstrap_services
+    services = datacenter.spec.bootstrap_services
     declared = None if services is None else SourceAnswer(ServiceSource(DECLARED), services)
-    return AcceptedDatacenter(info_of(found), found.spec, declared)
+    return AcceptedDatacenter(info_of(datacenter), datacenter.spec, declared)
 
 
 _read = memoize(read, size=FLEET, slot=uid_of)
@@ -123,9 +123,9 @@ def _remains(live: Object) -> DatacenterInfo:
     Its rows know themselves where they are.
     """
     spec: Any = live.get("spec")
-    asked = (spec if isinstance(spec, dict) else {}).get("state", "Active")
+    requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
     # A word that only a newer version knows: it may say that nothing may happen.
-    state = next((known for known in GATES if known == asked), CLOSED)
+    state = next((name for name in GATES if name == requested), CLOSED)
     return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state)
 
 
@@ -156,35 +156,36 @@ class DatacenterReconciler:
         live = self._datacenters.get(request)
         if live is None:
             return Done()
-        wanted = _read(live)
-        if isinstance(wanted, RefusedDatacenter) and not is_terminating(live):
-            return await self._refuse(live, wanted)
+        datacenter = _read(live)
+        if isinstance(datacenter, RefusedDatacenter) and not is_terminating(live):
+            return await self._refuse(live, datacenter)
         return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
 
     async def _refuse(self, live: Object, refused: RefusedDatacenter) -> Outcome:
-        rows = await self._store.list_by_datacenter(refused.info)
-        await self._tell(
-            live, DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), rows)
+        records = await self._store.list_by_datacenter(refused.info)
+        await self._write_status(
+            live,
+            DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), records),
         )
         return Blocked("InvalidSpec", refused.why)
 
-    async def _tell(self, live: Object, account: DatacenterSummary) -> None:
-        await self._statuses.write(live, compute(live, account, self._clock.now()))
+    async def _write_status(self, live: Object, summary: DatacenterSummary) -> None:
+        await self._statuses.write(live, compute(live, summary, self._clock.now()))
 
     async def _serve(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):
             # The answer to the write of the finalizer.
             live = as_cached(self._datacenters, live)
-        wanted = _read(live)
-        if isinstance(wanted, RefusedDatacenter):
-            return await self._refuse(live, wanted)
-        spec = wanted.spec
+        datacenter = _read(live)
+        if isinstance(datacenter, RefusedDatacenter):
+            return await self._refuse(live, datacenter)
+        spec = datacenter.spec
         orders = {one.name: one.token for one in spec.redeploy}
-        extras = ServiceOptions(orders, frozenset(spec.forget_sources))
-        report = await self._service.converge(wanted.info, wanted.declared, extras)
+        options = ServiceOptions(orders, frozenset(spec.forget_sources))
+        report = await self._service.converge(datacenter.info, datacenter.declared, options)
         if _is_begun(live, report):
             return combine(report.outcome, Done(BEGUN_LOOK))
-        await self._tell(live, account_of(report, spec.state))
+        await self._write_status(live, account_of(report, spec.state))
         _expect_written(report)
         return combine(report.outcome, Done(_next_question(report)))
 
@@ -192,25 +193,26 @@ class DatacenterReconciler:
 
     async def _leave(self, live: Object) -> Outcome:
         info = _read(live).info
-        rows = await self._store.list_by_datacenter(info)
-        if rows and not GATES[info.state].writes:
-            told = (
+        records = await self._store.list_by_datacenter(info)
+        if records and not GATES[info.state].writes:
+            message = (
                 f"spec.state is {info.state}, in which nothing is taken away: set it to Draining, "
-                f"and these services go: {_names(rows)}"
+                f"and these services go: {_names(records)}"
             )
-            await self._tell(
-                live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), rows)
+            await self._write_status(
+                live, DatacenterSummary(DatacenterCondition("False", "Deleting", message), records)
             )
-            return Wait("Deleting", told)
+            return Wait("Deleting", message)
         report = await self._service.converge(info, None, ServiceOptions(deleting=True))
-        if not report.rows:
+        if not report.records:
             return Done()
-        told = f"waits until these services are gone: {_names(report.rows)}"
-        await self._tell(
-            live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), report.rows)
+        message = f"waits until these services are gone: {_names(report.records)}"
+        await self._write_status(
+            live,
+            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),
         )
         _expect_written(report)
-        return combine(Wait("Deleting", told, LEAVING), report.outcome)
+        return combine(Wait("Deleting", message, LEAVING), report.outcome)
 
 
 def _is_begun(live: Object, report: DatacenterReport) -> bool:
@@ -232,8 +234,8 @@ def _next_question(report: DatacenterReport) -> float:
     return DEGRADED_AGAIN if degraded else ASK_AGAIN
 
 
-def _names(rows: Iterable[ServiceRecord]) -> str:
-    names = [row.name for row in rows]
+def _names(records: Iterable[ServiceRecord]) -> str:
+    names = [record.name for record in records]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
@@ -261,13 +263,13 @@ class BootstrapWorkloadReconciler:
         live = self._workloads.get(request)
         if live is None:
             return Done()
-        rows = [
-            row
+        records = [
+            record
             for name in by_datacenter(live)
-            for row in await self._store.list_by_datacenter(self._datacenter(name))
+            for record in await self._store.list_by_datacenter(self._datacenter(name))
         ]
-        found = next((one for one in rows if one.id == uid_of(live)), None)
-        return Done() if found is None else await self._service.drive(found, rows)
+        current = next((one for one in records if one.id == uid_of(live)), None)
+        return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:
         """The datacenter as it is now; when it is gone its rows know what they need."""

@@ -68,7 +68,7 @@ class RestoreReporter:
                 self._events.event(live, level, NORMAL.get(reason, reason), message, action=ACTION)
             elif kind == OPERATION_LOCK_OVERRIDE:
                 self._events.event(live, "Warning", kind, message, action=ACTION)
-        self._job_made(live, before, after)
+        self._job_created(live, before, after)
         self._count(cluster, before, after)
 
     def forget(self, cluster: ObjectKey) -> None:
@@ -76,14 +76,14 @@ class RestoreReporter:
         for family in (self._all, self._succeeded, self._failed, self._durations):
             family.forget(cluster)
 
-    def _job_made(
+    def _job_created(
         self, live: Object, before: RestoreObjectStatus, after: RestoreObjectStatus
     ) -> None:
-        made = after.execution.job_uid if after.execution else ""
-        known = before.execution.job_uid if before.execution else ""
-        if made and not known and after.execution is not None:
-            told = f"Made Job {after.execution.job_name}"
-            self._events.event(live, "Normal", "RestoreJobCreated", told, action=ACTION)
+        new_uid = after.execution.job_uid if after.execution else ""
+        old_uid = before.execution.job_uid if before.execution else ""
+        if new_uid and not old_uid and after.execution is not None:
+            message = f"Made Job {after.execution.job_name}"
+            self._events.event(live, "Normal", "RestoreJobCreated", message, action=ACTION)
 
     def _count(
         self, cluster: ObjectKey, before: RestoreObjectStatus, after: RestoreObjectStatus

@@ -61,17 +61,17 @@ def fresh_cluster(
 
 
 def _spec(template: ClusterTemplate) -> dict[str, Any]:
-    given = template.to_object()
-    found: dict[str, Any] = {
+    fields = template.to_object()
+    spec: dict[str, Any] = {
         "profile": "Development",
         "replicas": 1,
-        "storage": given.get("storage") or dict(DEFAULT_STORAGE),
-        "tls": given.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
+        "storage": fields.get("storage") or dict(DEFAULT_STORAGE),
+        "tls": fields.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
         "selfInit": {"enabled": True, "oidc": {"enabled": True}, "requests": [NOTHING]},
     }
     for field in COPIED:
-        if given.get(field):
-            found[field] = thaw(given[field])
-    if given.get("podMetadata"):
-        found["podMetadata"] = thaw(given["podMetadata"])
-    return found
+        if fields.get(field):
+            spec[field] = thaw(fields[field])
+    if fields.get("podMetadata"):
+        spec["podMetadata"] = thaw(fields["podMetadata"])
+    return spec

@@ -13,28 +13,28 @@ from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 def data_spread(facts: RestoreFacts) -> str | None:
     """Nobody needs the connections of before any more, or nobody has any: sealed ones do not."""
-    seen = facts.recovery
-    if facts.marked or seen is None or seen.state not in ("Spread", "Sealed"):
+    verdict = facts.recovery
+    if facts.marked or verdict is None or verdict.state not in ("Spread", "Sealed"):
         return None
-    return f"{seen.message}; asks for a restart of the servers"
+    return f"{verdict.message}; asks for a restart of the servers"
 
 
 def spread_accepted(facts: RestoreFacts) -> str | None:
     """A person takes it that a server may be lost; before its time the answer was to Unknown."""
-    told = _late(facts)
-    if told is None or facts.answer != "Resume":
+    message = _late(facts)
+    if message is None or facts.answer != "Resume":
         return None
-    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {told}"
+    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {message}"
 
 
 def spread_blocked(facts: RestoreFacts) -> str | None:
     """It ought to take seconds."""
-    told = _late(facts)
-    if told is None:
+    message = _late(facts)
+    if message is None:
         return None
     return (
-        f"{told}; who is restarted without them may never get them: see what keeps it from them. "
-        f"Or {how_to_answer(facts)}"
+        f"{message}; who is restarted without them may never get them: see what keeps it from "
+        f"them. Or {how_to_answer(facts)}"
     )
 
 
@@ -52,9 +52,9 @@ def still_spreads(facts: RestoreFacts) -> str | None:
 
 def _late(facts: RestoreFacts) -> str | None:
     """Who has not got the data although there was time."""
-    seen, execution = facts.recovery, facts.execution
-    if facts.marked or seen is None or execution is None or seen.state != "Spreading":
+    verdict, execution = facts.recovery, facts.execution
+    if facts.marked or verdict is None or execution is None or verdict.state != "Spreading":
         return None
     if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return seen.message
+    return verdict.message

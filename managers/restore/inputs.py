@@ -106,7 +106,7 @@ class RestoreFacts:
     source: SnapshotSource | RestoreFailure
     target: RestoreTarget | None
     job: JobSeen | None = None
-    job_asked: bool = False
+    job_queried: bool = False
     """The API server was asked for the Job: None means that there is none."""
     recovery: RecoveryVerdict | None = None
     answer: Disposition | None = None
@@ -145,8 +145,8 @@ class RestoreFacts:
     def may_override(self) -> bool:
         """Whether the spec takes the lock from whoever has it now."""
         lock = self.other_lock
-        asked = self.spec.force and self.spec.override_operation_lock
-        return asked and lock is not None and lock.operation != "Restore"
+        requested = self.spec.force and self.spec.override_operation_lock
+        return requested and lock is not None and lock.operation != "Restore"
 
     @property
     def same_target(self) -> bool:
@@ -168,15 +168,15 @@ class RestoreFacts:
     @property
     def report(self) -> Literal["Succeeded", "Failed", "Uncertain"] | None:
         """How the job of the receipts says that it ended; the word of any other one counts not."""
-        found, execution = self.status.report, self.execution
-        if found is None or execution is None or not execution.job_uid:
+        report, execution = self.status.report, self.execution
+        if report is None or execution is None or not execution.job_uid:
             return None
-        if found.job_uid != execution.job_uid:
+        if report.job_uid != execution.job_uid:
             return None
-        if found.outcome == "Failed" and self.claimed and not found.untouched:
+        if report.outcome == "Failed" and self.claimed and not report.untouched:
             # A job that fails in a way that nobody thought of says nothing of the servers.
             return "Uncertain"
-        return found.outcome
+        return report.outcome
 
     def is_over(self, since: datetime | None, period: timedelta) -> bool:
         """Whether that much time has passed since a moment that was written down.

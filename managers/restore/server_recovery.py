@@ -82,7 +82,7 @@ class ServerSight(Protocol):
         ...
 
 
-def judge_copies(seen: CopiesSeen) -> RecoveryVerdict:
+def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
     """Say whether every server has what the leader has, so that all may be restarted.
 
     The replaced data hold another keyring for the connections between the servers than the one that
@@ -90,35 +90,37 @@ def judge_copies(seen: CopiesSeen) -> RecoveryVerdict:
     data could never get them from the others. A leader that took a snapshot counts on from a higher
     index than any server had before (raft, Restore): who is as far has the new data.
     """
-    sealed = [one.name for one in seen.copies if one.sealed]
-    if sealed and len(sealed) == len(seen.copies):
+    sealed = [one.name for one in observed.copies if one.sealed]
+    if sealed and len(sealed) == len(observed.copies):
         return _all_sealed(sealed)
-    if not seen.leader or seen.reached is None:
+    if not observed.leader or observed.reached is None:
         return RecoveryVerdict("Spreading", "not exactly one server says that it leads")
-    late = [one.name for one in seen.copies if one.index is None or one.index < seen.reached]
+    late = [
+        one.name for one in observed.copies if one.index is None or one.index < observed.reached
+    ]
     if late:
         return RecoveryVerdict(
             "Spreading",
-            f"waits until these have the data of {seen.leader}, which leads: {', '.join(late)}",
+            f"waits until these have the data of {observed.leader}, which leads: {', '.join(late)}",
         )
-    return RecoveryVerdict("Spread", f"all {len(seen.copies)} servers have the new data")
+    return RecoveryVerdict("Spread", f"all {len(observed.copies)} servers have the new data")
 
 
-def judge(seen: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
+def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     """Say how they are. `fresh`: the cluster was made for this restore.
 
     A fresh cluster has the logins of the one that the snapshot was taken from, so its members are
     not asked for: it has one server, which is known by its cluster.
     """
-    answers = [one for one in seen.servers if one.health is not None]
+    answers = [one for one in observed.servers if one.health is not None]
     sealed = [one.name for one in answers if one.health is not None and one.health.sealed]
     if sealed and len(sealed) == len(answers):
         return _all_sealed(sealed)
-    done = [one for one in seen.servers if one.present and one.restarted and one.ready]
-    if len(done) < len(seen.servers):
-        told = f"{len(done)} of {len(seen.servers)} servers were restarted and are ready"
-        return RecoveryVerdict("Restarting", told)
-    return _agreement(seen) or _membership(seen, fresh=fresh)
+    done = [one for one in observed.servers if one.present and one.restarted and one.ready]
+    if len(done) < len(observed.servers):
+        message = f"{len(done)} of {len(observed.servers)} servers were restarted and are ready"
+        return RecoveryVerdict("Restarting", message)
+    return _agreement(observed) or _membership(observed, fresh=fresh)
 
 
 def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
@@ -129,18 +131,18 @@ def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
     )
 
 
-def _agreement(seen: ServersSeen) -> RecoveryVerdict | None:
+def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
     """Whether all serve, one leads, and all are of one cluster; None when it is so."""
-    silent = [one.name for one in seen.servers if one.health is None]
+    silent = [one.name for one in observed.servers if one.health is None]
     if silent:
         return RecoveryVerdict("Leaderless", f"{', '.join(silent)}: no answer about its health")
-    healths = [one.health for one in seen.servers if one.health is not None]
+    healths = [one.health for one in observed.servers if one.health is not None]
     if any(health.sealed or not health.initialized for health in healths):
         return RecoveryVerdict("Restarting", "not every server is unsealed")
     leaders = sum(not health.standby for health in healths)
     if leaders != 1:
         return RecoveryVerdict("Leaderless", f"{leaders} servers say that they lead")
-    lost = [one.name for one in seen.servers if not one.led]
+    lost = [one.name for one in observed.servers if not one.led]
     if lost:
         return RecoveryVerdict("Leaderless", f"{', '.join(lost)}: does not know yet who leads")
     if len({health.cluster_id for health in healths}) != 1:
@@ -148,29 +150,29 @@ def _agreement(seen: ServersSeen) -> RecoveryVerdict | None:
     return None
 
 
-def _membership(seen: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
-    ready = f"{len(seen.servers)} servers are unsealed and agree on their leader"
+def _membership(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
+    ready = f"{len(observed.servers)} servers are unsealed and agree on their leader"
     if fresh:
         return RecoveryVerdict("Verified", ready)
-    if seen.refused:
+    if observed.refused:
         return RecoveryVerdict(
             "Refused",
             "the leader does not tell the operator who its members are since the restore: "
-            f"{seen.refused}",
+            f"{observed.refused}",
         )
-    if seen.members is None:
+    if observed.members is None:
         return RecoveryVerdict(
             "Verified", f"{ready}; their members were not asked for, without a login"
         )
-    voters = frozenset(member.node_id for member in seen.members if member.voter)
-    everybody = frozenset(member.node_id for member in seen.members)
-    wanted = frozenset(one.name for one in seen.servers)
-    if voters == seen.voters and everybody == wanted:
+    voters = frozenset(member.node_id for member in observed.members if member.voter)
+    everybody = frozenset(member.node_id for member in observed.members)
+    expected = frozenset(one.name for one in observed.servers)
+    if voters == observed.voters and everybody == expected:
         return RecoveryVerdict("Verified", f"{ready} and on their {len(everybody)} members")
     return RecoveryVerdict(
         "Astray",
         f"the leader counts {_names(everybody)} as members ({_names(voters)} with a vote), and "
-        f"the spec wants {_names(wanted)} ({_names(seen.voters)} with a vote)",
+        f"the spec wants {_names(expected)} ({_names(observed.voters)} with a vote)",
     )
 
 

@@ -30,7 +30,7 @@ from managers.restore import guards, guards_replication
 from managers.restore.guards import Guard
 from managers.restore.inputs import RestoreFacts, RestoreFailure
 
-Place = Literal[
+State = Literal[
     "New",
     "Validating",
     "Prepared",
@@ -41,7 +41,7 @@ Place = Literal[
     "Unknown",
     "Ended",
 ]
-PLACES: Final[tuple[Place, ...]] = get_args(Place)
+STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal[
     "Validating",
     "Prepared",
@@ -55,11 +55,13 @@ Next = Literal[
     "End",
 ]
 """Succeeded and Failed are TerminalObserved, with how it ended; End is phase Failed."""
-Act = Literal["make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"]
+Action = Literal[
+    "make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"
+]
 """take-lock also overrides, if the spec says so. mark-target tells the workload to restart the
 servers, settle that they were. release gives the lock back, remove deletes the fresh cluster."""
 
-REPLACED: Final[tuple[Place, ...]] = ("TerminalObserved", "Recovering")
+REPLACED: Final[tuple[State, ...]] = ("TerminalObserved", "Recovering")
 """The data are new, or a person said so."""
 LOCK_RECHECK: Final = 5.0
 JOB_RECHECK: Final = 5.0
@@ -75,14 +77,14 @@ class RestoreTransition:
     seconds; None: an event is certain. `blocked`: a person must act.
     """
 
-    at: Place
+    at: State
     when: Guard
-    act: Act | None = None
+    action: Action | None = None
     to: Next | None = None
     reason: str = ""
     after: float | None = None
     blocked: bool = False
-    told_first: bool = False
+    status_first: bool = False
     """The status is written before the act and not after it: what is lost by a crash between the
     two is the act, which is decided again, and not the word of it."""
 
@@ -91,25 +93,25 @@ class RestoreTransition:
 class RestoreDecision:
     """What is done now, and what is said of it."""
 
-    row: RestoreTransition
+    transition: RestoreTransition
     reason: str
     message: str
 
     @property
     def goes_on(self) -> bool:
         """Whether there is more to do at once, when the act is done and the status is written."""
-        return self.row.to is not None or self.row.act is not None
+        return self.transition.to is not None or self.transition.action is not None
 
 
-def _fails(at: Place, when: Guard, reason: str = "") -> RestoreTransition:
+def _fails(at: State, when: Guard, reason: str = "") -> RestoreTransition:
     return RestoreTransition(at, when, to="End", reason=reason)
 
 
-def _waits(at: Place, when: Guard, reason: str, after: float) -> RestoreTransition:
+def _waits(at: State, when: Guard, reason: str, after: float) -> RestoreTransition:
     return RestoreTransition(at, when, reason=reason, after=after)
 
 
-def _before_sending(at: Place) -> tuple[RestoreTransition, ...]:
+def _before_sending(at: State) -> tuple[RestoreTransition, ...]:
     """What ends a run that has a Job or not, and that has not claimed."""
     return (
         _fails(at, guards.target_changed, "TargetIdentityMismatch"),
@@ -117,11 +119,11 @@ def _before_sending(at: Place) -> tuple[RestoreTransition, ...]:
     )
 
 
-def _keeps_lock(at: Place, reason: str) -> tuple[RestoreTransition, ...]:
+def _keeps_lock(at: State, reason: str) -> tuple[RestoreTransition, ...]:
     """What keeps others away after the data were replaced, whatever became of the lock."""
     return (
         _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        RestoreTransition(at, guards.lock_is_free, act="take-lock", reason=reason),
+        RestoreTransition(at, guards.lock_is_free, action="take-lock", reason=reason),
     )
 
 
@@ -131,7 +133,10 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     _fails("Validating", guards.override_without_force, "InvalidSpec"),
     _fails("Validating", guards.no_target, "TargetUnavailable"),
     RestoreTransition(
-        "Validating", guards.fresh_target_wanted, act="make-target", reason="TargetBootstrapping"
+        "Validating",
+        guards.fresh_target_missing,
+        action="make-target",
+        reason="TargetBootstrapping",
     ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
     _fails("Validating", guards.target_leaves, "TargetUnavailable"),
@@ -140,13 +145,13 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.lock_to_override,
-        act="take-lock",
+        action="take-lock",
         reason="RestoreValidating",
-        told_first=True,
+        status_first=True,
     ),
     _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
     RestoreTransition(
-        "Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"
+        "Validating", guards.lock_is_free, action="take-lock", reason="RestoreValidating"
     ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
@@ -161,12 +166,12 @@ RUNNING: tuple[RestoreTransition, ...] = (
     RestoreTransition("Prepared", guards.prepared, to="Committed", reason="RestoreRunning"),
     *_before_sending("Committed"),
     _fails("Committed", guards.job_foreign, "ForeignObject"),
-    RestoreTransition("Committed", guards.job_there, to="Created", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.job_exists, to="Created", reason="RestoreRunning"),
     _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
     _fails("Committed", guards.source_trouble),
     _fails("Committed", guards.target_trouble),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
-    RestoreTransition("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
     # What the job says is believed before what is seen of it.
     RestoreTransition(
         "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
@@ -193,12 +198,15 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Recovering", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     *_keeps_lock("Recovering", "RestoreRecovering"),
     RestoreTransition(
-        "Recovering", guards_replication.data_spread, act="mark-target", reason="RestoreRecovering"
+        "Recovering",
+        guards_replication.data_spread,
+        action="mark-target",
+        reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
         guards_replication.spread_accepted,
-        act="mark-target",
+        action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
@@ -209,10 +217,10 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         blocked=True,
     ),
     RestoreTransition(
-        "Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.recovered, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     RestoreTransition(
-        "Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.accepted, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
     RestoreTransition(
@@ -231,11 +239,11 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
     RestoreTransition(
-        "Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"
+        "Unknown", guards.lock_is_free, action="take-lock", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    RestoreTransition("Ended", guards.lock_is_ours, act="release"),
-    RestoreTransition("Ended", guards.target_disposable, act="remove"),
+    RestoreTransition("Ended", guards.lock_is_ours, action="release"),
+    RestoreTransition("Ended", guards.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
@@ -244,7 +252,7 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
 HELD: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.target_paused, reason="TargetPaused")
-        for at in PLACES
+        for at in STATES
         if at not in ("New", "Ended")
     ),
     RestoreTransition("Ended", guards.rests_under_pause),
@@ -259,10 +267,10 @@ TABLE: tuple[RestoreTransition, ...] = (
 )
 
 
-def _lets_go(at: Place) -> tuple[RestoreTransition, ...]:
+def _lets_go(at: State) -> tuple[RestoreTransition, ...]:
     return (
-        RestoreTransition(at, guards.lock_is_ours, act="release"),
-        RestoreTransition(at, guards.disposable_leaves, act="remove"),
+        RestoreTransition(at, guards.lock_is_ours, action="release"),
+        RestoreTransition(at, guards.disposable_leaves, action="remove"),
         RestoreTransition(at, guards.always),
     )
 
@@ -273,23 +281,23 @@ LEAVING: tuple[RestoreTransition, ...] = (
         RestoreTransition(at, guards.unclaimed, to="End", reason="RestoreDeleted")
         for at in ("Prepared", "Committed", "Created")
     ),
-    *(row for row in RUNNING if row.to in ("Succeeded", "Failed", "Unknown")),
+    *(transition for transition in RUNNING if transition.to in ("Succeeded", "Failed", "Unknown")),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
     # The data are new: the servers have to be restarted, whoever waits for it. Not if a server
     # would be lost by that, for which nobody is there to answer any more.
     *(
-        row
+        transition
         for at in REPLACED
-        for row in (
-            RestoreTransition(at, guards_replication.data_spread, act="mark-target"),
+        for transition in (
+            RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
             _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
-    *(row for at in PLACES for row in _lets_go(at)),
+    *(transition for at in STATES for transition in _lets_go(at)),
 )
 
 
-def state_of(facts: RestoreFacts) -> Place:
+def state_of(facts: RestoreFacts) -> State:
     """Where a restore is, by its status alone."""
     status = facts.status
     if status.phase in ENDED:
@@ -308,8 +316,8 @@ def decide(facts: RestoreFacts, *, leaving: bool = False) -> RestoreDecision:
 
     Every place has a row that always has something to say.
     """
-    place = state_of(facts)
-    return next(_answers(LEAVING if leaving else TABLE, place, facts))
+    state = state_of(facts)
+    return next(_answers(LEAVING if leaving else TABLE, state, facts))
 
 
 def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
@@ -318,13 +326,13 @@ def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
 
 
 def _answers(
-    rows: tuple[RestoreTransition, ...], place: Place, facts: RestoreFacts
+    transitions: tuple[RestoreTransition, ...], state: State, facts: RestoreFacts
 ) -> Iterator[RestoreDecision]:
-    for row in rows:
-        if row.at != place:
+    for transition in transitions:
+        if transition.at != state:
             continue
-        said = row.when(facts)
-        if isinstance(said, RestoreFailure):
-            yield RestoreDecision(row, said.reason, said.message)
-        elif said is not None:
-            yield RestoreDecision(row, row.reason, said)
+        result = transition.when(facts)
+        if isinstance(result, RestoreFailure):
+            yield RestoreDecision(transition, result.reason, result.message)
+        elif result is not None:
+            yield RestoreDecision(transition, transition.reason, result)

@@ -49,17 +49,17 @@ def next_status(
     A row without a reason says nothing new. Raises ValueError for a reason that no table has.
     """
     status = facts.status
-    found: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
+    fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
     if isinstance(facts.source, SnapshotSource):
-        found["snapshot_key"] = facts.source.key
-    if decision.row.to is not None:
-        found |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
+        fields["snapshot_key"] = facts.source.key
+    if decision.transition.to is not None:
+        fields |= MOVES[decision.transition.to](facts, facts.now.replace(microsecond=0))
     if not decision.reason:
-        return status.model_copy(update=found)
+        return status.model_copy(update=fields)
     if decision.reason not in RESTORE_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a restore")
-    found["message"] = clean_message(decision.message)
-    after = status.model_copy(update=found)
+    fields["message"] = clean_message(decision.message)
+    after = status.model_copy(update=fields)
     conditions = _conditions(facts, decision, after, generation)
     return after.model_copy(update={"conditions": conditions})
 
@@ -95,8 +95,8 @@ def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[RestoreFacts,
 
 
 def _recovering(facts: RestoreFacts, now: datetime) -> Fields:
-    seen = facts.execution.terminal_observed_at if facts.execution else None
-    staged = _staged(facts, "Recovering", terminal_observed_at=seen or now)
+    observed_at = facts.execution.terminal_observed_at if facts.execution else None
+    staged = _staged(facts, "Recovering", terminal_observed_at=observed_at or now)
     return {**staged, "phase": "Running", **_answered(facts)}
 
 
@@ -158,17 +158,17 @@ def _size(facts: RestoreFacts) -> int | None:
 
 def _fresh(facts: RestoreFacts) -> FreshTarget | None:
     """The record of the cluster that this restore made; it is written once and stays."""
-    made, target = facts.status.target, facts.target
+    created, target = facts.status.target, facts.target
     if facts.spec.cluster_template is None:
         return None
-    if made is None:
+    if created is None:
         if target is None or target.origin != facts.uid:
             return None
-        made = FreshTarget(uid=target.uid)
+        created = FreshTarget(uid=target.uid)
     if facts.spec.target_lifecycle != "Disposable" or facts.status.phase not in ENDED:
-        return made
-    gone = target is None or target.uid != made.uid
-    return made.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
+        return created
+    gone = target is None or target.uid != created.uid
+    return created.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
 
 
 # --- conditions ---------------------------------------------------------------------------------
@@ -177,21 +177,28 @@ def _fresh(facts: RestoreFacts) -> FreshTarget | None:
 def _conditions(
     facts: RestoreFacts, decision: RestoreDecision, after: RestoreObjectStatus, generation: int
 ) -> tuple[Condition, ...]:
-    said = {RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)}
-    if decision.row.act == "take-lock" and (told := lock_to_override(facts)) is not None:
-        said[OPERATION_LOCK_OVERRIDE] = Condition(
+    conditions = {
+        RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)
+    }
+    if (
+        decision.transition.action == "take-lock"
+        and (message := lock_to_override(facts)) is not None
+    ):
+        conditions[OPERATION_LOCK_OVERRIDE] = Condition(
             type=OPERATION_LOCK_OVERRIDE,
             status="True",
             reason="OperationLockOverridden",
-            message=clean_message(told),
+            message=clean_message(message),
             observed_generation=generation,
         )
     execution = after.execution
     if execution is not None and execution.stage == "Recovering":
         released: Literal["True", "False"] = "True" if after.phase == "Completed" else "False"
-        said[RECOVERY_RELEASED] = _condition(RECOVERY_RELEASED, released, decision, generation)
+        conditions[RECOVERY_RELEASED] = _condition(
+            RECOVERY_RELEASED, released, decision, generation
+        )
     stored = {one.type: one for one in facts.status.conditions}
-    merged = (_since(said.get(kind), stored.get(kind), facts.now) for kind in TYPES)
+    merged = (_since(conditions.get(kind), stored.get(kind), facts.now) for kind in TYPES)
     return tuple(one for one in merged if one is not None)
 
 
@@ -223,8 +230,8 @@ def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condi
     """The condition with the time of its last change; one that is not said again stays."""
     if new is None:
         return old
-    kept = old.last_transition_time if old is not None and old.status == new.status else None
-    return new.model_copy(update={"last_transition_time": kept or now.replace(microsecond=0)})
+    since = old.last_transition_time if old is not None and old.status == new.status else None
+    return new.model_copy(update={"last_transition_time": since or now.replace(microsecond=0)})
 
 
 def changed_conditions(
@@ -255,8 +262,8 @@ class RestoreStatusWriter:
         Raises Conflict when it is not the one that was looked at any more, NotFound when it is
         gone.
         """
-        wanted = own_part(status.to_object())
-        if own_part(live.get("status") or {}) == wanted:
+        desired = own_part(status.to_object())
+        if own_part(live.get("status") or {}) == desired:
             return live
         key = key_of(live)
         body = {
@@ -269,7 +276,7 @@ class RestoreStatusWriter:
                 # The job may have claimed meanwhile: then this decision is void.
                 "resourceVersion": resource_version_of(live),
             },
-            "status": wanted,
+            "status": desired,
         }
         result = await self._client.apply(
             RESTORES, body, field_manager=STATUS_MANAGER, force=True, subresource="status"

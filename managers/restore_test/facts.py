@@ -63,9 +63,9 @@ class RestoreTestFacts:
 
     now: datetime
     cluster_uid: str
-    wishes: RestoreTest | None
+    spec: RestoreTest | None
     """spec.backup.restoreTest; None: only what a person asks for is tested."""
-    known: RestoreTestStatus
+    status: RestoreTestStatus
     """What the status of the cluster says of tests."""
     successful: int
     """status.backup.successfulBackups."""

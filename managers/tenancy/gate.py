@@ -62,11 +62,11 @@ class TenantGate:
         key = key_of(live)
         grants = self._grants(key.namespace)
         if grants is None:
-            told = f"no OpenBaoTenant has provisioned namespace {key.namespace}"
-            return Wait(NOT_PROVISIONED, told)
+            message = f"no OpenBaoTenant has provisioned namespace {key.namespace}"
+            return Wait(NOT_PROVISIONED, message)
         if digest_of(live) not in grants.get(key.name, ()):
-            told = "the provisioner has not granted access to the Secrets of this cluster yet"
-            return Wait(ACCESS_PENDING, told)
+            message = "the provisioner has not granted access to the Secrets of this cluster yet"
+            return Wait(ACCESS_PENDING, message)
         return None
 
     def is_provisioned(self, namespace: str) -> bool:
@@ -75,11 +75,11 @@ class TenantGate:
 
     def _grants(self, namespace: str) -> dict[str, tuple[str, ...]] | None:
         """The digests that were granted, by name of the cluster; None where nothing is."""
-        found = [one for one in self._tenants.by_index(TARGET_INDEX, namespace) if _is_ready(one)]
-        if not found:
+        ready = [one for one in self._tenants.by_index(TARGET_INDEX, namespace) if _is_ready(one)]
+        if not ready:
             return None
         granted: dict[str, tuple[str, ...]] = {}
-        for tenant in found:
+        for tenant in ready:
             for name, secrets in _granted(tenant):
                 granted[name] = (*granted.get(name, ()), secrets)
         return granted
@@ -103,7 +103,7 @@ def all_of(*gates: Gate) -> Gate:
     """Ask one gate after the other; the first that holds a cluster back speaks."""
 
     def judge(live: Object) -> Wait | None:
-        return next((held for gate in gates if (held := gate(live)) is not None), None)
+        return next((wait for gate in gates if (wait := gate(live)) is not None), None)
 
     return judge
 

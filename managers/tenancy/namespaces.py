@@ -29,7 +29,7 @@ class NamespaceState:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _CachedNamespace:
     space: NamespaceState
     until: float
     missing_since: float | None = None
@@ -44,43 +44,43 @@ class Spaces:
         self._clock = clock
         self._rng = rng
         self._period = period
-        self._seen: dict[str, _Seen] = {}
+        self._cache: dict[str, _CachedNamespace] = {}
 
-    async def look(self, name: str, *, now: bool = False) -> NamespaceState:
+    async def observe(self, name: str, *, refresh: bool = False) -> NamespaceState:
         """Say what a namespace is like, and put its labels right when it was looked at.
 
         `now`: ask, whatever is known.
         """
-        seen = self._seen.get(name)
+        cached = self._cache.get(name)
         moment = self._clock.monotonic()
-        if seen is not None and not now and moment < seen.until:
-            return seen.space
-        since = seen.missing_since if seen is not None else None
+        if cached is not None and not refresh and moment < cached.until:
+            return cached.space
+        since = cached.missing_since if cached is not None else None
         try:
             live = await self._client.get(NAMESPACE, ObjectKey("", name))
         except NotFound:
             since = moment if since is None else since
             # Soon after it was asked for, a namespace often comes.
             pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
-            self._seen[name] = _Seen(NamespaceState(False), moment + pause, since)
+            self._cache[name] = _CachedNamespace(NamespaceState(False), moment + pause, since)
             return NamespaceState(False)
         space = NamespaceState(True, is_terminating(live))
         if not space.leaving and pod_security_missing(live):
             await self._label(live)
         spread = 1 + JITTER * (2 * self._rng.random() - 1)
-        self._seen[name] = _Seen(
+        self._cache[name] = _CachedNamespace(
             space, moment + (MISSING_FIRST if space.leaving else self._period * spread)
         )
         return space
 
-    def next_look(self, name: str) -> float | None:
+    def recheck_after(self, name: str) -> float | None:
         """In how many seconds it is to be looked at again."""
-        seen = self._seen.get(name)
-        return None if seen is None else max(0.0, seen.until - self._clock.monotonic())
+        cached = self._cache.get(name)
+        return None if cached is None else max(0.0, cached.until - self._clock.monotonic())
 
     def forget(self, name: str) -> None:
         """Drop what is known of a namespace."""
-        self._seen.pop(name, None)
+        self._cache.pop(name, None)
 
     async def _label(self, live: Object) -> None:
         body = {

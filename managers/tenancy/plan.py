@@ -61,13 +61,13 @@ class NamespaceObjects:
 # --- who may have the namespace -----------------------------------------------------------------
 
 
-def violation(tenant: Object, place: TenantInstallation) -> Blocked | None:
+def violation(tenant: Object, installation: TenantInstallation) -> Blocked | None:
     """Say why a tenant may not ask for its namespace, whoever else asks for it."""
     target, home = target_of(tenant), key_of(tenant).namespace
     message = ""
-    if home not in (place.namespace, target):
+    if home not in (installation.namespace, target):
         message = TARGET_MESSAGE
-    elif target == place.namespace:
+    elif target == installation.namespace:
         message = OPERATOR_MESSAGE
     elif target.startswith(SYSTEM_PREFIX):
         message = SYSTEM_MESSAGE
@@ -76,7 +76,9 @@ def violation(tenant: Object, place: TenantInstallation) -> Blocked | None:
     return Blocked(SECURITY_VIOLATION, f"spec.targetNamespace: {message} (got {target})")
 
 
-def elder(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
+def elder(
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
+) -> Object | None:
     """The tenant that has the namespace before this one; None when this one has it.
 
     The oldest does. Not one that may not have it, or anybody could shut others out; nor one that
@@ -85,33 +87,37 @@ def elder(tenant: Object, others: Iterable[Object], place: TenantInstallation) -
     contenders = [
         one
         for one in others
-        if not is_terminating(one) and violation(one, place) is None and one is not tenant
+        if not is_terminating(one) and violation(one, installation) is None and one is not tenant
     ]
     first = min((*contenders, tenant), key=_age)
     return None if uid_of(first) == uid_of(tenant) else first
 
 
-def successor(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
+def successor(
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
+) -> Object | None:
     """The tenant that goes on with the namespace when this one is deleted."""
     left = [
         one
         for one in others
         if uid_of(one) != uid_of(tenant)
         and not is_terminating(one)
-        and violation(one, place) is None
+        and violation(one, installation) is None
     ]
     return min(left, key=_age, default=None)
 
 
 def predecessors(
-    tenant: Object, others: Iterable[Object], place: TenantInstallation
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> frozenset[str]:
     """The UIDs whose objects this tenant may take as its own: itself, and those that leave.
 
     Only one that might have had the namespace, or its name would open what is not its own.
     """
     leaving = (
-        uid_of(one) for one in others if is_terminating(one) and violation(one, place) is None
+        uid_of(one)
+        for one in others
+        if is_terminating(one) and violation(one, installation) is None
     )
     return frozenset((uid_of(tenant), *leaving))
 
@@ -134,18 +140,24 @@ def _age(tenant: Object) -> tuple[str, str]:
 
 def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
     """The Secrets of all clusters of a namespace."""
-    known = tuple(accesses)
-    writers: frozenset[str] = frozenset().union(*(one.writers for one in known))
-    readers: frozenset[str] = frozenset().union(*(one.readers for one in known))
+    items = tuple(accesses)
+    writers: frozenset[str] = frozenset().union(*(one.writers for one in items))
+    readers: frozenset[str] = frozenset().union(*(one.readers for one in items))
     return SecretAccess(readers - writers, writers)
 
 
-def wanted(
-    namespace: str, spec: TenantSpec, secrets: SecretAccess, held: bool, place: TenantInstallation
+def desired_objects(
+    namespace: str,
+    spec: TenantSpec,
+    secrets: SecretAccess,
+    held: bool,
+    installation: TenantInstallation,
 ) -> NamespaceObjects:
     """Build every object of a namespace. `held`: its rights must outlast its deletion."""
-    make = _Maker(namespace, held, place)
-    roles = [make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, place.reads)))]
+    make = _Maker(namespace, held, installation)
+    roles = [
+        make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
+    ]
     bindings = [make.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
     absent: list[tuple[Resource, str]] = []
     for role, binding, content in (
@@ -210,7 +222,7 @@ def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
 class _Maker:
     namespace: str
     held: bool
-    place: TenantInstallation
+    installation: TenantInstallation
 
     def role(self, name: str, content: list[dict[str, Any]]) -> Intent:
         return self._object(ROLE, name, {"rules": content}, held=self.held)
@@ -218,8 +230,8 @@ class _Maker:
     def binding(self, name: str, role: str) -> Intent:
         subject = {
             "kind": "ServiceAccount",
-            "name": self.place.controller,
-            "namespace": self.place.namespace,
+            "name": self.installation.controller,
+            "namespace": self.installation.namespace,
         }
         content = {
             "roleRef": {"apiGroup": RBAC, "kind": ROLE.kind, "name": role},
@@ -228,10 +240,10 @@ class _Maker:
         return self._object(ROLE_BINDING, name, content, held=self.held)
 
     def quota(self, spec: TenantSpec) -> Intent:
-        given = spec.quota
-        content: dict[str, Any] = {"hard": dict(given.hard if given else DEFAULT_QUOTA)}
-        if given and given.scopes:
-            content["scopes"] = list(given.scopes)
+        quota = spec.quota
+        content: dict[str, Any] = {"hard": dict(quota.hard if quota else DEFAULT_QUOTA)}
+        if quota and quota.scopes:
+            content["scopes"] = list(quota.scopes)
         return self._object(QUOTA, tenancy.QUOTA, {"spec": content})
 
     def limits(self, spec: TenantSpec) -> Intent:

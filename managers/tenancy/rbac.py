@@ -61,7 +61,7 @@ class NamespaceOwnership:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CacheEntry:
     digest: str
     """Of what stands there; "" for nothing."""
     until: float
@@ -88,7 +88,7 @@ class Grants:
         self._pace = pace
         self._rng = rng
         self._period = period
-        self._known: dict[Slot, _Known] = {}
+        self._cache: dict[Slot, _CacheEntry] = {}
         # Objects of ours that were deleted and that our finalizer holds, by namespace.
         self._doomed: dict[str, set[str]] = {}
 
@@ -96,75 +96,79 @@ class Grants:
         """UIDs of objects that were found deleted, and held only by us."""
         return frozenset(self._doomed.get(namespace, ()))
 
-    def next_look(self, namespace: str) -> float | None:
+    def recheck_after(self, namespace: str) -> float | None:
         """In how many seconds something of a namespace is to be looked at again."""
-        due = [known.until for (_, key), known in self._known.items() if key.namespace == namespace]
-        return max(0.0, min(due) - self._clock.monotonic()) if due else None
+        expiries = [
+            entry.until for (_, key), entry in self._cache.items() if key.namespace == namespace
+        ]
+        return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
 
     def forget(self, namespace: str) -> None:
         """Drop what is known of a namespace: everything in it is looked at anew."""
-        for slot in [slot for slot in self._known if slot[1].namespace == namespace]:
-            del self._known[slot]
+        for slot in [slot for slot in self._cache if slot[1].namespace == namespace]:
+            del self._cache[slot]
         self._doomed.pop(namespace, None)
 
-    async def look(self, resource: Resource, key: ObjectKey) -> Object | None:
+    async def get(self, resource: Resource, key: ObjectKey) -> Object | None:
         """Read one object now; None when it is not there."""
         try:
             return await self._client.get(resource, key)
         except NotFound:
             return None
 
-    async def ensure(self, tenure: NamespaceOwnership, intent: Intent) -> Outcome | None:
+    async def ensure(self, ownership: NamespaceOwnership, intent: Intent) -> Outcome | None:
         """Make one object be as intended; None when it is, else why not.
 
         Raises Transient, and what the API server may raise about the moment.
         """
         slot = (intent.resource, intent.key)
-        mark = f"{tenure.owner.uid} {intent.digest}"
-        known = self._fresh(slot)
-        if known is not None and known.digest == mark:
+        mark = f"{ownership.owner.uid} {intent.digest}"
+        entry = self._fresh(slot)
+        if entry is not None and entry.digest == mark:
             return None
-        live = None if known is not None and not known.digest else await self.look(*slot)
-        self._known.pop(slot, None)
-        if live is not None and not tenure.owns(live):
+        live = None if entry is not None and not entry.digest else await self.get(*slot)
+        self._cache.pop(slot, None)
+        if live is not None and not ownership.owns(live):
             return foreign(intent.resource, live)
         if live is not None and is_terminating(live):
-            held = await self._held(tenure, intent, live)
+            held = await self._held(ownership, intent, live)
             if held is not None:
                 return held
-            live = None if uid_of(live) in tenure.replaceable else live
+            live = None if uid_of(live) in ownership.replaceable else live
         if live is not None and _is_bound_elsewhere(intent, live):
             await self._release(intent.resource, intent.key, live)
             await self._delete(intent.resource, intent.key, live)
             live = None
-        if live is None or not contains(live, _marked(tenure.owner, intent, live)):
-            written = await self._write(tenure.owner, intent, live)
+        if live is None or not contains(live, _marked(ownership.owner, intent, live)):
+            written = await self._write(ownership.owner, intent, live)
             if isinstance(written, Wait | Blocked):
                 return written
             live = written
-        if tenure.opening and intent.resource is QUOTA and (why := uncounted(live)):
+        if ownership.opening and intent.resource is QUOTA and (why := uncounted(live)):
             return Wait("Provisioning", why, AGAIN_AFTER)
         self._note(slot, mark)
         return None
 
     async def _held(
-        self, tenure: NamespaceOwnership, intent: Intent, live: Object
+        self, ownership: NamespaceOwnership, intent: Intent, live: Object
     ) -> Outcome | None:
         """Judge an object of ours that was deleted; None when it serves on, or is out of the way.
 
         With its namespace it goes last, after the clusters. Else it is made anew, but only once the
         namespace was seen alive after the object was seen deleted.
         """
-        wanted = tenancy.GRANT_FINALIZER in (intent.body["metadata"].get("finalizers") or ())
-        holding = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
-        if wanted and holding and tenure.leaving:
+        needs_finalizer = tenancy.GRANT_FINALIZER in (
+            intent.body["metadata"].get("finalizers") or ()
+        )
+        has_finalizer = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
+        if needs_finalizer and has_finalizer and ownership.leaving:
             return None
         doomed = self._doomed.setdefault(intent.key.namespace, set())
-        if uid_of(live) in tenure.replaceable:
+        if uid_of(live) in ownership.replaceable:
             await self._release(intent.resource, intent.key, live)
             doomed.discard(uid_of(live))
             return None
-        if not wanted:
+        if not needs_finalizer:
             await self._release(intent.resource, intent.key, live)
         else:
             doomed.add(uid_of(live))
@@ -173,11 +177,11 @@ class Grants:
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
         """Remove an object of a tenant; tell whether somebody else's stays in its place."""
         slot = (resource, key)
-        known = self._fresh(slot)
-        if known is not None and not known.digest:
+        entry = self._fresh(slot)
+        if entry is not None and not entry.digest:
             return False
-        live = await self.look(resource, key)
-        self._known.pop(slot, None)
+        live = await self.get(resource, key)
+        self._cache.pop(slot, None)
         if live is not None:
             if annotations_of(live).get(MARKS.owner_uid, "") not in accepted:
                 return True
@@ -191,7 +195,7 @@ class Grants:
         self, owner: Owner, intent: Intent, live: Object | None
     ) -> Object | Wait | Blocked:
         body = _marked(owner, intent, live)
-        await self._turn()
+        await self._throttle()
         try:
             result = await self._client.apply(
                 intent.resource, body, field_manager=FIELD_MANAGER, force=live is not None
@@ -201,7 +205,7 @@ class Grants:
         return result.object
 
     async def _delete(self, resource: Resource, key: ObjectKey, live: Object) -> None:
-        await self._turn()
+        await self._throttle()
         try:
             await self._client.delete(resource, key, uid=uid_of(live))
         except NotFound:
@@ -214,7 +218,7 @@ class Grants:
             return
         at = finalizers.index(tenancy.GRANT_FINALIZER)
         path = f"/metadata/finalizers/{at}"
-        await self._turn()
+        await self._throttle()
         try:
             await self._client.json_patch(
                 resource,
@@ -231,27 +235,27 @@ class Grants:
         except PatchFailed as error:
             raise Transient(f"{resource.kind} {key} changed while it was let go of") from error
 
-    async def _turn(self) -> None:
+    async def _throttle(self) -> None:
         """Wait until one more write may go out. What was looked at may change meanwhile, as it
         may at any time: each write names the very object, or none."""
         delay = self._pace.when(None)
         if delay > 0:
             await self._clock.sleep(delay)
 
-    def _fresh(self, slot: Slot) -> _Known | None:
-        known = self._known.get(slot)
-        return known if known is not None and self._clock.monotonic() < known.until else None
+    def _fresh(self, slot: Slot) -> _CacheEntry | None:
+        entry = self._cache.get(slot)
+        return entry if entry is not None and self._clock.monotonic() < entry.until else None
 
     def _note(self, slot: Slot, mark: str) -> None:
         spread = 1 + JITTER * (2 * self._rng.random() - 1)
-        self._known[slot] = _Known(mark, self._clock.monotonic() + self._period * spread)
+        self._cache[slot] = _CacheEntry(mark, self._clock.monotonic() + self._period * spread)
 
 
 def foreign(resource: Resource, live: Object) -> Blocked:
     """What is said of an object that is not the tenant's."""
     name = live["metadata"]["name"]
-    told = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
-    return Blocked("ForeignObject", told, REFUSED_FOR)
+    message = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
+    return Blocked("ForeignObject", message, REFUSED_FOR)
 
 
 def _is_bound_elsewhere(intent: Intent, live: Object) -> bool:

@@ -22,27 +22,27 @@ class RevocationDelay:
         self._granted: dict[str, SecretAccess] = {}
         self._until: dict[str, dict[str, float]] = {}
 
-    def keep(self, namespace: str, wanted: SecretAccess) -> SecretAccess:
+    def keep(self, namespace: str, requested: SecretAccess) -> SecretAccess:
         """Return what to grant now: what is wanted, and what was until a moment ago.
 
         Where nothing is wanted at all there is no cluster, and nothing lingers.
         """
-        if not wanted.readers and not wanted.writers:
+        if not requested.readers and not requested.writers:
             self.forget(namespace)
-            return wanted
-        before = self._granted.get(namespace, wanted)
+            return requested
+        before = self._granted.get(namespace, requested)
         now = self._clock.monotonic()
-        known = self._until.get(namespace, {})
-        left = (before.readers | before.writers) - (wanted.readers | wanted.writers)
-        until = {name: known.get(name, now + self._seconds) for name in left}
+        deadlines = self._until.get(namespace, {})
+        left = (before.readers | before.writers) - (requested.readers | requested.writers)
+        until = {name: deadlines.get(name, now + self._seconds) for name in left}
         until = {name: end for name, end in until.items() if now < end}
         self._until[namespace] = until
-        writers = wanted.writers | (before.writers & until.keys())
-        readers = (wanted.readers | (before.readers & until.keys())) - writers
+        writers = requested.writers | (before.writers & until.keys())
+        readers = (requested.readers | (before.readers & until.keys())) - writers
         self._granted[namespace] = SecretAccess(readers, writers)
         return self._granted[namespace]
 
-    def next_look(self, namespace: str) -> float | None:
+    def recheck_after(self, namespace: str) -> float | None:
         """In how many seconds the next right ends."""
         ends = self._until.get(namespace, {}).values()
         return max(0.0, min(ends) - self._clock.monotonic()) if ends else None

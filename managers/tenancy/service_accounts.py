@@ -31,27 +31,27 @@ class Accounts:
     """Looks for each account until the API server answers; one that lacks ends the process."""
 
     def __init__(
-        self, client: Client, clock: Clock, namespace: str, wanted: Mapping[str, str]
+        self, client: Client, clock: Clock, namespace: str, names_by_role: Mapping[str, str]
     ) -> None:
         self._client = client
         self._clock = clock
         self._namespace = namespace
-        self._wanted = wanted
+        self._names_by_role = names_by_role
         """Names by what they are for."""
-        self._seen = asyncio.Event()
+        self._verified = asyncio.Event()
 
     async def run(self) -> None:
         """Look, and do nothing ever after. Raises AccountMissingError."""
-        for role, name in self._wanted.items():
-            await self._look(role, name)
-        self._seen.set()
+        for role, name in self._names_by_role.items():
+            await self._verify(role, name)
+        self._verified.set()
         await asyncio.Event().wait()
 
     async def ready(self) -> None:
         """Return when all of them were seen."""
-        await self._seen.wait()
+        await self._verified.wait()
 
-    async def _look(self, role: str, name: str) -> None:
+    async def _verify(self, role: str, name: str) -> None:
         while True:
             try:
                 await self._client.get(

@@ -40,10 +40,10 @@ class ProvisionedCondition:
 
 def grants_of(accesses: Iterable[tuple[str, SecretAccess]]) -> tuple[Grant, ...]:
     """What was granted to each cluster, in the order of their names."""
-    made = (
+    grants = (
         Grant(cluster=name, secrets=access.digest) for name, access in sorted(accesses, key=_name)
     )
-    return tuple(made)[:GRANTS_MAX]
+    return tuple(grants)[:GRANTS_MAX]
 
 
 def _name(item: tuple[str, SecretAccess]) -> str:
@@ -92,8 +92,8 @@ class TenantStatusWriter:
 
     async def write(self, live: Object, status: TenantStatus) -> bool:
         """Apply the whole status; tell whether a request was made."""
-        wanted = status.to_object()
-        if (live.get("status") or {}) == wanted:
+        desired = status.to_object()
+        if (live.get("status") or {}) == desired:
             return False
         key = key_of(live)
         body = {
@@ -101,7 +101,7 @@ class TenantStatusWriter:
             "kind": TENANTS.kind,
             # A tenant that was deleted and made anew has a status of its own.
             "metadata": {"name": key.name, "namespace": key.namespace, "uid": uid_of(live)},
-            "status": wanted,
+            "status": desired,
         }
         try:
             result = await self._client.apply(

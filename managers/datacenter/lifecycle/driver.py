@@ -39,10 +39,10 @@ from managers.datacenter.lifecycle.state_machine import (
     UNKNOWN_PROVIDER,
     ServiceFacts,
     ServiceVerdict,
-    decide_row,
-    next_look,
+    decide_service,
     notes,
     progress_of,
+    recheck_after,
 )
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
@@ -58,7 +58,7 @@ AGAIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _ObservedService:
     """What was seen of a row, and what its service is to be told."""
 
     facts: ServiceFacts
@@ -83,169 +83,183 @@ class Driver:
         self._rng = rng
         self._tell = tell
 
-    async def drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
+    async def drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
         """Bring a row one step forward; see
         managers.datacenter.lifecycle.service.DatacenterService.drive.
         """
         try:
-            return await self._drive(row, rows)
+            return await self._drive(record, records)
         except StoreConflictError as error:
             return Wait(SUPERSEDED, str(error), AGAIN)
 
-    async def _drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
-        if row.datacenter.state == "Offline":
-            return await self._conclude(row, ServiceFacts(row, None, "Offline", self._clock.now()))
-        provider = self._providers.get(row.datacenter.provider)
+    async def _drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
+        if record.datacenter.state == "Offline":
+            return await self._conclude(
+                record, ServiceFacts(record, None, "Offline", self._clock.now())
+            )
+        provider = self._providers.get(record.datacenter.provider)
         if provider is None:
-            return await self._without_provider(row)
+            return await self._without_provider(record)
         try:
-            sight = await self._look(provider, row, rows)
+            observed = await self._observe(provider, record, records)
         except ProviderError as error:
-            return await self._blind(row, error)
-        verdict = decide_row(sight.facts)
-        if not verdict.act:
-            return await self._conclude(row, sight.facts)
-        if verdict.act == PROVISION and row.moved:
-            return Wait(SUPERSEDED, f"{row.name} is to get its provider first", AGAIN)
-        begun = progress_of(sight.facts, verdict)
-        if verdict.act != PROVISION:
+            return await self._blind(record, error)
+        verdict = decide_service(observed.facts)
+        if not verdict.action:
+            return await self._conclude(record, observed.facts)
+        if verdict.action == PROVISION and record.moved:
+            return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
+        begun = progress_of(observed.facts, verdict)
+        if verdict.action != PROVISION:
             # Said before it is done: who decided by an old row is refused here, before any harm.
             # What is made by an old row is put right by the next pass.
-            row = await self._record(row, begun)
+            record = await self._record(record, begun)
         try:
-            facts = await self._act(provider, row, sight, verdict)
+            facts = await self._perform(provider, record, observed, verdict)
         except ProviderError as error:
-            return await self._failed(row, begun, error)
-        return await self._conclude(row, facts, begun)
+            return await self._failed(record, begun, error)
+        return await self._conclude(record, facts, begun)
 
-    async def _look(
-        self, provider: Provider, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
-    ) -> _Sight:
+    async def _observe(
+        self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
+    ) -> _ObservedService:
         """Observe a row; and what it depends on, when something has to be made."""
-        seen = await _asked(provider.observe(row))
+        observation = await _call_provider(provider.observe(record))
         facts = ServiceFacts(
-            row, seen, row.datacenter.state, self._clock.now(), held_by=held_by(row, rows)
+            record,
+            observation,
+            record.datacenter.state,
+            self._clock.now(),
+            held_by=held_by(record, records),
         )
-        if row.retiring or facts.as_wanted or not row.wish.service.depends_on:
-            return _Sight(facts)
-        known = await self._neighbours(row, rows)
-        running = {name for name, (other, one) in known.items() if _is_running(other, one)}
-        waits = waits_for(row, rows, running.__contains__)
-        vaults = tuple(one.vault for _, (_, one) in sorted(known.items()) if one.vault is not None)
-        tells = OPENBAO_READY in row.wish.service.depends_on
-        return _Sight(replace(facts, waits_for=waits), vaults if tells else ())
+        if record.retiring or facts.up_to_date or not record.wish.service.depends_on:
+            return _ObservedService(facts)
+        neighbours = await self._neighbours(record, records)
+        running = {name for name, (other, one) in neighbours.items() if _is_running(other, one)}
+        waits = waits_for(record, records, running.__contains__)
+        vaults = tuple(
+            one.vault for _, (_, one) in sorted(neighbours.items()) if one.vault is not None
+        )
+        tells = OPENBAO_READY in record.wish.service.depends_on
+        return _ObservedService(replace(facts, waits_for=waits), vaults if tells else ())
 
     async def _neighbours(
-        self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
+        self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> dict[str, tuple[ServiceRecord, Observation]]:
         """What a row depends on, by name, as it is now and not as it was recorded."""
-        wanted = dependencies([row.wish.service, *_others(row, rows)])[row.name]
-        found = {}
-        for other in rows:
+        names = dependencies([record.wish.service, *_others(record, records)])[record.name]
+        neighbours = {}
+        for other in records:
             provider = self._providers.get(other.datacenter.provider)
-            if other.name not in wanted or provider is None:
+            if other.name not in names or provider is None:
                 continue
             try:
-                found[other.name] = other, await _asked(provider.observe(other))
+                neighbours[other.name] = other, await _call_provider(provider.observe(other))
             except ProviderError:
                 # Told when that row itself is driven; until then nobody knows that it runs.
                 continue
-        return found
+        return neighbours
 
-    async def _act(
-        self, provider: Provider, row: ServiceRecord, sight: _Sight, verdict: ServiceVerdict
+    async def _perform(
+        self,
+        provider: Provider,
+        record: ServiceRecord,
+        observed: _ObservedService,
+        verdict: ServiceVerdict,
     ) -> ServiceFacts:
         """Carry a verdict out; the facts after it, in which former failures are forgiven."""
-        forgiven = replace(row, progress=after_success(row.progress, goal_of(row)))
-        if verdict.act == PROVISION:
-            await _asked(provider.provision(row, sight.vaults))
-            seen = await _asked(provider.observe(row))
-            return replace(sight.facts, row=forgiven, observation=seen, waits_for=())
-        gone = verdict.act == DEPROVISION and await _asked(provider.deprovision(row))
-        return replace(sight.facts, row=forgiven, gone=gone)
+        forgiven = replace(record, progress=after_success(record.progress, goal_of(record)))
+        if verdict.action == PROVISION:
+            await _call_provider(provider.provision(record, observed.vaults))
+            observation = await _call_provider(provider.observe(record))
+            return replace(observed.facts, record=forgiven, observation=observation, waits_for=())
+        gone = verdict.action == DEPROVISION and await _call_provider(provider.deprovision(record))
+        return replace(observed.facts, record=forgiven, gone=gone)
 
     async def _conclude(
-        self, row: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
+        self, record: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
     ) -> Outcome:
         """Record where a row is, or let it go; `facts` may know more than what is recorded.
 
         `begun` is where it was while something was done, for what is told of it.
         """
-        verdict = decide_row(facts)
-        if verdict.act == REMOVE:
-            return await self._remove(row)
-        kept = await self._record(row, progress_of(facts, verdict), begun)
-        look = next_look(verdict.state, kept.progress, facts.gate, facts.now)
+        verdict = decide_service(facts)
+        if verdict.action == REMOVE:
+            return await self._remove(record)
+        recorded = await self._record(record, progress_of(facts, verdict), begun)
+        recheck = recheck_after(verdict.state, recorded.progress, facts.gate, facts.now)
         if verdict.state == RUNNING:
-            return Done(look)
-        return Wait(verdict.state, verdict.message, look)
+            return Done(recheck)
+        return Wait(verdict.state, verdict.message, recheck)
 
-    async def _remove(self, row: ServiceRecord) -> Outcome:
-        if await self._store.remove(row):
-            self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
+    async def _remove(self, record: ServiceRecord) -> Outcome:
+        if await self._store.remove(record):
+            self._tell(record, "Normal", "Retired", f"service {record.name} is gone")
         return Done()
 
     async def _failed(
-        self, row: ServiceRecord, begun: ServiceProgress, error: ProviderError
+        self, record: ServiceRecord, begun: ServiceProgress, error: ProviderError
     ) -> Outcome:
         """Record that what was attempted did not work; `row` is what is recorded."""
-        now, goal = self._clock.now(), goal_of(row)
+        now, goal = self._clock.now(), goal_of(record)
         after = after_failure(begun, goal, error, now, self._rng.random())
-        kept = await self._record(row, after, begun)
-        return self._later(kept)
+        recorded = await self._record(record, after, begun)
+        return self._later(recorded)
 
-    async def _blind(self, row: ServiceRecord, error: ProviderError) -> Outcome:
+    async def _blind(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Nobody can look: the same as a failed attempt, but that looking again may always help."""
-        if due(row.progress, goal_of(row), self._clock.now()):
-            return await self._failed(row, row.progress, ProviderError(error.reason, error.message))
-        return self._later(row)
+        if due(record.progress, goal_of(record), self._clock.now()):
+            return await self._failed(
+                record, record.progress, ProviderError(error.reason, error.message)
+            )
+        return self._later(record)
 
-    async def _without_provider(self, row: ServiceRecord) -> Outcome:
-        name = row.datacenter.provider
-        known = ", ".join(sorted(self._providers)) or "none"
-        if row.retiring and not row.progress.provider_ref:
+    async def _without_provider(self, record: ServiceRecord) -> Outcome:
+        name = record.datacenter.provider
+        providers = ", ".join(sorted(self._providers)) or "none"
+        if record.retiring and not record.progress.provider_ref:
             # Nobody ever made anything of it.
-            return await self._remove(row)
-        failure = failed(row.progress, goal_of(row))
+            return await self._remove(record)
+        failure = failed(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
-            return self._later(row)
+            return self._later(record)
         text = (
-            f"spec.provider is {name}, and nobody here runs services for it (known: {known}); "
+            f"spec.provider is {name}, and nobody here runs services for it (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
         )
         return await self._failed(
-            row, row.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
+            record, record.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
         )
 
-    def _later(self, row: ServiceRecord) -> Outcome:
-        progress, now = row.progress, self._clock.now()
-        look = next_look(progress.state, progress, row.datacenter.state, now)
-        return Wait(progress.state, progress.message, look)
+    def _later(self, record: ServiceRecord) -> Outcome:
+        progress, now = record.progress, self._clock.now()
+        recheck = recheck_after(progress.state, progress, record.datacenter.state, now)
+        return Wait(progress.state, progress.message, recheck)
 
     async def _record(
-        self, row: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
+        self, record: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
     ) -> ServiceRecord:
         """Keep what became of a row, and tell what that means once it is kept.
 
         `begun`: where it was in between, which is told and not kept.
         """
-        between = row.progress if begun is None else begun
-        told_of = (*notes(row, between), *notes(replace(row, progress=between), progress))
-        kept = await self._store.record(row, progress)
-        for note in told_of:
-            self._tell(kept, note.kind, note.reason, note.text)
-        return kept
+        between = record.progress if begun is None else begun
+        events = (*notes(record, between), *notes(replace(record, progress=between), progress))
+        recorded = await self._store.record(record, progress)
+        for event in events:
+            self._tell(recorded, event.kind, event.reason, event.text)
+        return recorded
 
 
-def _is_running(row: ServiceRecord, seen: Observation) -> bool:
-    return not row.retiring and seen.well and seen.digest == row.wish.digest
+def _is_running(record: ServiceRecord, observation: Observation) -> bool:
+    return not record.retiring and observation.well and observation.digest == record.wish.digest
 
 
-def _others(row: ServiceRecord, rows: Iterable[ServiceRecord]) -> list[BootstrapService]:
-    return [other.wish.service for other in rows if other.name != row.name]
+def _others(record: ServiceRecord, records: Iterable[ServiceRecord]) -> list[BootstrapService]:
+    return [other.wish.service for other in records if other.name != record.name]
 
 
-async def _asked(call: Awaitable[T]) -> T:
+async def _call_provider(call: Awaitable[T]) -> T:
     """Await an answer of a provider; whatever it raises and should not becomes a ProviderError."""
     try:
         return await call

@@ -28,7 +28,7 @@ from managers.datacenter.interfaces import Provider, WorkloadStore
 from managers.datacenter.lifecycle import plan as row_plan
 from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
 from managers.datacenter.lifecycle.plan import RowPlan
-from managers.datacenter.sources.hooks import Body, ask_all, told
+from managers.datacenter.sources.hooks import Body, ask_all, error_text
 from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import Clock
@@ -39,7 +39,7 @@ Declared = Sequence[Body] | SourceAnswer | None
 """What a datacenter says: bodies that are still to be judged, its judged answer, or nothing."""
 
 TROUBLE: Final = "WriteFailed"
-TROUBLE_LOOK: Final = 5.0
+FAILURE_RECHECK: Final = 5.0
 """Seconds to the next look after the store failed."""
 
 
@@ -52,7 +52,7 @@ class ServiceOptions:
     deleting: bool = False
 
 
-NO_EXTRAS: Final = ServiceOptions()
+NO_OPTIONS: Final = ServiceOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class DatacenterReport:
 
     merged: Merged
     planned: RowPlan
-    rows: tuple[ServiceRecord, ...]
+    records: tuple[ServiceRecord, ...]
     troubles: tuple[ServiceFailure, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -83,9 +83,9 @@ class DatacenterReport:
         parts = list(self.outcomes.values())
         if self.troubles:
             text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
-            parts.append(Wait(TROUBLE, text, TROUBLE_LOOK))
-        taken = {row.name for row in self.rows}
-        free = [wish.name for wish in self.merged.wishes if wish.name not in taken]
+            parts.append(Wait(TROUBLE, text, FAILURE_RECHECK))
+        names = {record.name for record in self.records}
+        free = [desired.name for desired in self.merged.services if desired.name not in names]
         if free and not self.planned.held:
             parts.append(Wait(SUPERSEDED, f"to be made anew: {', '.join(free)}", AGAIN))
         return combine(*parts)
@@ -112,13 +112,13 @@ class DatacenterService:
         self._clock = clock
         self._tell = tell
         self._driver = Driver(store, providers, clock, rng, tell)
-        self._said: dict[str, frozenset[tuple[str, ...]]] = {}
+        self._reported: dict[str, frozenset[tuple[str, ...]]] = {}
 
     async def reconcile(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: ServiceOptions = NO_EXTRAS,
+        options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
         """Converge a datacenter, then drive each of its rows, in the order of their dependencies.
 
@@ -126,84 +126,87 @@ class DatacenterService:
         an Answer was judged by whoever gives it.
         Raises what the store raises when its rows cannot be listed.
         """
-        report = await self.converge(datacenter, declared, extras)
+        report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
         troubles = list(report.troubles)
-        for name in _driving_order(report.rows):
-            rows = await self._store.list_by_datacenter(datacenter)
-            row = next((one for one in rows if one.name == name), None)
-            if row is None:
+        for name in _driving_order(report.records):
+            records = await self._store.list_by_datacenter(datacenter)
+            record = next((one for one in records if one.name == name), None)
+            if record is None:
                 continue
             try:
-                outcomes[name] = await self.drive(row, rows)
+                outcomes[name] = await self.drive(record, records)
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(ServiceFailure(name, told(error)))
-        rows = await self._store.list_by_datacenter(datacenter)
-        return replace(report, rows=rows, troubles=tuple(troubles), outcomes=outcomes)
+                troubles.append(ServiceFailure(name, error_text(error)))
+        records = await self._store.list_by_datacenter(datacenter)
+        return replace(report, records=records, troubles=tuple(troubles), outcomes=outcomes)
 
     async def converge(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: ServiceOptions = NO_EXTRAS,
+        options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
         """Ask the sources of a datacenter, and make, change and retire its rows accordingly.
 
         Raises what the store raises when its rows cannot be listed.
         """
-        answers = () if extras.deleting else await self._answers(datacenter, declared)
-        rows = await self._store.list_by_datacenter(datacenter)
+        answers = () if options.deleting else await self._answers(datacenter, declared)
+        records = await self._store.list_by_datacenter(datacenter)
         # Who is going does not want anything any more.
         merged = Merged((), (), ())
-        if not extras.deleting:
-            merged = merge(answers, rows, extras.redeploy, extras.forget)
-        self._tell_of_sources(datacenter, merged)
-        planned = row_plan.plan(datacenter, merged, rows, extras.deleting)
+        if not options.deleting:
+            merged = merge(answers, records, options.redeploy, options.forget)
+        self._report_sources(datacenter, merged)
+        planned = row_plan.plan(datacenter, merged, records, options.deleting)
         troubles = await self._write(datacenter, planned)
         if planned != RowPlan(held=planned.held):
-            rows = await self._store.list_by_datacenter(datacenter)
-        return DatacenterReport(merged, planned, rows, troubles)
+            records = await self._store.list_by_datacenter(datacenter)
+        return DatacenterReport(merged, planned, records, troubles)
 
-    async def drive(self, row: ServiceRecord, rows: Iterable[ServiceRecord]) -> Outcome:
+    async def drive(self, record: ServiceRecord, records: Iterable[ServiceRecord]) -> Outcome:
         """Bring one row one step forward; `rows` are those of its datacenter, itself included.
 
         `row.datacenter.state` must be the present one, as list_by_datacenter gives it. Returns Done
         when it runs or is gone, else Wait, with its state as reason and the time of the next look.
         Raises what the medium of the store raises.
         """
-        return await self._driver.drive(row, tuple(rows))
+        return await self._driver.drive(record, tuple(records))
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
         """Return the rows of a datacenter, by name."""
         return await self._store.list_by_datacenter(datacenter)
 
-    async def get(self, row_id: str) -> ServiceRecord | None:
+    async def get(self, record_id: str) -> ServiceRecord | None:
         """Return a row by its id; None when it is gone."""
-        return await self._store.get(row_id)
+        return await self._store.get(record_id)
 
     # --- from sources to rows ---------------------------------------------------------------------
 
     async def _answers(
         self, datacenter: DatacenterInfo, declared: Declared
     ) -> tuple[SourceAnswer, ...]:
-        asked = await ask_all(self._registry.snapshot(), datacenter, self._clock)
-        return (_declared(datacenter, declared), *asked)
+        answers = await ask_all(self._registry.snapshot(), datacenter, self._clock)
+        return (_declared(datacenter, declared), *answers)
 
     async def _write(
         self, datacenter: DatacenterInfo, planned: RowPlan
     ) -> tuple[ServiceFailure, ...]:
         store = self._store
         writes: list[tuple[str, Callable[[], Awaitable[object]]]] = [
-            *((row.name, lambda row=row: store.retire(row)) for row in planned.retire),
             *(
-                (row.name, lambda row=row, wish=wish: store.update(row, wish))
-                for row, wish in planned.update
+                (record.name, lambda record=record: store.retire(record))
+                for record in planned.retire
             ),
             *(
-                (wish.name, lambda wish=wish: store.insert(datacenter, wish))
-                for wish in planned.insert
+                (record.name, lambda record=record, desired=desired: store.update(record, desired))
+                for record, desired in planned.update
+            ),
+            *(
+                (desired.name, lambda desired=desired: store.insert(datacenter, desired))
+                for desired in planned.insert
             ),
         ]
         troubles = []
@@ -213,23 +216,23 @@ class DatacenterService:
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(ServiceFailure(name, told(error)))
+                troubles.append(ServiceFailure(name, error_text(error)))
         return tuple(troubles)
 
-    def _tell_of_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
+    def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
         """Tell of what was not so when this datacenter was looked at last."""
-        now: dict[tuple[str, ...], str] = {
+        warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
             for one in merged.sources
             if one.error
         }
         for conflict in merged.conflicts:
-            now["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
-        before = self._said.pop(datacenter.name, frozenset())
-        if now:
-            self._said[datacenter.name] = frozenset(now)
-        for key in sorted(now.keys() - before):
-            self._tell(datacenter, "Warning", key[0], now[key])
+            warnings["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
+        before = self._reported.pop(datacenter.name, frozenset())
+        if warnings:
+            self._reported[datacenter.name] = frozenset(warnings)
+        for key in sorted(warnings.keys() - before):
+            self._tell(datacenter, "Warning", key[0], warnings[key])
 
 
 def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
@@ -243,13 +246,13 @@ def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
             source, read_services(declared, "spec.bootstrapServices", datacenter.name)
         )
     except InvalidDatacenterError as error:
-        return SourceAnswer(source, None, told(error))
+        return SourceAnswer(source, None, error_text(error))
 
 
-def _driving_order(rows: Sequence[ServiceRecord]) -> list[str]:
+def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
     """What is to run behind what it depends on; what is to go before it, and before all else."""
-    order = [service.name for service in creation_order(row.wish.service for row in rows)]
-    going = {row.name for row in rows if row.retiring}
+    order = [service.name for service in creation_order(record.wish.service for record in records)]
+    going = {record.name for record in records if record.retiring}
     return [name for name in reversed(order) if name in going] + [
         name for name in order if name not in going
     ]

@@ -37,7 +37,7 @@ from contracts.state_machine import Guard, always
 from managers.datacenter.backoff import after_success, due, failed, goal_of, ran_calmly
 from managers.datacenter.lifecycle.plan import GATES
 
-Act = Literal["", "provision", "deprovision", "remove"]
+Action = Literal["", "provision", "deprovision", "remove"]
 PROVISION: Final = "provision"
 DEPROVISION: Final = "deprovision"
 REMOVE: Final = "remove"
@@ -53,9 +53,9 @@ STATES: Final[tuple[RowState, ...]] = get_args(RowState)
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
 """Why nothing can be done for a row whose provider nobody has; over as soon as it is observed."""
 
-LOOKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}
+RECHECKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}
 """Seconds to the next look when no event and no retry comes before."""
-CLOSED_LOOK: Final = 600.0
+CLOSED_RECHECK: Final = 600.0
 """The same while the datacenter lets nothing happen."""
 
 
@@ -68,7 +68,7 @@ class ServiceFacts:
     is left.
     """
 
-    row: ServiceRecord
+    record: ServiceRecord
     observation: Observation | None
     gate: State
     now: datetime
@@ -77,19 +77,19 @@ class ServiceFacts:
     gone: bool = False
 
     @property
-    def seen(self) -> Observation:
+    def observed(self) -> Observation:
         """What is there; nothing, where nobody looked."""
         return self.observation or Observation()
 
     @property
-    def as_wanted(self) -> bool:
+    def up_to_date(self) -> bool:
         """Tell whether everything there was made from the present wish."""
-        return self.seen.digest == self.row.wish.digest
+        return self.observed.digest == self.record.wish.digest
 
     @property
     def failure(self) -> Failure | None:
         """Why the last attempt at the present goal failed."""
-        failure = failed(self.row.progress, goal_of(self.row))
+        failure = failed(self.record.progress, goal_of(self.record))
         return None if failure is None or failure.reason == UNKNOWN_PROVIDER else failure
 
 
@@ -99,57 +99,62 @@ class ServiceVerdict:
 
     state: RowState
     message: str
-    act: Act
+    action: Action
 
 
 Ask = Guard[ServiceFacts]
 
 
-def _unseen(now: ServiceFacts) -> str | None:
-    if now.observation is not None:
+def _unseen(facts: ServiceFacts) -> str | None:
+    if facts.observation is not None:
         return None
-    return f"the datacenter is {now.gate}: nobody looks at this service, and this is old news"
+    return f"the datacenter is {facts.gate}: nobody looks at this service, and this is old news"
 
 
-def _unwanted(now: ServiceFacts) -> str | None:
-    return "" if now.row.retiring else None
+def _unwanted(facts: ServiceFacts) -> str | None:
+    return "" if facts.record.retiring else None
 
 
-def _well(now: ServiceFacts) -> str | None:
-    return now.seen.message if now.as_wanted and now.seen.well else None
+def _well(facts: ServiceFacts) -> str | None:
+    return facts.observed.message if facts.up_to_date and facts.observed.well else None
 
 
-def _not_well(now: ServiceFacts) -> str | None:
-    if not now.as_wanted:
+def _not_well(facts: ServiceFacts) -> str | None:
+    if not facts.up_to_date:
         return None
-    return now.seen.message or f"{now.seen.ready} of {now.seen.wanted} pods are ready"
+    return (
+        facts.observed.message
+        or f"{facts.observed.ready} of {facts.observed.wanted} pods are ready"
+    )
 
 
-def _failed(now: ServiceFacts) -> str | None:
-    return None if now.failure is None else now.failure.message
+def _failed(facts: ServiceFacts) -> str | None:
+    return None if facts.failure is None else facts.failure.message
 
 
-def _failed_lately(now: ServiceFacts) -> str | None:
-    later = now.failure is not None and not due(now.row.progress, goal_of(now.row), now.now)
-    return _failed(now) if later else None
+def _failed_lately(facts: ServiceFacts) -> str | None:
+    later = facts.failure is not None and not due(
+        facts.record.progress, goal_of(facts.record), facts.now
+    )
+    return _failed(facts) if later else None
 
 
-def _closed(now: ServiceFacts) -> str | None:
-    if GATES[now.gate].writes:
+def _closed(facts: ServiceFacts) -> str | None:
+    if GATES[facts.gate].writes:
         return None
-    return f"the datacenter is in {now.gate}: nothing is changed until that ends"
+    return f"the datacenter is in {facts.gate}: nothing is changed until that ends"
 
 
-def _waits(now: ServiceFacts) -> str | None:
-    return f"waits until these are Running: {_names(now.waits_for)}" if now.waits_for else None
+def _waits(facts: ServiceFacts) -> str | None:
+    return f"waits until these are Running: {_names(facts.waits_for)}" if facts.waits_for else None
 
 
-def _held(now: ServiceFacts) -> str | None:
-    return f"waits until these are gone: {_names(now.held_by)}" if now.held_by else None
+def _held(facts: ServiceFacts) -> str | None:
+    return f"waits until these are gone: {_names(facts.held_by)}" if facts.held_by else None
 
 
-def _gone(now: ServiceFacts) -> str | None:
-    return "nothing of it is left" if now.gone else None
+def _gone(facts: ServiceFacts) -> str | None:
+    return "nothing of it is left" if facts.gone else None
 
 
 def _to_do(text: str) -> Ask:
@@ -200,26 +205,28 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
 )
 
 
-def place_of(facts: ServiceFacts) -> RowState:
+def initial_state(facts: ServiceFacts) -> RowState:
     """Where a row is before the table is asked, told by what is there."""
     if facts.observation is None:
-        return facts.row.progress.state
+        return facts.record.progress.state
     if not facts.observation.present:
         return PENDING
-    return RUNNING if facts.row.progress.running_since is not None else PROVISIONING
+    return RUNNING if facts.record.progress.running_since is not None else PROVISIONING
 
 
-def decide_row(facts: ServiceFacts) -> ServiceVerdict:
+def decide_service(facts: ServiceFacts) -> ServiceVerdict:
     """Say where a row is and what to do, by the rows of TABLE from its place on.
 
     A row that leads elsewhere and does nothing is followed at once.
     """
-    place: str = place_of(facts)
+    state: str = initial_state(facts)
     while True:
-        decision = state_machine.decide(TABLE, place, facts)
-        if decision.row.act or decision.next == place:
-            return ServiceVerdict(_STATE[decision.next], decision.message, _ACT[decision.row.act])
-        place = decision.next
+        decision = state_machine.decide(TABLE, state, facts)
+        if decision.row.act or decision.next == state:
+            return ServiceVerdict(
+                _STATE[decision.next], decision.message, _ACTIONS[decision.row.act]
+            )
+        state = decision.next
 
 
 def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress:
@@ -227,53 +234,55 @@ def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress
 
     A new goal that is attempted, or was reached, forgets the failures of the former one.
     """
-    before = facts.row.progress
+    before = facts.record.progress
     if facts.observation is None:
         return replace(before, message=clean_message(verdict.message))
-    goal = goal_of(facts.row)
-    reached = facts.as_wanted and not facts.row.retiring
-    begun = bool(verdict.act) and before.digest != goal
-    known = after_success(before, goal) if reached or begun else _without_void(before)
+    goal = goal_of(facts.record)
+    reached = facts.up_to_date and not facts.record.retiring
+    begun = bool(verdict.action) and before.digest != goal
+    progress = after_success(before, goal) if reached or begun else _without_void(before)
     running = verdict.state == RUNNING
-    since = before.running_since if before.digest == known.digest else None
+    since = before.running_since if before.digest == progress.digest else None
     return replace(
-        known,
+        progress,
         state=verdict.state,
         message=clean_message(verdict.message),
-        attempts=0 if not running and ran_calmly(before, facts.now) else known.attempts,
+        attempts=0 if not running and ran_calmly(before, facts.now) else progress.attempts,
         running_since=(since or facts.now.replace(microsecond=0)) if running else None,
-        ready=f"{facts.seen.ready}/{facts.seen.wanted}" if facts.seen.present else "",
-        provider_ref=facts.seen.provider_ref,
-        service_refs=tuple(sorted(dict(facts.seen.service_refs).items()))[:REFS_MAX],
+        ready=f"{facts.observed.ready}/{facts.observed.wanted}" if facts.observed.present else "",
+        provider_ref=facts.observed.provider_ref,
+        service_refs=tuple(sorted(dict(facts.observed.service_refs).items()))[:REFS_MAX],
     )
 
 
-def notes(row: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
+def notes(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
     """What the change from the recorded progress of a row to another one is worth telling."""
-    before = row.progress
-    told = []
+    before = record.progress
+    events = []
     other = before.digest != after.digest
     if after.state == PROVISIONING and other:
-        told.append(EventRecord("Normal", "Started", f"service {row.name} is being provisioned"))
+        events.append(
+            EventRecord("Normal", "Started", f"service {record.name} is being provisioned")
+        )
     if after.state == RUNNING != before.state:
-        told.append(EventRecord("Normal", "Succeeded", f"service {row.name} is Running"))
+        events.append(EventRecord("Normal", "Succeeded", f"service {record.name} is Running"))
     failure = after.failure
-    known = None if other or before.failure is None else before.failure.reason
-    if failure is not None and failure.reason != known:
-        text = f"service {row.name}: {failure.reason}: {failure.message}"
-        told.append(EventRecord("Warning", "Failed", text))
-    return tuple(told)
+    old_reason = None if other or before.failure is None else before.failure.reason
+    if failure is not None and failure.reason != old_reason:
+        text = f"service {record.name}: {failure.reason}: {failure.message}"
+        events.append(EventRecord("Warning", "Failed", text))
+    return tuple(events)
 
 
-def next_look(state: RowState, progress: ServiceProgress, gate: State, now: datetime) -> float:
+def recheck_after(state: RowState, progress: ServiceProgress, gate: State, now: datetime) -> float:
     """Seconds after which a row is looked at again, whatever happens before."""
     if not GATES[gate].writes:
-        return CLOSED_LOOK
+        return CLOSED_RECHECK
     if progress.failure is None or state not in (FAILED, RETIRING):
-        return LOOKS[state]
+        return RECHECKS[state]
     if progress.next_retry is None:
-        return LOOKS[FAILED]
-    return min(max((progress.next_retry - now).total_seconds(), 1.0), LOOKS[FAILED])
+        return RECHECKS[FAILED]
+    return min(max((progress.next_retry - now).total_seconds(), 1.0), RECHECKS[FAILED])
 
 
 def _without_void(progress: ServiceProgress) -> ServiceProgress:
@@ -284,4 +293,4 @@ def _without_void(progress: ServiceProgress) -> ServiceProgress:
 
 
 _STATE: Final[dict[str, RowState]] = {state: state for state in STATES}
-_ACT: Final[dict[str, Act]] = {act: act for act in get_args(Act)}
+_ACTIONS: Final[dict[str, Action]] = {action: action for action in get_args(Action)}

@@ -39,23 +39,23 @@ _NO_ACCOUNT: Final = "default"
 Items = list[dict[str, Any]]
 
 
-def pod_template(row: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
+def pod_template(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
     """Build the template of the pods of a row; `vaults`: what they are told of."""
-    place, service = row.datacenter, row.wish.service
+    datacenter, service = record.datacenter, record.wish.service
     annotations = labels.users_own(service.annotations)
     files = config_files(service)
     if files:
         annotations[names.FILES] = digest(files)
-    if row.wish.redeploy:
-        annotations[names.REDEPLOY] = row.wish.redeploy
+    if record.wish.redeploy:
+        annotations[names.REDEPLOY] = record.wish.redeploy
     users = labels.users_own(service.labels)
     # Pods that carry it are servers and jobs of clusters.
     users.pop(labels.MANAGED_BY, None)
-    metadata: Object = {"labels": {**users, **names.marks(place.name, service.name)}}
+    metadata: Object = {"labels": {**users, **names.marks(datacenter.name, service.name)}}
     if annotations:
         metadata["annotations"] = annotations
-    name = names.child(place.name, service.name)
-    return {"metadata": metadata, "spec": _spec(service, name, vault.told(vaults))}
+    name = names.child(datacenter.name, service.name)
+    return {"metadata": metadata, "spec": _spec(service, name, vault.pod_part(vaults))}
 
 
 def config_files(service: BootstrapService) -> dict[str, str]:
@@ -74,16 +74,16 @@ def file_key(part: ServicePart, file: ConfigFile) -> str:
 
 def volumes_by_name(service: BootstrapService) -> dict[str, Volume]:
     """Every volume once, in the order of the containers; what says its size stands for the rest."""
-    found: dict[str, Volume] = {}
+    volumes: dict[str, Volume] = {}
     for part in service.services:
         for volume in part.volumes:
-            known = found.get(volume.name)
-            if known is None or (known.size is None and volume.size is not None):
-                found[volume.name] = volume
-    return found
+            previous = volumes.get(volume.name)
+            if previous is None or (previous.size is None and volume.size is not None):
+                volumes[volume.name] = volume
+    return volumes
 
 
-def _spec(service: BootstrapService, name: str, told: PodPart) -> Object:
+def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
     account = service.service_account_name
     return {
         "serviceAccountName": account or _NO_ACCOUNT,
@@ -93,9 +93,11 @@ def _spec(service: BootstrapService, name: str, told: PodPart) -> Object:
         "imagePullSecrets": [one.to_object() for one in service.image_pull_secrets],
         "nodeSelector": thaw(service.node_selector),
         "tolerations": [one.to_object() for one in service.tolerations],
-        "initContainers": [_container(part, told) for part in part_order(service)],
-        "containers": [_container(part, told) for part in service.services if part.role == "Main"],
-        "volumes": [*_volumes(service, name), *map(dict, told.volumes)],
+        "initContainers": [_container(part, vault_part) for part in part_order(service)],
+        "containers": [
+            _container(part, vault_part) for part in service.services if part.role == "Main"
+        ],
+        "volumes": [*_volumes(service, name), *map(dict, vault_part.volumes)],
     }
 
 
@@ -107,13 +109,13 @@ def _pod_security(user: int | None) -> Object:
     return chosen
 
 
-def _container(part: ServicePart, told: PodPart) -> Object:
+def _container(part: ServicePart, vault_part: PodPart) -> Object:
     container: Object = {
         "name": part.name,
         "image": part.image,
         "command": list(part.command),
         "args": list(part.args),
-        "env": list(_environment(part, told)),
+        "env": list(_environment(part, vault_part)),
         "ports": [
             {"name": port.name, "containerPort": port.port, "protocol": port.protocol}
             for port in part.ports
@@ -123,7 +125,7 @@ def _container(part: ServicePart, told: PodPart) -> Object:
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": _mounts(part, told),
+        "volumeMounts": _mounts(part, vault_part),
     }
     if part.role == "Sidecar":
         container["restartPolicy"] = "Always"
@@ -132,10 +134,10 @@ def _container(part: ServicePart, told: PodPart) -> Object:
     return container
 
 
-def _environment(part: ServicePart, told: PodPart) -> Iterator[Object]:
+def _environment(part: ServicePart, vault_part: PodPart) -> Iterator[Object]:
     """Ours first, so that the user's own may refer to it; of one name, the user's own."""
     chosen = {variable.name for variable in part.env}
-    yield from (dict(ours) for ours in told.env if ours["name"] not in chosen)
+    yield from (dict(ours) for ours in vault_part.env if ours["name"] not in chosen)
     yield from map(_variable, part.env)
 
 
@@ -148,7 +150,7 @@ def _variable(variable: Variable) -> Object:
     }
 
 
-def _mounts(part: ServicePart, told: PodPart) -> Items:
+def _mounts(part: ServicePart, vault_part: PodPart) -> Items:
     mounts: Items = [
         {
             "name": volume.name,
@@ -172,8 +174,8 @@ def _mounts(part: ServicePart, told: PodPart) -> Items:
         }
         for file in part.config_files
     ]
-    taken = {mount["mountPath"].rstrip("/") for mount in mounts}
-    return mounts + [dict(ours) for ours in told.mounts if ours["mountPath"] not in taken]
+    paths = {mount["mountPath"].rstrip("/") for mount in mounts}
+    return mounts + [dict(ours) for ours in vault_part.mounts if ours["mountPath"] not in paths]
 
 
 def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:

@@ -15,7 +15,7 @@ from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation, ServiceRecord
 from managers.datacenter.provider import vault
-from managers.datacenter.provider.objects import KINDS, Slot, child, wanted_slots
+from managers.datacenter.provider.objects import KINDS, Slot, child, required_slots
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Resource, annotations_of, is_terminating, key_of
 
@@ -27,37 +27,42 @@ Doubt = tuple[bool, str]
 """Whether something is amiss, and how it is said."""
 
 
-def made_from(row: ServiceRecord, seen: Mapping[Slot, Object]) -> str:
+def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
     """The wish that everything was made from; "" while something is missing or left over.
 
     `seen` are the row's own objects, whatever they are.
     """
-    must, may = wanted_slots(row)
-    there = {slot for slot, live in seen.items() if not is_terminating(live)}
-    if not must <= there or seen.keys() - must - may:
+    must, may = required_slots(record)
+    present = {slot for slot, live in owned.items() if not is_terminating(live)}
+    if not must <= present or owned.keys() - must - may:
         return ""
-    workload = KINDS[row.wish.service.kind], ObjectKey(row.datacenter.namespace, child(row))
-    return annotations_of(seen[workload]).get(names.WISH, "")
+    workload = (
+        KINDS[record.wish.service.kind],
+        ObjectKey(record.datacenter.namespace, child(record)),
+    )
+    return annotations_of(owned[workload]).get(names.WISH, "")
 
 
-def observed(row: ServiceRecord, seen: Mapping[Slot, Object], digest: str) -> Observation:
+def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -> Observation:
     """Sum up the row's own objects; `digest`: what they were made from, as far as they are so."""
-    kind = row.wish.service.kind
-    resource, name = KINDS[kind], child(row)
-    live = seen.get((resource, ObjectKey(row.datacenter.namespace, name)))
-    refs = _refs(row, seen)
+    kind = record.wish.service.kind
+    resource, name = KINDS[kind], child(record)
+    live = owned.get((resource, ObjectKey(record.datacenter.namespace, name)))
+    refs = _refs(record, owned)
     if live is None or is_terminating(live):
         state = "not there" if live is None else "being deleted"
         message = f"{resource.kind} {name} is {state}"
-        return Observation(present=bool(seen), message=message, service_refs=refs)
-    told = standing(kind, live)
+        return Observation(present=bool(owned), message=message, service_refs=refs)
+    observation = standing(kind, live)
     return replace(
-        told,
+        observation,
         present=True,
         digest=digest,
         provider_ref=reference(resource, live),
         service_refs=refs,
-        vault=vault.vault_of(row.name, live) if told.well and resource == CLUSTERS else None,
+        vault=vault.vault_of(record.name, live)
+        if observation.well and resource == CLUSTERS
+        else None,
     )
 
 
@@ -66,16 +71,16 @@ def reference(resource: Resource, live: Object) -> str:
     return f"{resource.kind} {key_of(live)}"
 
 
-def _refs(row: ServiceRecord, seen: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
+def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
     """What was made, by what it is for: the object itself, the service, or a container of it."""
-    service = row.wish.service
+    service = record.wish.service
     refs: dict[str, str] = {}
-    for (resource, key), live in seen.items():
+    for (resource, key), live in owned.items():
         ref = reference(resource, live)
         if resource == KINDS[service.kind]:
-            refs |= dict.fromkeys([part.name for part in service.services] or [row.name], ref)
+            refs |= dict.fromkeys([part.name for part in service.services] or [record.name], ref)
         elif resource == SERVICE:
-            refs.setdefault(row.name, ref)
+            refs.setdefault(record.name, ref)
         elif resource == CONFIG_MAP:
             refs.setdefault(key.name, ref)
     return tuple(sorted(refs.items()))
@@ -94,45 +99,45 @@ def _settled(live: Object) -> Status:
 
 
 def _deployment(spec: Status, status: Status) -> Observation:
-    wanted = _replicas(spec)
+    desired = _replicas(spec)
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     available = _count(status, "availableReplicas")
     progressing = _condition(status, "Progressing")
     failure = _condition(status, "ReplicaFailure")
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
     return _judged(
-        (_count(status, "readyReplicas"), wanted),
+        (_count(status, "readyReplicas"), desired),
         (not status["seen"], UNSEEN),
         (failure.get("status") == "True", _text(failure)),
         (late, _text(progressing)),
-        *_rolling(wanted, updated, all_pods),
-        (available != wanted, f"{available} of {wanted} pods are available"),
+        *_rolling(desired, updated, all_pods),
+        (available != desired, f"{available} of {desired} pods are available"),
     )
 
 
 def _stateful_set(spec: Status, status: Status) -> Observation:
-    wanted = _replicas(spec)
+    desired = _replicas(spec)
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     ready = _count(status, "readyReplicas")
     revisions = status.get("currentRevision"), status.get("updateRevision")
     return _judged(
-        (ready, wanted),
+        (ready, desired),
         (not status["seen"], UNSEEN),
-        *_rolling(wanted, updated, all_pods),
-        (ready != wanted, f"{ready} of {wanted} pods are ready"),
+        *_rolling(desired, updated, all_pods),
+        (ready != desired, f"{ready} of {desired} pods are ready"),
         (revisions[0] != revisions[1], "its controller has not called the update complete"),
     )
 
 
 def _daemon_set(spec: Status, status: Status) -> Observation:
-    wanted = _count(status, "desiredNumberScheduled")
+    desired = _count(status, "desiredNumberScheduled")
     updated = _count(status, "updatedNumberScheduled")
     available = _count(status, "numberAvailable")
     return _judged(
-        (_count(status, "numberReady"), wanted),
+        (_count(status, "numberReady"), desired),
         (not status["seen"], UNSEEN),
-        (updated != wanted, f"{updated} of {wanted} pods are of the present spec"),
-        (available != wanted, f"{available} of {wanted} pods are available"),
+        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
+        (available != desired, f"{available} of {desired} pods are available"),
     )
 
 
@@ -154,18 +159,18 @@ _JUDGES: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
 }
 
 
-def _rolling(wanted: int, updated: int, all_pods: int) -> tuple[Doubt, Doubt]:
+def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Doubt, Doubt]:
     return (
-        (updated != wanted, f"{updated} of {wanted} pods are of the present spec"),
-        (all_pods != wanted, f"pods of the former spec have to end: {all_pods - wanted}"),
+        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
+        (all_pods != desired, f"pods of the former spec have to end: {all_pods - desired}"),
     )
 
 
 def _judged(counts: tuple[int, int], *doubts: Doubt) -> Observation:
     """The first doubt that holds is the message; none is well."""
-    ready, wanted = counts
-    message = next((said for holds, said in doubts if holds), "")
-    return Observation(well=not message, ready=ready, wanted=wanted, message=message)
+    ready, desired = counts
+    message = next((text for holds, text in doubts if holds), "")
+    return Observation(well=not message, ready=ready, wanted=desired, message=message)
 
 
 def _replicas(spec: Status, default: int = 1) -> int:
@@ -179,8 +184,8 @@ def _count(status: Status, field: str) -> int:
 
 
 def _condition(status: Status, kind: str) -> Status:
-    found = (one for one in status.get("conditions") or () if one.get("type") == kind)
-    return next(found, {"type": kind})
+    matches = (one for one in status.get("conditions") or () if one.get("type") == kind)
+    return next(matches, {"type": kind})
 
 
 def _text(condition: Status) -> str:

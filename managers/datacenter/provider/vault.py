@@ -34,20 +34,20 @@ AUTHORITY_VOLUME: Final = "0-openbao-ca"
 _ROLE: Final = re.compile(r"auth/(?P<mount>.+)/role/(?P<role>[^/]+)")
 
 
-def cluster(row: ServiceRecord) -> Intent:
+def cluster(record: ServiceRecord) -> Intent:
     """Build the OpenBaoCluster of a row of that kind; its spec is the user's own.
 
     The order to replace the pods becomes spec.runtime.restartAt, unless the user gives one.
     """
-    place, service = row.datacenter, row.wish.service
+    datacenter, service = record.datacenter, record.wish.service
     spec = thaw(service.openbao or {})
-    if row.wish.redeploy and not _restarts(spec):
-        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": row.wish.redeploy}
+    if record.wish.redeploy and not _restarts(spec):
+        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.wish.redeploy}
     metadata = {
-        "name": naming.child(place.name, service.name),
-        "namespace": place.namespace,
-        "labels": naming.child_labels(place.name, service.name, dict(service.labels)),
-        "annotations": {naming.WISH: row.wish.digest},
+        "name": naming.child(datacenter.name, service.name),
+        "namespace": datacenter.namespace,
+        "labels": naming.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "annotations": {naming.WISH: record.wish.digest},
     }
     body = {
         "apiVersion": CLUSTERS.api_version,
@@ -74,7 +74,7 @@ def vault_of(service: str, live: Object) -> Vault | None:
     )
 
 
-def told(vaults: tuple[Vault, ...]) -> PodPart:
+def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
     """What every container of a service gets that waits for vaults: those of the first one.
 
     The authority is a directory and no single file, so that a new one reaches running containers.
@@ -123,7 +123,7 @@ def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
 
 
 def lasting(
-    before: Mapping[str, str], told: tuple[Vault, ...], live: Mapping[str, Object]
+    before: Mapping[str, str], current: tuple[Vault, ...], live: Mapping[str, Object]
 ) -> tuple[Vault, ...]:
     """What a service is told of vaults, also of one that is only not ready at this moment.
 
@@ -131,12 +131,12 @@ def lasting(
     told, as `facts` has it; `live` are the OpenBaoClusters that are there, by service: what they
     say of themselves is newer than either.
     """
-    known = {one.service: one for one in remembered(before) if one.service in live}
-    known |= {one.service: one for one in told}
+    vaults = {one.service: one for one in remembered(before) if one.service in live}
+    vaults |= {one.service: one for one in current}
     newest = {
-        service: vault_of(service, live[service]) if service in live else None for service in known
+        service: vault_of(service, live[service]) if service in live else None for service in vaults
     }
-    return tuple(newest[service] or known[service] for service in sorted(known))
+    return tuple(newest[service] or vaults[service] for service in sorted(vaults))
 
 
 def _restarts(spec: Mapping[str, Any]) -> bool:
@@ -146,8 +146,8 @@ def _restarts(spec: Mapping[str, Any]) -> bool:
 
 def _roles(read: OpenBaoCluster) -> tuple[str, ...]:
     requests = read.spec.self_init.requests if read.spec.self_init else ()
-    found = (_ROLE.fullmatch(request.path) for request in requests)
-    return tuple(sorted({f"{role['mount']}/{role['role']}" for role in found if role}))
+    matches = (_ROLE.fullmatch(request.path) for request in requests)
+    return tuple(sorted({f"{role['mount']}/{role['role']}" for role in matches if role}))
 
 
 def _empty(value: Any) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 import structlog
 
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
-from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, told
+from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, error_text
 from managers.datacenter.sources.registry import InvalidHookError, SourceRegistry, source_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -41,12 +41,12 @@ class BrokenHook:
         raise SourceError(self.error)
 
 
-def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
+def discover(candidates: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
     """Load the hooks of all packages, by name; a BrokenHook for each that cannot be had.
 
     Raises nothing: a package that is broken must not keep the others from being served.
     """
-    points = entry_points(group=GROUP) if found is None else found
+    points = entry_points(group=GROUP) if candidates is None else candidates
     loaded: dict[str, tuple[EntryPoint, Hook]] = {}
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         hook = _load(point)
@@ -66,26 +66,29 @@ def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
 
 
 def fill(
-    registry: SourceRegistry, found: Iterable[EntryPoint] | None = None
+    registry: SourceRegistry, candidates: Iterable[EntryPoint] | None = None
 ) -> tuple[ServiceSource, ...]:
     """Register what `discover` finds; returns the sources."""
-    return tuple(registry.register(hook) for hook in discover(found))
+    return tuple(registry.register(hook) for hook in discover(candidates))
 
 
 def _load(point: EntryPoint) -> Hook:
     try:
         loaded = point.load()
         # A class may look like a hook by its attributes; it is what makes one.
-        made = loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
-        source_of(made)
+        instance = (
+            loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
+        )
+        source_of(instance)
     except InvalidHookError as error:
         return _broken(point, f"{_shown(point)}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a package does when loaded
         return _broken(
             point,
-            f"{_shown(point)} could not be loaded: {told(error)}; mend the package or uninstall it",
+            f"{_shown(point)} could not be loaded: {error_text(error)}; mend the package or "
+            "uninstall it",
         )
-    hook: Hook = made
+    hook: Hook = instance
     return hook
 
 

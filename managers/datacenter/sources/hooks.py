@@ -89,13 +89,13 @@ class FunctionHook:
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
         """Call the function; what it raises is raised."""
         if _is_async(self._fn):
-            found = self._fn(ctx, datacenter)
+            result = self._fn(ctx, datacenter)
         else:
             await self._free.acquire()
-            found = await _in_thread(
+            result = await _in_thread(
                 lambda: _whole(self._fn(ctx, datacenter)), self.name, self._free.release
             )
-        return await found if inspect.isawaitable(found) else found
+        return await result if inspect.isawaitable(result) else result
 
 
 async def ask_all(
@@ -107,11 +107,11 @@ async def ask_all(
 ) -> tuple[SourceAnswer, ...]:
     """Ask all at the same time; answers in the order of the sources, none is missing."""
     async with asyncio.TaskGroup() as group:
-        asked = [
+        tasks = [
             group.create_task(ask(source, hook, datacenter, clock, deadline=deadline))
             for source, hook in sources
         ]
-    return tuple(task.result() for task in asked)
+    return tuple(task.result() for task in tasks)
 
 
 async def ask(
@@ -127,8 +127,8 @@ async def ask(
     limit = Deadline(clock, deadline)
     try:
         async with limit:
-            given = await hook.services(HookContext(deadline, bound), datacenter)
-            return SourceAnswer(source, _read(given, datacenter.name))
+            bodies = await hook.services(HookContext(deadline, bound), datacenter)
+            return SourceAnswer(source, _read(bodies, datacenter.name))
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
@@ -155,10 +155,10 @@ def _failed(
 ) -> SourceAnswer:
     # Told in the status and by an event; the trace is for whoever mends the hook.
     bound.debug("source failed", exc_info=error)
-    return SourceAnswer(source, None, told(error))
+    return SourceAnswer(source, None, error_text(error))
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Say an error in one line: its own words, after its type unless it is one of ours."""
     text = " ".join(str(error).split())
     if not isinstance(error, SourceError | InvalidDatacenterError):
@@ -167,11 +167,11 @@ def told(error: BaseException) -> str:
     return text if len(text) <= ERROR_MAX else f"{text[: ERROR_MAX - 3]}..."
 
 
-def _read(given: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
-    if given is None:
+def _read(bodies: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
+    if bodies is None:
         # A function that forgets to return must not retire what it gave before.
         raise SourceError("answered None: return an empty list when there is nothing to give")
-    return read_services(given, "services", datacenter)
+    return read_services(bodies, "services", datacenter)
 
 
 # --- functions that are not async ---------------------------------------------------------------
@@ -183,9 +183,9 @@ def _is_async(fn: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
 
 
-def _whole(found: T) -> T | list[Any]:
+def _whole(result: T) -> T | list[Any]:
     """Run a generator to its end, in the thread that made it."""
-    return list(islice(found, SERVICES_MAX + 1)) if isinstance(found, Iterator) else found
+    return list(islice(result, SERVICES_MAX + 1)) if isinstance(result, Iterator) else result
 
 
 async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]) -> T:

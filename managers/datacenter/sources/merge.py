@@ -83,24 +83,24 @@ class SourceReport:
 class Merged:
     """The services that a datacenter is to have, by name; sources by rank."""
 
-    wishes: tuple[DesiredService, ...]
+    services: tuple[DesiredService, ...]
     conflicts: tuple[NameConflict, ...]
     sources: tuple[SourceReport, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _SourceRequest:
     """What a source wants, be it by its answer or by the rows that it once asked for."""
 
     source: ServiceSource
-    wishes: tuple[DesiredService, ...]
+    services: tuple[DesiredService, ...]
     error: str
     good: bool
 
 
 def merge(
     answers: Iterable[SourceAnswer],
-    rows: Iterable[ServiceRecord],
+    records: Iterable[ServiceRecord],
     redeploy: Mapping[str, str],
     forgotten: frozenset[str],
 ) -> Merged:
@@ -111,78 +111,80 @@ def merge(
     caller waits until sets are mirrored. `redeploy` has orders by name of service.
     """
     # A row that is going was not wanted when its source last spoke.
-    present = {row.name: row for row in rows if not row.retiring}
-    claims = _claims(answers, present, forgotten)
-    won, conflicts = _contest(wish for claim in claims for wish in claim.wishes)
+    present = {record.name: record for record in records if not record.retiring}
+    requests = _requests(answers, present, forgotten)
+    won, conflicts = _contest(service for request in requests for service in request.services)
     chosen, knots = _untangle(won, present)
-    wishes = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
-    return Merged(wishes, conflicts, tuple(_reports(claims, wishes, knots)))
+    services = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
+    return Merged(services, conflicts, tuple(_reports(requests, services, knots)))
 
 
 # --- who wants what -----------------------------------------------------------------------------
 
 
-def _claims(
+def _requests(
     answers: Iterable[SourceAnswer], present: Mapping[str, ServiceRecord], forgotten: frozenset[str]
-) -> list[_Claim]:
-    kept: dict[str, list[DesiredService]] = {}
-    for row in present.values():
-        kept.setdefault(row.wish.source.name, []).append(row.wish)
-    claims = []
+) -> list[_SourceRequest]:
+    earlier: dict[str, list[DesiredService]] = {}
+    for record in present.values():
+        earlier.setdefault(record.wish.source.name, []).append(record.wish)
+    requests = []
     for answer in answers:
-        before = kept.pop(answer.source.name, [])
-        claims.append(_spoken(answer) or _last_good(answer, before, forgotten))
-    for name, before in kept.items():
+        before = earlier.pop(answer.source.name, [])
+        requests.append(_spoken(answer) or _last_good(answer, before, forgotten))
+    for name, before in earlier.items():
         if name in forgotten or name.startswith(SET_PREFIX):
             continue
         error = "" if name == DECLARED else NOBODY
-        claims.append(_Claim(_first(before), tuple(before), error, good=False))
-    return sorted(claims, key=lambda claim: claim.source.rank)
+        requests.append(_SourceRequest(_first(before), tuple(before), error, good=False))
+    return sorted(requests, key=lambda request: request.source.rank)
 
 
-def _spoken(answer: SourceAnswer) -> _Claim | None:
+def _spoken(answer: SourceAnswer) -> _SourceRequest | None:
     if answer.services is None:
         return None
-    wishes = tuple(DesiredService(service, answer.source) for service in answer.services)
-    return _Claim(answer.source, wishes, answer.error, good=True)
+    services = tuple(DesiredService(service, answer.source) for service in answer.services)
+    return _SourceRequest(answer.source, services, answer.error, good=True)
 
 
 def _last_good(
     answer: SourceAnswer, before: list[DesiredService], forgotten: frozenset[str]
-) -> _Claim:
+) -> _SourceRequest:
     error = answer.error
     if error and answer.source.name in forgotten:
         error = f"{error}; {NOT_FORGOTTEN}"
     # A source that cannot be read may have lost its priority with the rest.
     source = _first(before) if before else answer.source
-    return _Claim(source, tuple(before), error, good=False)
+    return _SourceRequest(source, tuple(before), error, good=False)
 
 
-def _first(wishes: Iterable[DesiredService]) -> ServiceSource:
-    return min((wish.source for wish in wishes), key=lambda source: source.rank)
+def _first(services: Iterable[DesiredService]) -> ServiceSource:
+    return min((service.source for service in services), key=lambda source: source.rank)
 
 
 def _contest(
-    wanted: Iterable[DesiredService],
+    candidates: Iterable[DesiredService],
 ) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
     """Give each name to the first that wants it, and name whoever wants it, too."""
     # The digest decides where one source gives a name twice: its own order is not to be trusted.
-    ranked = sorted(wanted, key=lambda wish: (wish.name, wish.source.rank, wish.digest))
+    ranked = sorted(
+        candidates, key=lambda service: (service.name, service.source.rank, service.digest)
+    )
     won: dict[str, DesiredService] = {}
     conflicts: dict[NameConflict, None] = {}
-    for wish in ranked:
-        winner = won.setdefault(wish.name, wish)
-        if winner is not wish:
-            conflicts[NameConflict(wish.name, winner.source.name, wish.source.name)] = None
+    for service in ranked:
+        winner = won.setdefault(service.name, service)
+        if winner is not service:
+            conflicts[NameConflict(service.name, winner.source.name, service.source.name)] = None
     return won, tuple(conflicts)
 
 
 def _ordered(
-    wish: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
+    service: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
 ) -> DesiredService:
     # An order that is taken off the list was carried out; to forget it would roll the pods again.
-    before = present[wish.name].wish.redeploy if wish.name in present else ""
-    return replace(wish, redeploy=redeploy.get(wish.name, before))
+    before = present[service.name].wish.redeploy if service.name in present else ""
+    return replace(service, redeploy=redeploy.get(service.name, before))
 
 
 # --- services that wait for each other ----------------------------------------------------------
@@ -198,16 +200,16 @@ def _untangle(
     """
     chosen = dict(won)
     settled: set[str] = set()
-    told: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     while True:
         graph = _waits(chosen)
         knots = [knot for knot in _knots(graph) if not settled.issuperset(knot)]
         if not knots:
-            return chosen, told
+            return chosen, messages
         for knot in knots:
             text = _knot_message(graph, knot)
             for source in dict.fromkeys(won[name].source.name for name in knot):
-                told.setdefault(source, []).append(text)
+                messages.setdefault(source, []).append(text)
         for name in {name for knot in knots for name in knot} - settled:
             settled.add(name)
             if name in present:
@@ -216,16 +218,16 @@ def _untangle(
                 del chosen[name]
 
 
-def _waits(wishes: Mapping[str, DesiredService]) -> dict[str, set[str]]:
+def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
     """What each service waits for, among those that are wanted."""
-    asked = dependencies(wish.service for wish in wishes.values())
-    return {name: wishes.keys() & names for name, names in asked.items()}
+    required = dependencies(service.service for service in services.values())
+    return {name: services.keys() & names for name, names in required.items()}
 
 
 def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     """Group the names that wait for themselves, directly or through others; sorted."""
     behind = {name: _reached(graph, name) for name in _tangled(graph)}
-    looped = sorted(name for name, found in behind.items() if name in found)
+    looped = sorted(name for name, reachable in behind.items() if name in reachable)
     knots = dict.fromkeys(
         tuple(other for other in looped if other in behind[name] and name in behind[other])
         for name in looped
@@ -242,12 +244,12 @@ def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     ahead = set(graph[start])
     while ahead:
-        found |= ahead
-        ahead = set().union(*(graph[name] for name in ahead)) - found
-    return found
+        reached |= ahead
+        ahead = set().union(*(graph[name] for name in ahead)) - reached
+    return reached
 
 
 def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
@@ -262,14 +264,16 @@ def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
 
 
 def _reports(
-    claims: Iterable[_Claim], wishes: Iterable[DesiredService], knots: Mapping[str, list[str]]
+    requests: Iterable[_SourceRequest],
+    services: Iterable[DesiredService],
+    knots: Mapping[str, list[str]],
 ) -> Iterator[SourceReport]:
-    given: dict[str, list[BootstrapService]] = {}
-    for wish in wishes:
-        given.setdefault(wish.source.name, []).append(wish.service)
-    for claim in claims:
-        bodies = given.get(claim.source.name, [])
-        named = digest([body.to_object() for body in bodies]) if bodies or claim.good else ""
-        error = "; ".join(filter(None, (claim.error, *knots.get(claim.source.name, ()))))
+    bodies_by_source: dict[str, list[BootstrapService]] = {}
+    for service in services:
+        bodies_by_source.setdefault(service.source.name, []).append(service.service)
+    for request in requests:
+        bodies = bodies_by_source.get(request.source.name, [])
+        named = digest([body.to_object() for body in bodies]) if bodies or request.good else ""
+        error = "; ".join(filter(None, (request.error, *knots.get(request.source.name, ()))))
         short = error if len(error) <= ERROR_MAX else f"{error[: ERROR_MAX - 3]}..."
-        yield SourceReport(claim.source, len(bodies), named, short)
+        yield SourceReport(request.source, len(bodies), named, short)

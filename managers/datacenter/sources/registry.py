@@ -46,7 +46,7 @@ class SourceRegistry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # Never changed in place: a reader keeps what it got.
-        self._known: Mapping[str, Registered] = MappingProxyType({})
+        self._sources: Mapping[str, Registered] = MappingProxyType({})
         self._ranked: tuple[Registered, ...] = ()
         self._listeners: tuple[Listener, ...] = ()
 
@@ -56,21 +56,21 @@ class SourceRegistry:
         `prefix` is what the name of the source has before that of the hook. No news when the same
         is there already. Raises InvalidHookError.
         """
-        made = Registered(source_of(hook, prefix), hook)
+        registered = Registered(source_of(hook, prefix), hook)
         with self._lock:
-            if self._known.get(made.source.name) == made:
-                return made.source
-            self._keep({**self._known, made.source.name: made})
-        self._tell(made.source.name)
-        return made.source
+            if self._sources.get(registered.source.name) == registered:
+                return registered.source
+            self._keep({**self._sources, registered.source.name: registered})
+        self._tell(registered.source.name)
+        return registered.source
 
     def unregister(self, name: str, prefix: str = HOOK_PREFIX) -> bool:
         """Remove a hook; False when there is none of that name. Its services stay as rows."""
         source = prefix + name
         with self._lock:
-            if source not in self._known:
+            if source not in self._sources:
                 return False
-            self._keep({key: one for key, one in self._known.items() if key != source})
+            self._keep({key: one for key, one in self._sources.items() if key != source})
         self._tell(source)
         return True
 
@@ -83,9 +83,9 @@ class SourceRegistry:
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
-    def _keep(self, known: dict[str, Registered]) -> None:
-        self._known = MappingProxyType(known)
-        self._ranked = tuple(sorted(known.values(), key=lambda one: one.source.rank))
+    def _keep(self, sources: dict[str, Registered]) -> None:
+        self._sources = MappingProxyType(sources)
+        self._ranked = tuple(sorted(sources.values(), key=lambda one: one.source.rank))
 
     def _tell(self, source: str) -> None:
         # Outside of the lock: a listener may look into the registry, or change it.

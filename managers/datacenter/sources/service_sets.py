@@ -64,7 +64,7 @@ def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
         (selector.regions, datacenter.region),
         (selector.zones, datacenter.zone),
     )
-    return all(not wanted or value in wanted for wanted, value in named) and (
+    return all(not allowed or value in allowed for allowed, value in named) and (
         selector.labels.items() <= datacenter.labels.items()
     )
 
