@@ -1,4 +1,4 @@
-"""What the rows of the table do: lock, rights and Job. Each act may be repeated after a crash."""
+"""Actions of the backup state machine: lock, RBAC and Job. Each may be repeated after a crash."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from runtime.types import Object, ObjectKey
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 TEMPLATE_RECHECK: Final = 30.0
-"""Seconds until it is asked again why no job can be made, if nobody says when."""
+"""Seconds until the job template is requested again, if the source reports no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """A decision as its act left it, with the facts as they are now."""
+    """The decision after its action, with the current facts."""
 
     decision: BackupDecision
     facts: BackupFacts
     reservation: JobReservation | None = None
     warning: str = ""
-    """What a person has to know of the Job that was made; "" for nothing."""
+    """A warning for the user about the created Job; "" for none."""
 
 
 class BackupActions:
-    """Carries out what a row says, and answers with what came of it."""
+    """Carries out the action of a transition and returns the result."""
 
     def __init__(
         self,
@@ -73,19 +73,19 @@ class BackupActions:
         }
 
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
-        """Do what the decision says; raises what the API server may raise."""
+        """Carry out the decision. Raises the errors of the API server."""
         result = ActionResult(decision, facts)
         action = decision.transition.action
         return result if action is None else await self._actions[action](result)
 
     async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
-        """Look at the Job of the receipts."""
+        """Read the Job of the reservation."""
         status, meta = facts.status, facts.backup.metadata
         job_key = ObjectKey(meta.namespace, status.job_name)
         return await self._jobs.look(job_key, status.job_uid, meta.uid)
 
     async def keep_lock(self, facts: BackupFacts) -> None:
-        """Say now and then that the lock is still held; one that was taken by force stays lost."""
+        """Renew the lock from time to time; a lock that was overridden stays lost."""
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.seems_to_hold:
             return
@@ -99,7 +99,7 @@ class BackupActions:
             return
 
     async def give_back(self, facts: BackupFacts) -> None:
-        """Give the lock back, if it is ours; that of an upgrade stays with the upgrade."""
+        """Release the lock if this backup holds it; an upgrade keeps its own lock."""
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
@@ -107,7 +107,7 @@ class BackupActions:
         if isinstance(left, HeldBy):
             log.info("the operation lock has gone to another", lock_holder=left.lock.holder)
 
-    # --- the acts -----------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------
 
     async def _take_lock(self, result: ActionResult) -> ActionResult:
         facts, cluster = result.facts, _cluster(result.facts)
@@ -148,7 +148,7 @@ class BackupActions:
                 replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
         except ApiError:
-            # No Job was made, and nobody knows for how long: others may have the cluster.
+            # No Job was created, and nobody knows for how long: release the lock.
             await self.give_back(facts)
             raise
         facts = replace(facts, job=created, job_queried=True)
@@ -170,18 +170,18 @@ class BackupActions:
         return replace(result, facts=facts, warning=retained.warning)
 
     async def _release(self, result: ActionResult) -> ActionResult:
-        """Undo what was prepared: no Job was made."""
+        """Undo the reservation: no Job was created."""
         return await self._settle(result)
 
     async def _cancel(self, result: ActionResult) -> ActionResult:
-        """End a Job whose pod never ran: it has begun nothing."""
+        """Delete a Job whose pod never ran: it has started nothing."""
         status = result.facts.status
         job_key = ObjectKey(result.facts.backup.metadata.namespace, status.job_name)
         await self._jobs.cancel(job_key, status.job_uid)
         return await self._settle(result)
 
     async def _settle(self, result: ActionResult) -> ActionResult:
-        """End what belongs to the run; its end is written after that."""
+        """Release what the run holds; its result is written after that."""
         facts, status = result.facts, result.facts.status
         if status.job_uid:
             job_key = ObjectKey(facts.backup.metadata.namespace, status.job_name)
@@ -191,7 +191,7 @@ class BackupActions:
         await self.give_back(facts)
         return result
 
-    # --- parts of them ------------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
     async def _job_template(
         self, result: ActionResult, cluster: OpenBaoCluster
@@ -204,7 +204,7 @@ class BackupActions:
         return held_up(result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK)
 
     async def _lost(self, facts: BackupFacts) -> str:
-        """Why the Job may not be made now, "" if the lock is still ours: a read that is fresh."""
+        """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
         if facts.spec.origin == "PreUpgrade":
             return ""
         renewed = await self._locks.renew(

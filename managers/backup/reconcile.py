@@ -1,7 +1,7 @@
-"""The backup reconciler: drives one OpenBaoBackup through its table, to its end.
+"""The backup reconciler: drives one OpenBaoBackup through its state machine.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with one key at a
-time. It reads no Secret and opens no address that a user named: the job does both.
+time. It reads no Secret and connects to no address from a user's spec: the job does both.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 STEPS: Final = 8
-"""Rows that one pass may go through; the longest way has four."""
+"""Most transitions in one pass; the longest path has four."""
 
 
 class BackupReconciler:
-    """Takes one snapshot, once."""
+    """Takes one snapshot, exactly once."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class BackupReconciler:
         self._statuses = BackupStatusWriter(dependencies.client, caches.backups)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Go as far as it goes now. Raises transient errors, which are retried with backoff."""
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
         live = self._caches.backups.get(request)
         for _ in range(STEPS):
             if live is None or is_terminating(live):
-                # Its Job goes with it; managers.backup.schedule gives the lock back.
+                # Its Job is garbage-collected; managers.backup.schedule releases the lock.
                 return Done()
             try:
                 live, outcome = await self._step(live, read_backup(live))
@@ -68,7 +68,7 @@ class BackupReconciler:
         return Done(0.0)
 
     async def _step(self, live: Object, backup: OpenBaoBackup) -> tuple[Object, Outcome | None]:
-        """Carry out one row; the outcome is None while there is more to do at once."""
+        """Carry out one transition; the outcome is None while there is more to do at once."""
         if backup.status.phase in TERMINAL:
             return live, Done()
         facts = await self._observe(backup)
@@ -76,7 +76,7 @@ class BackupReconciler:
         result = await self._actions.perform(decision, facts)
         stays = state_of(facts.status) == "Waiting" and result.reservation is None
         if stays and facts.seems_to_hold and not facts.paused:
-            # From a pass that was cut short: whoever goes first must not wait for us.
+            # From an interrupted pass: operations with precedence must not wait for us.
             await self._actions.give_back(facts)
         after = next_status(result.facts, result.decision, result.reservation)
         written = await self._statuses.write(live, after)
@@ -100,7 +100,7 @@ class BackupReconciler:
         if state == "Prepared":
             return facts
         if facts.job is None or facts.job.state != "Active":
-            # What it said at its end may not have come through the watch yet.
+            # The watch may not have delivered its final report yet.
             fresh = await self._client.get(BACKUPS, ObjectKey(meta.namespace, meta.name))
             report = BackupObjectStatus.lenient(fresh.get("status")).report
             status = backup.status.model_copy(update={"report": report})
@@ -117,7 +117,7 @@ class BackupReconciler:
         return live
 
     def _report(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
-        """Say what a person wants to hear, once it is written."""
+        """Send an event and a log line for a phase change, after the status is written."""
         if before.phase == after.phase or after.phase not in ("Running", *TERMINAL):
             return
         if after.phase == "Running":
@@ -141,7 +141,7 @@ class BackupReconciler:
 
 
 def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | None:
-    """What the controller is told; None when there is another row to go through."""
+    """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
     transition = decision.transition

@@ -1,6 +1,6 @@
-"""The reconciler of a cluster's backups: schedule and triggers, the count of ends, the history.
+"""The reconciler of a cluster's backups: schedule, manual triggers, counts and history.
 
-It makes OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
+It creates OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
 `runtime.controller.controller` with the key of one cluster at a time. It alone writes
 `status.backup`.
 """
@@ -43,12 +43,12 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 MANAGER: Final = "openbao-operator-schedule"
 LONGEST_SLEEP: Final = 600.0
-"""Seconds until the next look at the clock at most: a look costs nothing, and clocks are set."""
+"""Longest interval in seconds between two passes: a pass is cheap, and clocks are adjusted."""
 TOKEN_MAX: Final = 253
 
 
 class ScheduleReconciler:
-    """Sees to it that backups are asked for, and remembers how they ended."""
+    """Creates backups when they are due, and records their results."""
 
     def __init__(
         self, caches: BackupCaches, dependencies: BackupDependencies, metrics: BackupMetrics
@@ -62,7 +62,7 @@ class ScheduleReconciler:
         self._record = BackupRecord(dependencies.client, caches.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Look once. Raises transient errors, which are retried with backoff."""
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
         live = self._caches.clusters.get(request)
         if live is None:
             self._metrics.forget(request)
@@ -71,12 +71,12 @@ class ScheduleReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports that.
             return Done()
         try:
             return await self._pass(live, cluster)
         except NotFound:
-            # It went while we looked; that is told again.
+            # The cluster was deleted meanwhile; the watch delivers that.
             return Done()
 
     async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
@@ -91,7 +91,7 @@ class ScheduleReconciler:
         await self._prune(live, cluster)
         return combine(freed, Done(sleep))
 
-    # --- ends ---------------------------------------------------------------------------------
+    # --- counts ---------------------------------------------------------------------------------
 
     async def _count(self, live: Object) -> Object:
         for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live)):
@@ -117,7 +117,7 @@ class ScheduleReconciler:
     # --- triggers -----------------------------------------------------------------------------
 
     async def _handle_trigger(self, live: Object, cluster: OpenBaoCluster) -> Object:
-        """Make the backup that an annotation asks for, or say why there is none."""
+        """Create the backup that the annotation requests, or report why not."""
         notes, cluster_key = annotations_of(live), key_of(live)
         token = notes.get(labels.TRIGGER_BACKUP, "")
         if not token:
@@ -160,7 +160,7 @@ class ScheduleReconciler:
         return change
 
     async def _remove_trigger(self, live: Object, token: str, backup_name: str | None) -> Object:
-        """Take the annotation away, and leave the name of what was made, in one write."""
+        """Remove the annotation and store the name of the created backup, in one write."""
         trigger, triggered = (
             "/metadata/annotations/" + name.replace("/", "~1")
             for name in (labels.TRIGGER_BACKUP, labels.BACKUP_TRIGGERED)
@@ -175,7 +175,7 @@ class ScheduleReconciler:
         try:
             live = await self._client.json_patch(CLUSTERS, key_of(live), ops, field_manager=MANAGER)
         except PatchFailed:
-            # Somebody wrote another one meanwhile, and that wakes us.
+            # The annotation changed meanwhile; that change triggers another pass.
             return live
         self._caches.clusters.observe(live)
         return live
@@ -185,21 +185,21 @@ class ScheduleReconciler:
     async def _run_schedule(
         self, live: Object, cluster: OpenBaoCluster
     ) -> tuple[Object, float | None]:
-        """Make the backup that is due; answer in how many seconds to look again."""
+        """Create the backup that is due; return the seconds until the next pass."""
         if not cluster.status.initialized or cluster.spec.hibernate:
-            # What passes meanwhile is made up for by one backup.
+            # One backup makes up for all times missed meanwhile.
             return live, None
         spec, now = cluster.spec.backup, self._clock.now()
         backups = [*self._caches.backups_of(key_of(live))]
         busy = any(one.spec.scheduled_time and one.status.phase not in TERMINAL for one in backups)
         try:
             if tick(spec, stored(live), now, on_its_way=busy).due is not None:
-                # Whoever led before may have made it: no cache has the last word on that.
+                # The previous leader may have created it: the cache may be behind.
                 live = await self._client.get(CLUSTERS, key_of(live))
             due = tick(spec, stored(live), now, on_its_way=busy).due
             late = overdue(spec, backups, now, resumed_at(cluster, now))
         except ValueError:
-            # A schedule from before the rule about schedules: the workload reconciler says so.
+            # A schedule older than its validation rule: the workload reconciler reports it.
             return live, None
         if due is not None:
             await self._create(backup_request.for_schedule(*key_of(live), due))
@@ -218,7 +218,7 @@ class ScheduleReconciler:
         return live, min((*waits, LONGEST_SLEEP)) if waits else None
 
     async def _create(self, desired: Object) -> Object:
-        """Make an OpenBaoBackup, or meet the one that an earlier try made."""
+        """Create an OpenBaoBackup, or return the one of an earlier attempt."""
         try:
             created = await self._client.create(BACKUPS, desired, field_manager=MANAGER)
         except AlreadyExists:

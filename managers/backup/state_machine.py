@@ -1,15 +1,15 @@
-"""The table of all that may happen to an OpenBaoBackup. Pure.
+"""The state machine of an OpenBaoBackup. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
-| Waiting | nothing is prepared; the cluster, the lock and what goes first are looked at |
-| Prepared | receipts are written: for which cluster, under which lock, to which key |
-| Running | the Job is written down; its report decides |
+| Waiting | nothing is reserved; cluster, lock and operations with precedence are checked |
+| Prepared | the reservation is stored: the cluster, the lock and the key |
+| Running | the UID of the Job is stored; its report decides |
 | Ended | Completed, Failed or Unknown |
 
-Of the rows of a place the first whose guard has something to say decides. Its act is done, then its
-next place is written. A crash between the two repeats the act, which is safe: a lock knows its
-holder, a Job has one name, and what ends with a run is done before the end is written.
+In each state the first transition whose guard returns a message applies. Its action is carried out,
+then the next state is written. A crash between the two repeats the action, which is safe: a lock
+has a holder, a Job has one name, and cleanup is done before the end is written.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ State = Literal["Waiting", "Prepared", "Running", "Ended"]
 STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal["Waiting", "Prepared", "Running", "Completed", "Failed", "Unknown"]
 Action = Literal["take-lock", "make-job", "release", "cancel", "settle"]
-"""settle lets the Job expire, takes back the rights of its pod, and gives the lock back; cancel
-deletes the Job before that."""
+"""settle sets a TTL on the Job, removes the RBAC of its pod and releases the lock; cancel deletes
+the Job before that."""
 Guard = Callable[[BackupFacts], str | None]
-"""None: it does not apply. Otherwise a message; "" for the meaning of the reason."""
+"""None: it does not apply. Otherwise a message; "" for the default message of the reason."""
 
 FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
 TARGET_RECHECK: Final = 1.0
 LOCK_RECHECK: Final = 15.0
-"""Seconds. A lock that is given back wakes whoever waits; the timer is for what nobody tells."""
+"""Seconds. The release of a lock triggers a pass; the timer covers what causes no event."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupTransition:
-    """One line of the table; without `to` it stays where it is. `after` in seconds."""
+    """One transition; without `to` the state does not change. `after` in seconds."""
 
     at: State
     when: Guard
@@ -52,12 +52,12 @@ class BackupTransition:
     action: Action | None = None
     after: float | None = None
     blocked: bool = False
-    """A person must act."""
+    """A user has to act."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupDecision:
-    """What is done now, and what is said of it."""
+    """The transition to carry out, with the reason and message for the status."""
 
     transition: BackupTransition
     reason: str
@@ -65,7 +65,7 @@ class BackupDecision:
 
 
 def state_of(status: BackupObjectStatus) -> State:
-    """Where a backup is, told by its receipts."""
+    """Return the state of a backup, derived from its stored status."""
     if status.phase in TERMINAL:
         return "Ended"
     if status.job_uid:
@@ -74,7 +74,7 @@ def state_of(status: BackupObjectStatus) -> State:
 
 
 def decide(facts: BackupFacts) -> BackupDecision:
-    """Choose what is next. Raises ValueError for what has ended: nothing happens to it."""
+    """Choose the next transition. Raises ValueError for a backup that has ended."""
     state = state_of(facts.status)
     for transition in TRANSITIONS:
         message = transition.when(facts) if transition.at == state else None
@@ -86,7 +86,7 @@ def decide(facts: BackupFacts) -> BackupDecision:
 def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
-    """The decision when its act found out that it has to wait: nothing else is written."""
+    """Return the decision after its action found that it has to wait."""
     transition = replace(
         decision.transition, to="Waiting", action=None, after=after, blocked=after is None
     )
@@ -94,13 +94,13 @@ def held_up(
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
-    """The decision when its act found out that it can never be done."""
+    """Return the decision after its action was refused for good."""
     return BackupDecision(
         replace(decision.transition, to="Failed", action="settle", after=None), reason, message
     )
 
 
-# --- guards: what goes first --------------------------------------------------------------------
+# --- guards: preconditions ----------------------------------------------------------------------
 
 
 def _invalid(facts: BackupFacts) -> str | None:
@@ -155,7 +155,7 @@ def _no_upgrade(facts: BackupFacts) -> str | None:
 
 
 def _key_elsewhere(facts: BackupFacts) -> str | None:
-    """The target changed after the key was chosen: the Job would refuse a key outside of it."""
+    """The target changed after the key was chosen: the Job would refuse the key."""
     cluster, key = facts.cluster, snapshot_keys.parse(facts.status.key)
     if cluster is None or cluster.spec.backup is None:
         return None
@@ -248,7 +248,7 @@ def _failure(facts: BackupFacts) -> str:
 def _waits(
     when: Guard, reason: str, after: float | None = None
 ) -> tuple[BackupTransition, BackupTransition]:
-    """What holds up a backup that waits also undoes what was prepared, as no Job was made."""
+    """Apply a guard to Waiting and Prepared; in Prepared undo the reservation: no Job exists."""
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
@@ -270,10 +270,10 @@ _FIRST: Final = (
 )
 
 TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
-    # Under a pause whatever is on its way stays as it is: what its job says is heard afterwards.
+    # A pause freezes a backup: the report of its job is read after the pause.
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
-    # A Job that was made and not written down goes on, whatever has come up since.
+    # A Job that was created and not recorded goes on, whatever changed since.
     BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
     BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
@@ -313,5 +313,5 @@ TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
 
 
 def job_of(name: str) -> str:
-    """The name of the Job of an OpenBaoBackup."""
+    """Return the name of the Job of an OpenBaoBackup."""
     return names.run_job("backup", name)

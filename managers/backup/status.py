@@ -1,7 +1,7 @@
-"""What is written of a backup: the next status, and the one write of it.
+"""Computes and writes the status of an OpenBaoBackup.
 
-`next_status` is pure. The writer sends our own part of the status, never what the job or the test
-of a backup writes, and only if the object is still the one that was looked at.
+`next_status` is pure. The writer applies only the fields that we own, never those of the job or of
+a restore test, and only if the object has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
 
 @dataclass(frozen=True, slots=True)
 class JobReservation:
-    """What is written down before a Job is made."""
+    """What is stored before a Job is created."""
 
     key: str
     job_name: str
@@ -45,9 +45,9 @@ class JobReservation:
 def next_status(
     facts: BackupFacts, decision: BackupDecision, reservation: JobReservation | None
 ) -> BackupObjectStatus:
-    """The status after a decision was carried out; equal input gives an equal status.
+    """Return the status after a decision was carried out; deterministic.
 
-    Raises ValueError for a reason that no table has.
+    Raises ValueError for an unknown reason.
     """
     if decision.reason not in RUN_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a backup")
@@ -113,7 +113,7 @@ MOVES: Mapping[Next, Callable[[BackupFacts, JobReservation | None], Fields]] = {
     "Failed": _ended("Failed"),
     "Unknown": _ended("Unknown"),
 }
-"""The fields that a backup has in another place."""
+"""The status fields to set on entering a state."""
 
 
 def _end(facts: BackupFacts) -> datetime:
@@ -125,7 +125,7 @@ def _end(facts: BackupFacts) -> datetime:
 
 def _snapshot(facts: BackupFacts) -> Snapshot:
     snapshot = facts.report.snapshot if facts.report else None
-    # The key is ours: what a job says that it wrote elsewhere is not found by anybody.
+    # Always the key of the reservation: other keys that a job reports are ignored.
     return (snapshot or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
@@ -145,7 +145,7 @@ def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
 
 
 def own_part(status: Object) -> Object:
-    """A stored status without what others wrote into it."""
+    """Return a stored status without the fields of other controllers."""
     return {field: value for field, value in status.items() if field not in OF_OTHERS}
 
 
@@ -154,17 +154,16 @@ def _own_fields(status: BackupObjectStatus) -> Object:
 
 
 class BackupStatusWriter:
-    """Writes our part of a status, if it is not there already."""
+    """Writes the fields of a status that we own, if they differ."""
 
     def __init__(self, client: Client, backups: Cache) -> None:
         self._client = client
         self._backups = backups
 
     async def write(self, live: Object, status: BackupObjectStatus) -> Object:
-        """Return the object as it is stored now.
+        """Apply the status and return the stored object.
 
-        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
-        gone.
+        Raises Conflict when the object changed since it was read, NotFound when it is gone.
         """
         desired = {field: value for field, value in _own_fields(status).items() if value != ""}
         if own_part(live.get("status") or {}) == desired:
@@ -177,7 +176,7 @@ class BackupStatusWriter:
                 "name": key.name,
                 "namespace": key.namespace,
                 "uid": uid_of(live),
-                # The job may have reported meanwhile: then this decision is void.
+                # If the job reported meanwhile, this decision is outdated.
                 "resourceVersion": resource_version_of(live),
             },
             "status": desired,

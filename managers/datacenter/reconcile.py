@@ -204,12 +204,12 @@ class DatacenterReconciler:
             )
             return Wait("Deleting", message)
         report = await self._service.converge(info, None, ServiceOptions(deleting=True))
-        if not report.records:
+        if not report.rows:
             return Done()
-        message = f"waits until these services are gone: {_names(report.records)}"
+        message = f"waits until these services are gone: {_names(report.rows)}"
         await self._write_status(
             live,
-            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),
+            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.rows),
         )
         _expect_written(report)
         return combine(Wait("Deleting", message, LEAVING), report.outcome)

@@ -56,13 +56,13 @@ class DatacenterSummary:
 
 def account_of(report: DatacenterReport, state: State) -> DatacenterSummary:
     """What a pass over the sources and rows of a datacenter found."""
-    return DatacenterSummary(_ready(report, state), report.records, report.merged)
+    return DatacenterSummary(_ready(report, state), report.rows, report.merged)
 
 
 def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
     if state == "Offline":
         return DatacenterCondition("Unknown", "Offline")
-    failed = [record for record in report.records if record.progress.state == FAILED]
+    failed = [record for record in report.rows if record.progress.state == FAILED]
     if failed:
         return DatacenterCondition(
             "False", "ServicesFailed", _list(_describe(record) for record in failed)
@@ -71,7 +71,7 @@ def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
         return DatacenterCondition("False", "Maintenance", report.planned.held)
     unmet = [
         *(f"{one.name}: {one.message}" for one in report.troubles),
-        *(_describe(record) for record in report.records if not _runs(record)),
+        *(_describe(record) for record in report.rows if not _runs(record)),
         *(f"{name}: not made yet" for name in _absent(report)),
     ]
     return (
@@ -83,7 +83,7 @@ _ALL_RUNNING: Final = DatacenterCondition("True", "AllRunning")
 
 
 def _absent(report: DatacenterReport) -> list[str]:
-    existing = {record.name for record in report.records} | {one.name for one in report.troubles}
+    existing = {record.name for record in report.rows} | {one.name for one in report.troubles}
     return [service.name for service in report.merged.services if service.name not in existing]
 
 

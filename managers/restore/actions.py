@@ -1,7 +1,6 @@
-"""Carries out what the table decided. Every act may be repeated after a crash; none decides.
+"""Actions of the restore state machine. Each may be repeated after a crash; none decides.
 
-Raises what runtime.client.client raises; what would be refused again and again is answered as
-Trouble.
+Raises what runtime.client.client raises; a permanent refusal is returned as RestoreFailure.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
 Ending = RestoreFailure | Wait | None
-"""Trouble ends the restore, Wait ends the pass; None: look again."""
+"""RestoreFailure ends the restore, Wait ends the pass; None: observe again."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreActions:
-    """The hands of a restore."""
+    """Carries out the actions of a restore."""
 
     client: Client
     clusters: Cache
@@ -48,7 +47,7 @@ class RestoreActions:
     jobs: Jobs
 
     async def carry_out(self, action: Action, observation: RestoreObservation) -> Ending:
-        """Do one act."""
+        """Carry out one action."""
         table: Mapping[Action, Callable[[RestoreObservation], Awaitable[Ending]]] = {
             "make-target": self._make_target,
             "take-lock": self._take_lock,
@@ -61,7 +60,7 @@ class RestoreActions:
         return await table[action](observation)
 
     async def let_job_go(self, observation: RestoreObservation) -> None:
-        """Once nothing depends on it any more: its logs stay an hour, its rights go at once."""
+        """Release a Job that is no longer needed: its logs stay an hour, its RBAC is removed."""
         execution = observation.facts.execution
         if execution is None or not execution.job_uid:
             return
@@ -81,7 +80,7 @@ class RestoreActions:
         try:
             created = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
         except AlreadyExists:
-            # Whose it is, the next look tells.
+            # The next observation reads its owner.
             return Wait("TargetBootstrapping", "looks at the cluster", 1.0)
         except ApiError as error:
             if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
@@ -134,7 +133,7 @@ class RestoreActions:
     async def _write_restored(
         self, observation: RestoreObservation, more: Mapping[str, Any]
     ) -> Ending:
-        """Write status.restore of the cluster, which is ours alone."""
+        """Write status.restore of the cluster, which this package owns."""
         facts = observation.facts
         if facts.target is None:
             return None
@@ -150,7 +149,7 @@ class RestoreActions:
                 CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
             )
         except (NotFound, Conflict):
-            # It went, or another one has its name: the next look tells.
+            # The cluster is gone or was replaced: the next observation reads that.
             return Wait("RestoreRecovering", "looks at the cluster again", 1.0)
         self.clusters.observe(result.object)
         return None
@@ -170,7 +169,7 @@ class RestoreActions:
             await self.client.delete(CLUSTERS, self._cluster_key(observation), uid=target.uid)
         except (NotFound, Conflict):
             return None
-        # The cache tells when it is on its way.
+        # The cache delivers the start of its deletion.
         return Wait("RestoreRunning", "the cluster that was made is being deleted", 1.0)
 
     def _cluster_key(self, observation: RestoreObservation) -> ObjectKey:
@@ -178,12 +177,12 @@ class RestoreActions:
 
 
 def run_of(live: Object) -> Owner:
-    """Name the restore as owner of its Job."""
+    """Return the restore as owner of its Job."""
     return Owner(API_VERSION, RESTORE_KIND, *key_of(live), uid_of(live))
 
 
 def environment(observation: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
-    """The orders of the job. Raises ValueError without executor and receipts."""
+    """Build the environment of the job. Raises ValueError without job template and execution."""
     facts, template, execution = (
         observation.facts,
         observation.job_template,
@@ -192,7 +191,7 @@ def environment(observation: RestoreObservation, source: SnapshotSource) -> Rest
     if template is None or execution is None or execution.prepared_at is None:
         raise ValueError("a job has an executor, and receipts with the time of its preparation")
     key = key_of(observation.live)
-    # With force it is the server that takes what it cannot open.
+    # With force the server accepts a snapshot that it cannot unseal.
     seal = (
         ""
         if facts.spec.force or observation.cluster is None

@@ -1,4 +1,4 @@
-"""What a cluster is told of its restores. Pure; called by managers.cluster.status.conditions."""
+"""The condition Restoring of a cluster. Pure; called by managers.cluster.status.conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KIND = "Restoring"
 
 
 def restoring(cluster: OpenBaoCluster) -> ConditionUpdate | None:
-    """State whether data are being put back; nothing of a cluster that never was restored."""
+    """Report whether a restore is running; None for a cluster that was never restored."""
     lock, last = cluster.status.operation_lock, cluster.status.restore
     if lock is not None and lock.operation == "Restore":
         message = f"{lock.holder}: {lock.message or 'data of a snapshot are being put back'}"

@@ -1,6 +1,6 @@
-"""The guards of the table: each says why its row holds, or None. Pure.
+"""Guards of the restore state machine: each returns a message if its transition applies. Pure.
 
-What they say is for people: it becomes status.message and the message of a condition.
+The message is for users: it becomes status.message and the message of a condition.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def target_paused(facts: RestoreFacts) -> str | None:
 
 
 def rests_under_pause(facts: RestoreFacts) -> str | None:
-    """Of a restore that has ended: what it holds is given back after the pause."""
+    """For a restore that has ended: what it holds is released after the pause."""
     return None if target_paused(facts) is None else facts.status.message
 
 
@@ -296,7 +296,7 @@ def recovered(facts: RestoreFacts) -> str | None:
 
 
 def accepted(facts: RestoreFacts) -> str | None:
-    """A person takes the members as they are; servers that do not serve are taken by nobody."""
+    """A user accepts the members as they are; servers that do not serve are not accepted."""
     verdict = facts.recovery
     if verdict is None or facts.answer != "Resume" or verdict.state not in ("Refused", "Astray"):
         return None
@@ -304,7 +304,7 @@ def accepted(facts: RestoreFacts) -> str | None:
 
 
 def servers_sealed(facts: RestoreFacts) -> str | None:
-    """For longer than all of them are when they start at once."""
+    """True only after longer than a simultaneous start takes."""
     verdict, execution = facts.recovery, facts.execution
     if verdict is None or execution is None or verdict.state != "Sealed":
         return None
@@ -344,7 +344,7 @@ def target_disposable(facts: RestoreFacts) -> str | None:
     done = facts.status.completion_time
     if not _is_disposable(facts) or done is None:
         return None
-    # What was asked for by a number of seconds is no deadline: a pause does not begin it anew.
+    # cleanupAfterSeconds is no deadline: a pause does not restart it.
     if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
         return None
     return facts.status.message
@@ -359,7 +359,7 @@ def ended(facts: RestoreFacts) -> str:
 
 
 def _is_disposable(facts: RestoreFacts) -> bool:
-    """Whether there is a cluster to delete: one that this restore made, and by its UID."""
+    """Return whether this restore created the cluster, by its UID, and has to delete it."""
     created, target = facts.status.target, facts.target
     if facts.spec.target_lifecycle != "Disposable" or created is None or target is None:
         return False
@@ -385,7 +385,7 @@ def _reported(facts: RestoreFacts, how: str, message: str) -> str | None:
 
 
 def how_to_answer(facts: RestoreFacts) -> str:
-    """Tell a person what the annotation has to be."""
+    """Return the annotation that a user has to set."""
     run = facts.execution.operation_id if facts.execution else facts.uid
     return (
         f"look at the data, then annotate this object with {ACKNOWLEDGE}={run}/Resume to go on "

@@ -1,6 +1,6 @@
-"""Gathers the facts of one look at a restore: from caches, and by name what no cache holds.
+"""Reads the facts about a restore: from caches, and by name what no cache holds.
 
-Asks only for what the place of the restore decides on. Raises what runtime.client.client raises.
+Reads only what the present state of the restore needs. Raises what runtime.client.client raises.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ read_cluster = memoize(OpenBaoCluster.from_object)
 
 @dataclass(frozen=True, slots=True)
 class RestoreObservation:
-    """The facts, and the records with which acts are carried out."""
+    """The facts, and the records that actions need."""
 
     live: Object
     facts: RestoreFacts
@@ -55,7 +55,7 @@ class RestoreObservation:
 
 @dataclass(frozen=True, slots=True)
 class RestoreObserver:
-    """Looks at everything that a restore depends on."""
+    """Reads everything that a restore depends on."""
 
     client: Client
     clusters: Cache
@@ -66,7 +66,7 @@ class RestoreObserver:
     clock: Clock
 
     async def observe(self, live: Object, restore: OpenBaoRestore) -> RestoreObservation:
-        """Gather the facts of a restore whose spec can be read."""
+        """Read the facts of a restore with a valid spec."""
         key = key_of(live)
         live_cluster = await self._cluster(ObjectKey(key.namespace, restore.spec.cluster))
         cluster = None if live_cluster is None else _read(live_cluster)
@@ -97,7 +97,7 @@ class RestoreObserver:
         cached = self.clusters.get(key)
         if cached is not None:
             return cached
-        # One that was made a moment ago is in no cache, and its absence would end a restore.
+        # A new cluster may not be in the cache yet, and its absence would fail the restore.
         try:
             return await self.client.get(CLUSTERS, key)
         except NotFound:
@@ -127,7 +127,7 @@ class RestoreObserver:
     async def _with_job_template(
         self, cluster: OpenBaoCluster, facts: RestoreFacts
     ) -> tuple[RestoreFacts, JobTemplate | None]:
-        """Ask who runs the job; only with the lock, for the account of the job comes with it."""
+        """Get the job template; only with the lock, which the account of the job depends on."""
         execution, target = facts.execution, facts.target
         needed = execution is None or (execution.stage == "Committed" and facts.job is None)
         if not needed or not facts.has_lock or target is None:
@@ -158,13 +158,13 @@ class RestoreObserver:
 
 
 def owner_of(cluster: OpenBaoCluster) -> Owner:
-    """Name the cluster as owner."""
+    """Return the cluster as owner."""
     at = cluster.metadata
     return Owner(API_VERSION, CLUSTER_KIND, at.namespace, at.name, at.uid)
 
 
 def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> RestoreTarget:
-    """Read a cluster; one whose spec cannot be read gets no job."""
+    """Read a cluster; one with an invalid spec gets no job."""
     uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
     if cluster is None:
         name = key_of(live).name
@@ -189,7 +189,7 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
 
 
 def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarget:
-    """The cluster with what stands in the way of its job, in the words of this kind."""
+    """Return the target with the obstacle to its job, as a reason of this kind."""
     lasting = isinstance(outcome, Blocked)
     fallback = "ExecutorUnavailable" if lasting else "ExecutorPending"
     reason = outcome.reason if outcome.reason in RESTORE_REASONS else fallback
@@ -198,7 +198,7 @@ def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarg
 
 
 def answer_of(live: Object) -> dict[str, Any]:
-    """What a person decided: `<operationID>/Resume` or `/Abandon`, for this very run."""
+    """Return the decision of a user: `<operationID>/Resume` or `/Abandon`, for this run."""
     text = annotations_of(live).get(labels.RESTORE_ACKNOWLEDGE, "")
     run, _, disposition = text.partition("/")
     if run == uid_of(live) and disposition in ANSWERS:

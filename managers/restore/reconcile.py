@@ -1,7 +1,7 @@
-"""The reconciler of restores: look, decide, act, write, until nothing is left to do at once.
+"""The reconciler of restores: observe, decide, act, write, until nothing is left to do at once.
 
-Guarantees: one write of the status per decision, under the version that was looked at; no snapshot
-is ever opened or sent from here; a restore that has ended costs no request.
+Guarantees: one status write per decision, conditional on the observed resource version; no snapshot
+is ever opened or sent from here; a finished restore costs no request.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from runtime.types import Object, ObjectKey, Request, key_of
 
 FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
 STEPS: Final = 16
-"""More than any restore takes in one pass: a table that goes round in circles stops here."""
+"""More than any restore takes in one pass; stops a loop in the state machine."""
 SOON: Final = 1.0
 
 
 class RestoreReconciler:
-    """Brings one restore as far as it can be brought now."""
+    """Advances one restore as far as possible now."""
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class RestoreReconciler:
             try:
                 restore = OpenBaoRestore.from_object(live)
             except InvalidRestoreError as invalid:
-                # Without its spec nobody knows which cluster it is about: it never held a lock.
+                # Without a valid spec its cluster is unknown: it never held a lock.
                 return Done() if leaving else Blocked("InvalidSpec", str(invalid))
             observation = await self._observer.observe(live, restore)
             decision = decide(observation.facts, leaving=leaving)
             try:
                 ending, live = await self._step(observation, decision)
             except Conflict:
-                # Somebody wrote meanwhile, perhaps the job its claim: decide on what is there now.
+                # The object changed, perhaps by the permit of the job: decide on its present state.
                 return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
             if isinstance(ending, Wait):
                 return ending
@@ -84,7 +84,7 @@ class RestoreReconciler:
     async def _step(
         self, observation: RestoreObservation, decision: RestoreDecision
     ) -> tuple[Ending, Object]:
-        """Carry out one decision; return how the act ended and the object as it is now."""
+        """Carry out one decision; return the result of the action and the present object."""
         action, live = decision.transition.action, observation.live
         if decision.transition.status_first:
             live = await self._write(observation, decision)
@@ -109,7 +109,7 @@ class RestoreReconciler:
 
 
 def _rest(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
-    """When to look again, if nothing happens before."""
+    """Return when to run again, if no event comes before."""
     transition = decision.transition
     if transition.blocked:
         return Blocked(decision.reason, decision.message, transition.after)
@@ -119,7 +119,7 @@ def _rest(observation: RestoreObservation, decision: RestoreDecision) -> Outcome
 
 
 def cleanup_due(observation: RestoreObservation) -> float | None:
-    """Seconds until the fresh cluster of an ended restore is to go; None if none is."""
+    """Return the seconds until the disposable cluster of a finished restore is deleted, or None."""
     facts = observation.facts
     disposable = facts.spec.target_lifecycle == "Disposable" and facts.target is not None
     if not disposable or facts.status.phase not in ENDED or facts.status.completion_time is None:

@@ -1,6 +1,6 @@
-"""How the servers are since their data were replaced: what was seen of them, and what it means.
+"""The state of the servers since their data were replaced: observations and verdicts.
 
-`judge` is pure. What is seen comes from managers.cluster, which knows pods and logins.
+`judge` is pure. managers.cluster provides the observations: it has pods and logins.
 """
 
 from __future__ import annotations
@@ -17,65 +17,65 @@ from runtime.apply.ownership import Owner
 
 @dataclass(frozen=True, slots=True)
 class ServerSeen:
-    """One server that the spec of the cluster wants."""
+    """One server of the cluster spec, as observed."""
 
     name: str
     present: bool = False
-    """Its pod is there, and does not end."""
+    """Its pod exists and is not terminating."""
     restarted: bool = False
-    """Its pod was made since the data were replaced."""
+    """Its pod was created since the data were replaced."""
     ready: bool = False
     health: ServerHealth | None = None
-    """None: it did not answer, or nobody asked."""
+    """None: it did not answer, or was not asked."""
     led: bool = True
-    """It knows who leads. Until then a standby answers nobody."""
+    """It knows the leader. Until then a standby serves no requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServersSeen:
-    """All of them, and whom their leader counts as members."""
+    """All servers, and the members that their leader reports."""
 
     servers: Sequence[ServerSeen]
     voters: frozenset[str]
-    """Names of the servers that are to vote."""
+    """Names of the servers that should be voters."""
     members: Sequence[Member] | None = None
     refused: str = ""
-    """Why the leader does not say who its members are; "" when it does, or nobody may ever ask."""
+    """Why the leader does not list its members; "" when it does, or without a login."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopySeen:
-    """How far the copy of the data is that one server has."""
+    """The raft progress of one server's copy of the data."""
 
     name: str
     sealed: bool = False
     index: int | None = None
-    """The last entry of the raft log that is in it; None: it did not say."""
+    """Index of its last applied raft log entry; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopiesSeen:
-    """The copies of all servers that are wanted or there, against that of their leader."""
+    """The copies of all desired or present servers, compared with that of their leader."""
 
     copies: Sequence[CopySeen]
     leader: str = ""
-    """Name of the one server that leads; "" if that is not exactly one."""
+    """Name of the leader; "" if there is not exactly one."""
     reached: int | None = None
-    """How far the leader was before the others were asked; None: nobody knows."""
+    """Raft index of the leader before the others were read; None: unknown."""
 
 
 class ServerSight(Protocol):
-    """Whoever can look at servers."""
+    """Reads the state of servers; implemented by managers.cluster."""
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
-        """Ask all servers, wanted or there, how far they are. Nobody has to log in for that.
+        """Read the raft progress of all servers, desired or present. This needs no login.
 
         Raises what the API server may raise; a server that does not answer is no error.
         """
         ...
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
-        """Look at the servers that the spec wants. `restore`: UID of the restore.
+        """Read the servers of the cluster spec. `restore`: UID of the restore.
 
         Raises what the API server may raise; a server that does not answer is no error.
         """
@@ -83,12 +83,12 @@ class ServerSight(Protocol):
 
 
 def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
-    """Say whether every server has what the leader has, so that all may be restarted.
+    """Return whether every server has the data of the leader, so that all may be restarted.
 
-    The replaced data hold another keyring for the connections between the servers than the one that
-    they have in memory, and a server reads it when it starts. One that is restarted without the new
-    data could never get them from the others. A leader that took a snapshot counts on from a higher
-    index than any server had before (raft, Restore): who is as far has the new data.
+    The restored data hold another keyring for the connections between servers than the one in
+    memory, and a server reads it when it starts. A server that restarts without the new data could
+    never replicate them from the others. A leader that installed a snapshot continues from a higher
+    index than any server had before (raft, Restore): a server at that index has the new data.
     """
     sealed = [one.name for one in observed.copies if one.sealed]
     if sealed and len(sealed) == len(observed.copies):
@@ -107,10 +107,10 @@ def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
 
 
 def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
-    """Say how they are. `fresh`: the cluster was made for this restore.
+    """Return the verdict on the servers. `fresh`: the cluster was created for this restore.
 
-    A fresh cluster has the logins of the one that the snapshot was taken from, so its members are
-    not asked for: it has one server, which is known by its cluster.
+    A fresh cluster has the logins of the cluster that the snapshot was taken from, so its members
+    are not read: it has one server, which is identified by its cluster.
     """
     answers = [one for one in observed.servers if one.health is not None]
     sealed = [one.name for one in answers if one.health is not None and one.health.sealed]
@@ -132,7 +132,7 @@ def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
 
 
 def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
-    """Whether all serve, one leads, and all are of one cluster; None when it is so."""
+    """Return why not all serve, one leads and all are of one cluster; None if they do."""
     silent = [one.name for one in observed.servers if one.health is None]
     if silent:
         return RecoveryVerdict("Leaderless", f"{', '.join(silent)}: no answer about its health")

@@ -1,7 +1,7 @@
-"""Where the snapshot of a restore is, and what it has to be. Pure.
+"""Resolves the snapshot of a restore: its location and expected properties. Pure.
 
-Called by managers.restore.observe with objects of the API server, older ones than its rules among
-them.
+Called by managers.restore.observe with objects of the API server, which may be older than its
+validation rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AT = "spec.source.backup"
 
 
 def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> RestoreFailure | None:
-    """Judge the spec by the rules of the API, and by what its cluster asks of every store."""
+    """Validate the spec by the rules of the API and by what its cluster requires of stores."""
     if (restore.metadata.generation or 0) > 1:
         return RestoreFailure(
             "InvalidSpec", "spec: was changed after it was made; make another OpenBaoRestore"
@@ -35,7 +35,7 @@ def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> Res
 
 
 def inline_source(restore: OpenBaoRestore) -> SnapshotSource | None:
-    """The store and the key that the spec names itself; None when it names a backup."""
+    """Return the store and key in the spec itself; None when it names a backup."""
     source = restore.spec.source
     if source.target is None or source.key is None:
         return None
@@ -43,7 +43,7 @@ def inline_source(restore: OpenBaoRestore) -> SnapshotSource | None:
 
 
 def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | RestoreFailure:
-    """Read the backup that the spec names, and tell why there is no snapshot of it to restore."""
+    """Read the backup that the spec names, or return why it has no snapshot to restore."""
     name = restore.spec.source.backup
     if live is None:
         return RestoreFailure(
@@ -68,7 +68,7 @@ def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | R
 def backup_source(
     restore: OpenBaoRestore, backup: OpenBaoBackup, origin: OpenBaoCluster | None
 ) -> SnapshotSource | RestoreFailure:
-    """The store of the cluster that the backup was taken from, and the key that it got there."""
+    """Return the store of the cluster that the backup was taken from, and its key."""
     snapshot = backup.status.snapshot
     key = snapshot.key if snapshot else None
     if snapshot is None or not key:
@@ -94,20 +94,20 @@ def backup_source(
 
 
 def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
-    """Whether the servers may be younger than the snapshot, and so have an id of their own.
+    """Return whether the servers may be newer than the snapshot, and have another cluster id.
 
-    A cluster that was deleted and made again has the name of the backup's; one that the restore
-    makes itself holds nothing that could be lost.
+    A cluster that was recreated has the name of the backup's cluster; one that the restore creates
+    holds no data that could be lost.
     """
     spec = restore.spec
     return backup.spec.cluster == spec.cluster or spec.cluster_template is not None
 
 
 def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot_id: str) -> str:
-    """Why the data of the backup's cluster do not go into that of the restore; "" if they may.
+    """Return why the backup may not be restored into the cluster of the restore; "" if it may.
 
-    Compared are the two objects, so that a person has to name what no object says: which other
-    cluster is meant. An id that nobody wrote down is compared by the job, with the manifest.
+    It compares the two objects, so a user has to name another cluster explicitly. The job compares
+    an id that no object has with the manifest.
     """
     spec, source = restore.spec, restore.spec.source
     if spec.force or _may_be_anew(restore, backup):

@@ -1,7 +1,7 @@
-"""What is written of a restore: the next status, and the one write of it.
+"""Computes and writes the status of an OpenBaoRestore.
 
-`next_status` is pure. The writer sends our own part of the status, never what the job writes, and
-only if the object is still the one that was looked at.
+`next_status` is pure. The writer applies only the fields that we own, never those of the job, and
+only if the object has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ OF_THE_JOB: Final = ("report", "submissionClaim")
 def next_status(
     facts: RestoreFacts, decision: RestoreDecision, generation: int
 ) -> RestoreObjectStatus:
-    """The status after a decision was carried out. `generation` is that of the spec.
+    """Return the status after a decision was carried out. `generation` is that of the spec.
 
-    A row without a reason says nothing new. Raises ValueError for a reason that no table has.
+    Without a reason the message stays. Raises ValueError for an unknown reason.
     """
     status = facts.status
     fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
@@ -123,7 +123,7 @@ MOVES: Mapping[Next, Callable[[RestoreFacts, datetime], Fields]] = {
     "Completed": _ended("Completed"),
     "End": _ended("Failed"),
 }
-"""The fields that a restore has in another place."""
+"""The status fields to set on entering a state."""
 
 
 def _receipts(facts: RestoreFacts, now: datetime) -> Execution:
@@ -145,7 +145,7 @@ def _staged(facts: RestoreFacts, stage: Stage, **more: Any) -> dict[str, Any]:
 
 
 def _answered(facts: RestoreFacts) -> dict[str, Any]:
-    """What a person decided, once it was carried out."""
+    """Return the decision of a user, once it was carried out."""
     return {"administrator_disposition": facts.answer} if facts.answer else {}
 
 
@@ -157,7 +157,7 @@ def _size(facts: RestoreFacts) -> int | None:
 
 
 def _fresh(facts: RestoreFacts) -> FreshTarget | None:
-    """The record of the cluster that this restore made; it is written once and stays."""
+    """Return the record of the cluster that this restore created; it is written once and stays."""
     created, target = facts.status.target, facts.target
     if facts.spec.cluster_template is None:
         return None
@@ -227,7 +227,7 @@ def _condition(
 
 
 def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condition | None:
-    """The condition with the time of its last change; one that is not said again stays."""
+    """Return the condition with its last transition time; without a new one the old one stays."""
     if new is None:
         return old
     since = old.last_transition_time if old is not None and old.status == new.status else None
@@ -237,7 +237,7 @@ def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condi
 def changed_conditions(
     before: Iterable[Condition], after: Iterable[Condition]
 ) -> tuple[tuple[str, str, str], ...]:
-    """Type, reason and message of what is said for another reason than before."""
+    """Return type, reason and message of the conditions whose status or reason changed."""
     old = {one.type: (one.status, one.reason) for one in before}
     return tuple(
         (one.type, one.reason, one.message)
@@ -250,17 +250,16 @@ def changed_conditions(
 
 
 class RestoreStatusWriter:
-    """Writes our part of a status, if it is not there already."""
+    """Writes the fields of a status that we own, if they differ."""
 
     def __init__(self, client: Client, restores: Cache) -> None:
         self._client = client
         self._restores = restores
 
     async def write(self, live: Object, status: RestoreObjectStatus) -> Object:
-        """Return the object as it is stored now.
+        """Apply the status and return the stored object.
 
-        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
-        gone.
+        Raises Conflict when the object changed since it was read, NotFound when it is gone.
         """
         desired = own_part(status.to_object())
         if own_part(live.get("status") or {}) == desired:
@@ -273,7 +272,7 @@ class RestoreStatusWriter:
                 "name": key.name,
                 "namespace": key.namespace,
                 "uid": uid_of(live),
-                # The job may have claimed meanwhile: then this decision is void.
+                # If the job took its permit meanwhile, this decision is outdated.
                 "resourceVersion": resource_version_of(live),
             },
             "status": desired,
@@ -286,5 +285,5 @@ class RestoreStatusWriter:
 
 
 def own_part(status: Object) -> Object:
-    """A stored status without what the job wrote into it."""
+    """Return a stored status without the fields of the job."""
     return {field: value for field, value in status.items() if field not in OF_THE_JOB}

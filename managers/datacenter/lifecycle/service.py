@@ -73,7 +73,7 @@ class DatacenterReport:
 
     merged: Merged
     planned: RowPlan
-    records: tuple[ServiceRecord, ...]
+    rows: tuple[ServiceRecord, ...]
     troubles: tuple[ServiceFailure, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -84,7 +84,7 @@ class DatacenterReport:
         if self.troubles:
             text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
             parts.append(Wait(TROUBLE, text, FAILURE_RECHECK))
-        names = {record.name for record in self.records}
+        names = {record.name for record in self.rows}
         free = [desired.name for desired in self.merged.services if desired.name not in names]
         if free and not self.planned.held:
             parts.append(Wait(SUPERSEDED, f"to be made anew: {', '.join(free)}", AGAIN))
@@ -129,7 +129,7 @@ class DatacenterService:
         report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
         troubles = list(report.troubles)
-        for name in _driving_order(report.records):
+        for name in _driving_order(report.rows):
             records = await self._store.list_by_datacenter(datacenter)
             record = next((one for one in records if one.name == name), None)
             if record is None:
@@ -141,7 +141,7 @@ class DatacenterService:
             except Exception as error:  # noqa: BLE001 - one row never stops the others
                 troubles.append(ServiceFailure(name, error_text(error)))
         records = await self._store.list_by_datacenter(datacenter)
-        return replace(report, records=records, troubles=tuple(troubles), outcomes=outcomes)
+        return replace(report, rows=records, troubles=tuple(troubles), outcomes=outcomes)
 
     async def converge(
         self,

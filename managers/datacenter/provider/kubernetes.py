@@ -215,8 +215,8 @@ class KubernetesProvider:
                 continue
             message = (
                 f"kind {record.wish.service.kind}: {reference(CLUSTERS, live)} holds data and "
-                "never becomes another kind; set it back to OpenBaoCluster, or remove the service and "
-                "add it anew once it is gone"
+                "never becomes another kind; set it back to OpenBaoCluster, or remove the service "
+                "and add it anew once it is gone"
             )
             raise ProviderError("KindFixed", message, terminal=True)
 

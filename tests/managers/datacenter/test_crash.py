@@ -159,8 +159,8 @@ class World(Bench):
                 continue
             await self.clock.advance(LONG)
             wanted = {wish.name: wish.digest for wish in report.merged.services}
-            rows = {row.name: row.wish.digest for row in report.records}
-            running = all(row.progress.state == "Running" for row in report.records)
+            rows = {row.name: row.wish.digest for row in report.rows}
+            running = all(row.progress.state == "Running" for row in report.rows)
             if step.passes is None and not report.troubles and wanted == rows and running:
                 return
         assert step.passes is not None, "this step does not come to its end"

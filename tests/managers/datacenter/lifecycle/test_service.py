@@ -35,7 +35,7 @@ async def test_what_is_declared_runs(bench: Bench) -> None:
     row = await bench.service.get((await bench.row()).id)
     assert row is not None
     assert row.progress.provider_ref == f"memory/{row.id}"
-    assert await bench.service.list_by_datacenter(FRA) == report.records
+    assert await bench.service.list_by_datacenter(FRA) == report.rows
 
 
 async def test_what_a_hook_gives_runs(bench: Bench) -> None:

@@ -73,7 +73,7 @@ async def test_a_deletion_retires_in_reverse_order(bench: Bench, state: Any) -> 
     gone = bench.provider.asked("deprovision")
     assert gone.index("shop") < gone.index("dns")
     assert sorted(gone) == ["dns", "shipper", "shop"]
-    assert report.records == ()
+    assert report.rows == ()
     assert bench.provider.things == {}
 
 
@@ -81,7 +81,7 @@ async def test_a_deletion_retires_in_reverse_order(bench: Bench, state: Any) -> 
 async def test_a_deletion_waits_while_nothing_may_happen(bench: Bench, state: Any) -> None:
     await bench.run()
     report = await bench.run(None, DELETING, replace(FRA, state=state))
-    assert [row.retiring for row in report.records] == [False]
+    assert [row.retiring for row in report.rows] == [False]
     assert report.planned.held.startswith(f"spec.state is {state}: the deletion waits")
     assert bench.provider.asked("deprovision") == []
 
