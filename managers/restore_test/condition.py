@@ -1,4 +1,4 @@
-"""Condition BackupProven: whether the snapshots of a cluster are known to be good. Pure.
+"""Condition BackupProven: whether restore tests of a cluster pass. Pure.
 
 Called through the table of `managers.cluster.status.conditions`.
 """
@@ -19,7 +19,7 @@ PROVEN = "BackupProven"
 
 
 def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | None:
-    """Judge what is known; None when the spec asks for no backups."""
+    """Report the last restore test; None without spec.backup."""
     backup = cluster.spec.backup
     if backup is None:
         return None
@@ -56,11 +56,11 @@ def _late(
     counting: tuple[int, datetime | None],
     now: datetime,
 ) -> str:
-    """Why a test that passed says no longer enough; "" when it does.
+    """Return why a passed test is outdated; "" if it is not.
 
     `counting`: how many snapshots were stored, and when the last pause ended.
 
-    A whole round late: the one that is due may be on its way.
+    Outdated only one whole interval late: a due test may be in progress.
     """
     if spec is None:
         return ""

@@ -1,4 +1,4 @@
-"""The Job of one test. Pure: contracts.builders.job builds it from what is known here."""
+"""Builds the Job of one restore test. Pure; uses contracts.builders.job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def job_of(
     subject: Candidate,
     run: ProofRun,
 ) -> Object:
-    """Build it. Raises ValueError for a cluster without spec.backup, or nothing to test."""
+    """Build the Job. Raises ValueError without spec.backup or without a snapshot to test."""
     backup, snapshot = cluster.spec.backup, subject.snapshot
     if backup is None or snapshot is None or not snapshot.key:
         raise ValueError(f"OpenBaoBackup {subject.name}: there is nothing to test")

@@ -1,7 +1,7 @@
-"""The Prometheus families about restore tests.
+"""Prometheus metrics of restore tests.
 
-All are read off `status.backup.restoreTest` at each scrape: nothing is kept, and none outlives its
-cluster. Only the leader tells them. docs/restore-test.md lists them.
+All are read from `status.backup.restoreTest` at each scrape: nothing is stored, and none outlives
+its cluster. Only the leader exports them. docs/restore-test.md lists them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ SERIES_PER_CLUSTER: Final = len(FAMILIES)
 
 
 def register(metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
-    """Tell the families of all clusters that this process watches over."""
+    """Register the metrics of all clusters that this process watches."""
     for name, meaning, read in FAMILIES:
         metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, leads, read))
 
@@ -89,7 +89,7 @@ def _reader(
 
 
 def _test_status(live: Object) -> RestoreTestStatus | None:
-    """What is known of tests; None for a cluster that has nothing to do with them."""
+    """Return status.backup.restoreTest; None for a cluster without it."""
     status = live.get("status")
     backup = status.get("backup") if isinstance(status, dict) else None
     if not isinstance(backup, dict) or "restoreTest" not in backup:

@@ -1,11 +1,11 @@
-"""When a snapshot is tested, and what the end of a test means. Pure.
+"""Decides when a snapshot is tested, and evaluates the result of a test. Pure.
 
-A test runs in four steps: it is written down on the OpenBaoBackup (Begin), its Job is made under
-the name that was written (Launch), the Job is waited for (Watch), and its end is written down
-(Conclude). Whoever dies between two of them leaves a state from which the next pass goes on: the
-Job has the name that was written down before it was made, so no run has two.
+A test has four steps: it is recorded on the OpenBaoBackup (Begin), its Job is created under the
+recorded name (Launch), the operator waits for the Job (WatchJob), and the result is recorded
+(Conclude). After a crash between two steps the next pass continues: the name of the Job is recorded
+before the Job is created, so no run has two.
 
-The cluster's own summary is derived from the OpenBaoBackups and counts each run once, by its id.
+The summary of the cluster is derived from the OpenBaoBackups and counts each run once, by its id.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from contracts.naming import names
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 
 POLL_SECONDS = 5.0
-"""Nobody tells of the end of a Job that says nothing itself."""
+"""A Job that ends without a report causes no event."""
 _RUN_DIGITS = 10
 _TEXT_MAX = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing to do before `until`; None: before something changes."""
+    """Nothing to do before `until`; None: until a change."""
 
     until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Write down that this snapshot is being tested."""
+    """Record that this snapshot is being tested."""
 
     candidate: Candidate
     run: ProofRun
@@ -51,7 +51,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Make the Job, and write down its UID."""
+    """Create the Job, and record its UID."""
 
     candidate: Candidate
     run: ProofRun
@@ -66,7 +66,7 @@ class WatchJob:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Write down how a test ended, or why there was none."""
+    """Record the result of a test, or why none was run."""
 
     candidate: Candidate
     proof: Proof
@@ -101,11 +101,11 @@ def _go_on(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Deci
     return Conclude(candidate, unproven(run, "JobFailed", message, facts.now))
 
 
-# --- when a test is due: the first rule that has a say decides -----------------------------------
+# --- when a test is due: the first rule that applies decides -------------------------------------
 
 
 def _requested(facts: RestoreTestFacts) -> Decision | None:
-    """A person asks, at one snapshot; the one that was taken first is answered first."""
+    """A user requests a test of one snapshot; the oldest snapshot comes first."""
     candidate = next((one for one in facts.candidates if one.asks and not one.leaving), None)
     if candidate is None:
         return None
@@ -113,7 +113,7 @@ def _requested(facts: RestoreTestFacts) -> Decision | None:
     if candidate.snapshot is not None and candidate.cluster_uid == facts.cluster_uid:
         return Begin(candidate, run)
     if not candidate.ended:
-        # Its snapshot is on its way, and its end wakes us.
+        # Its backup is running, and its completion triggers a pass.
         return None
     message = f"OpenBaoBackup {candidate.name} has no snapshot of this cluster"
     return Conclude(candidate, unproven(run, "NothingToTest", message, facts.now))
@@ -131,7 +131,7 @@ def _counted(facts: RestoreTestFacts) -> Decision | None:
 
 
 def _scheduled(facts: RestoreTestFacts) -> Decision | None:
-    """The time of the schedule has come; however many times were missed, one test is run."""
+    """A scheduled time has come; one test makes up for all missed times."""
     spec, newest = facts.spec, facts.newest
     scheduled = facts.status.next_scheduled_test
     if spec is None or spec.schedule is None or newest is None:
@@ -149,7 +149,7 @@ RULES: tuple[Callable[[RestoreTestFacts], Decision | None], ...] = (
 
 
 def _run(facts: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
-    # The time too: a test that is asked for again in the same words is another run.
+    # Includes the time: the same request made again is another run.
     text = "\0".join((candidate.uid, cause, why, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
     return ProofRun(
@@ -161,11 +161,11 @@ def _run(facts: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) 
     )
 
 
-# --- what the end of a test means ---------------------------------------------------------------
+# --- the result of a test -----------------------------------------------------------------------
 
 
 def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
-    """Judge what the job says of itself."""
+    """Evaluate the report of the job."""
     reason = PROOF_REASONS.get(report.reason)
     if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
         detail = f"the job says {report.outcome} and gives {report.reason or 'no reason'}"
@@ -183,7 +183,7 @@ def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
 
 
 def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
-    """A test that says nothing about its snapshot, because of `reason`."""
+    """Return the result of a test that proves nothing about its snapshot, with `reason`."""
     return Proof(
         outcome=PROOF_REASONS[reason].outcome,
         reason=reason,
@@ -194,11 +194,11 @@ def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
     )
 
 
-# --- what the status of the cluster says --------------------------------------------------------
+# --- the status of the cluster ------------------------------------------------------------------
 
 
 def summary(facts: RestoreTestFacts) -> RestoreTestStatus:
-    """Derive status.backup.restoreTest; the same situation gives the same summary."""
+    """Derive status.backup.restoreTest; deterministic."""
     status = facts.status
     finished = _with_last(facts, status)
     return _with_active(facts, _with_schedule(facts, finished))
@@ -263,7 +263,7 @@ def _with_active(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreT
     )
     changes: dict[str, object] = {"active": active}
     if run.cause != "Requested":
-        # Whichever of the two asked, what they ask for is being done.
+        # This run satisfies both the count and the schedule.
         changes["last_backup_count"] = facts.successful
         if status.schedule is not None:
             changes["next_scheduled_test"] = cron.next_after(status.schedule, facts.now)

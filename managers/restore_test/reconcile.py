@@ -1,9 +1,9 @@
-"""The proof reconciler: tests snapshots of one cluster, one after the other.
+"""The restore test reconciler: tests the snapshots of one cluster, one after the other.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with the key of a
 cluster. It writes `status.test` and `status.proof` of an OpenBaoBackup and
-`status.backup.restoreTest` of the cluster, under a field manager of its own. The servers of the
-cluster are neither asked nor touched: the Job brings a server along.
+`status.backup.restoreTest` of the cluster, under a field manager of its own. It neither
+reads nor changes the servers of the cluster: the Job contains a server of its own.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from runtime.types import (
 
 PROOF_MANAGER: Final = "openbao-operator-proof"
 STEPS: Final = 6
-"""What one pass may do; a test takes three passes of one or two steps each."""
+"""Most steps of one pass; a test takes three passes of one or two steps each."""
 PATIENCE: Final = timedelta(minutes=10)
-"""How long a test may be prepared before it is given up."""
+"""How long the preparation of a test may take before it fails."""
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 CACHE_SIZE: Final = 512
-"""Backups that are kept as they were read: each pass looks at all of its namespace."""
+"""Parsed backups that are cached: each pass reads all of its namespace."""
 
 read_cluster = memoize(OpenBaoCluster.from_object)
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
@@ -78,7 +78,7 @@ read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the reconciler reads."""
+    """Caches that the reconciler reads."""
 
     clusters: Cache
     backups: Cache
@@ -87,7 +87,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RestoreTestDependencies:
-    """Whom it acts through."""
+    """Dependencies of the reconciler."""
 
     client: Client
     jobs: Jobs
@@ -98,7 +98,7 @@ class RestoreTestDependencies:
 
 @dataclass(frozen=True, slots=True)
 class _ObservedCluster:
-    """One cluster, as read."""
+    """One cluster, as observed."""
 
     live: Object
     cluster: OpenBaoCluster
@@ -111,14 +111,14 @@ class _ObservedCluster:
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """Why there is no Job yet; `after` so many seconds it may be otherwise, None: it will not."""
+    """Why there is no Job yet. `after`: seconds until the next attempt; None: it is permanent."""
 
     message: str
     after: float | None = None
 
 
 class RestoreTestReconciler:
-    """Restores snapshots where nobody is hurt by it, and says what came of it."""
+    """Restores snapshots into ephemeral servers and records the results."""
 
     def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
         self._sources = sources
@@ -130,7 +130,7 @@ class RestoreTestReconciler:
         }
 
     async def __call__(self, request: Request) -> Outcome:
-        """Go as far as it goes now. Raises transient errors and conflicts, which are retried."""
+        """Run one pass. Raises transient errors and conflicts, which are retried."""
         for _ in range(STEPS):
             observed = await self._observe(request)
             if observed is None:
@@ -150,20 +150,20 @@ class RestoreTestReconciler:
         if decision.until is None:
             return None
         now = self._dependencies.clock.now()
-        # A time that has passed waits for a snapshot, whose end wakes us.
+        # A time that has passed waits for a snapshot, whose completion triggers a pass.
         return (decision.until - now).total_seconds() if decision.until > now else None
 
     # --- observe ----------------------------------------------------------------------------
 
     async def _observe(self, request: Request) -> _ObservedCluster | None:
-        """Read what there is; None when nothing may be done."""
+        """Read the cluster; None when nothing may be done."""
         live = self._sources.clusters.get(request)
         if live is None or is_terminating(live):
             return None
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports that.
             return None
         if cluster.spec.paused:
             return None
@@ -181,14 +181,14 @@ class RestoreTestReconciler:
             resumed=resumed_at(cluster, now),
         )
         if backup is None and facts.running is None:
-            # Nothing says where the snapshots are.
+            # The location of the snapshots is unknown.
             return None
         running = facts.running
         if running is None or not _is_watched(running):
             return _ObservedCluster(live, cluster, facts)
         job = await self._job(request.namespace, running)
         if job is None or job.state != "Active":
-            # What it said last may not have come through the watch yet.
+            # The watch may not have delivered its final report yet.
             await self._refresh(ObjectKey(request.namespace, running.name))
             facts = replace(facts, candidates=self._candidates(request))
         return _ObservedCluster(live, cluster, replace(facts, job=job))
@@ -215,7 +215,7 @@ class RestoreTestReconciler:
         with contextlib.suppress(NotFound):
             self._sources.backups.observe(await self._dependencies.client.get(BACKUPS, key))
 
-    # --- acts: each returns None to go on at once, or after how many seconds to look again ----
+    # --- actions: each returns None to go on at once, or the seconds until the next pass -------
 
     async def _begin(self, observed: _ObservedCluster, decision: Begin) -> float | None:
         await self._record(observed, decision.candidate, decision.candidate.proof, decision.run)
@@ -245,7 +245,7 @@ class RestoreTestReconciler:
     async def _create_job(
         self, observed: _ObservedCluster, subject: Candidate, run: ProofRun
     ) -> JobSeen | _Obstacle:
-        """Make the Job, or say what stands in the way."""
+        """Create the Job, or return the obstacle."""
         if observed.cluster.spec.backup is None or subject.snapshot is None:
             return _Obstacle("there is no spec.backup, or no snapshot any more")
         template = await self._dependencies.template_source.of(observed.cluster, "backup")
@@ -288,7 +288,7 @@ class RestoreTestReconciler:
         subject, proof = decision.candidate, decision.proof
         run = subject.test
         if run is not None:
-            # Before the end is written, because afterwards nobody would know of them any more.
+            # Before the result is written: afterwards their names are lost.
             key = ObjectKey(observed.namespace, run.job_name)
             if run.job_uid:
                 await self._let_go(key, run.job_uid, proof)
@@ -328,9 +328,9 @@ class RestoreTestReconciler:
         proof: Proof | None,
         run: ProofRun | None,
     ) -> Object | None:
-        """Write our part of the status of an OpenBaoBackup; None when it is gone.
+        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
 
-        Raises Conflict when it is not the one that was looked at any more.
+        Raises Conflict when the object changed since it was read.
         """
         key = ObjectKey(observed.namespace, subject.name)
         live = self._sources.backups.get(key)
@@ -381,7 +381,7 @@ class RestoreTestReconciler:
 
 
 def _is_watched(running: Candidate) -> bool:
-    """Its Job was made, and has not said how it ended."""
+    """Return whether its Job was created and has not reported a result."""
     return running.test is not None and bool(running.test.job_uid) and running.answer is None
 
 

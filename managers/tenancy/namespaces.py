@@ -1,4 +1,4 @@
-"""The namespaces of tenants themselves: whether they are there, and their Pod Security labels.
+"""The namespaces of tenants: their existence and their Pod Security labels.
 
 Namespaces are read by name, never listed or watched. Called by managers.tenancy.reconcile.
 """
@@ -22,7 +22,7 @@ MISSING_MOST = 60.0
 
 @dataclass(frozen=True, slots=True)
 class NamespaceState:
-    """A namespace as it was seen last."""
+    """A namespace, as last observed."""
 
     exists: bool
     leaving: bool = False
@@ -36,8 +36,8 @@ class _CachedNamespace:
 
 
 class Spaces:
-    """What is known of the namespaces; nothing is asked again for `period` seconds, give or take
-    a fifth, unless it is missing or leaving."""
+    """Caches the state of namespaces. Each is read again after `period` seconds, plus or minus a
+    fifth; sooner if it is missing or terminating."""
 
     def __init__(self, client: Client, clock: Clock, rng: random.Random, period: float) -> None:
         self._client = client
@@ -47,9 +47,9 @@ class Spaces:
         self._cache: dict[str, _CachedNamespace] = {}
 
     async def observe(self, name: str, *, refresh: bool = False) -> NamespaceState:
-        """Say what a namespace is like, and put its labels right when it was looked at.
+        """Return the state of a namespace; correct its labels when it is read.
 
-        `now`: ask, whatever is known.
+        `refresh`: read it even if it is cached.
         """
         cached = self._cache.get(name)
         moment = self._clock.monotonic()
@@ -60,7 +60,7 @@ class Spaces:
             live = await self._client.get(NAMESPACE, ObjectKey("", name))
         except NotFound:
             since = moment if since is None else since
-            # Soon after it was asked for, a namespace often comes.
+            # A missing namespace is often created soon after its tenant.
             pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
             self._cache[name] = _CachedNamespace(NamespaceState(False), moment + pause, since)
             return NamespaceState(False)
@@ -74,12 +74,12 @@ class Spaces:
         return space
 
     def recheck_after(self, name: str) -> float | None:
-        """In how many seconds it is to be looked at again."""
+        """Return the seconds until the namespace is read again."""
         cached = self._cache.get(name)
         return None if cached is None else max(0.0, cached.until - self._clock.monotonic())
 
     def forget(self, name: str) -> None:
-        """Drop what is known of a namespace."""
+        """Drop a namespace from the cache."""
         self._cache.pop(name, None)
 
     async def _label(self, live: Object) -> None:
@@ -92,5 +92,5 @@ class Spaces:
                 "labels": dict(POD_SECURITY),
             },
         }
-        # Forced: a weaker level, whoever wrote it, would let pods in that the bounds forbid.
+        # Forced: a weaker level of another field manager would admit forbidden pods.
         await self._client.apply(NAMESPACE, body, field_manager=FIELD_MANAGER, force=True)

@@ -1,4 +1,4 @@
-"""What a tenant's namespace is to hold, and whether the tenant may have it. Pure.
+"""Decides whether a tenant may have its namespace, and builds the objects in it. Pure.
 
 Uses contracts.tenancy and contracts.rbac.rules. Called by managers.tenancy.reconcile.
 """
@@ -33,12 +33,12 @@ POD_SECURITY: Final[Mapping[str, str]] = {
     f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")
 }
 POD_SECURITY_OWNER: Final = "openbao.org/pod-security"
-"""On a Namespace: `external` when somebody else says which level holds there."""
+"""On a Namespace: `external` if another controller manages its Pod Security level."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantInstallation:
-    """The installation: where it is, who gets the rights, and how objects are read."""
+    """The installation: its namespace, the ServiceAccount that gets RBAC, and how it reads."""
 
     namespace: str
     controller: str
@@ -47,9 +47,9 @@ class TenantInstallation:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceObjects:
-    """The objects of a namespace, in the order in which they are written.
+    """The objects of a namespace, in the order of their creation.
 
-    `absent` holds those that are not wanted now: bindings, then their Roles.
+    `absent` lists those that should not exist now: bindings, then their Roles.
     """
 
     roles: tuple[Intent, ...]
@@ -58,11 +58,11 @@ class NamespaceObjects:
     absent: tuple[tuple[Resource, str], ...]
 
 
-# --- who may have the namespace -----------------------------------------------------------------
+# --- who owns the namespace ---------------------------------------------------------------------
 
 
 def violation(tenant: Object, installation: TenantInstallation) -> Blocked | None:
-    """Say why a tenant may not ask for its namespace, whoever else asks for it."""
+    """Return why a tenant may not request its namespace, regardless of other tenants."""
     target, home = target_of(tenant), key_of(tenant).namespace
     message = ""
     if home not in (installation.namespace, target):
@@ -79,10 +79,10 @@ def violation(tenant: Object, installation: TenantInstallation) -> Blocked | Non
 def elder(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
-    """The tenant that has the namespace before this one; None when this one has it.
+    """Return the tenant that precedes this one for the namespace; None if this one owns it.
 
-    The oldest does. Not one that may not have it, or anybody could shut others out; nor one that
-    is being deleted and that somebody else can stand in for.
+    The oldest tenant owns it. A tenant that may not request it does not count, or any user could
+    lock others out; nor does one that is being deleted and has a successor.
     """
     contenders = [
         one
@@ -96,7 +96,7 @@ def elder(
 def successor(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
-    """The tenant that goes on with the namespace when this one is deleted."""
+    """Return the tenant that takes over the namespace when this one is deleted."""
     left = [
         one
         for one in others
@@ -110,9 +110,9 @@ def successor(
 def predecessors(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> frozenset[str]:
-    """The UIDs whose objects this tenant may take as its own: itself, and those that leave.
+    """Return the owner UIDs whose objects this tenant may adopt: its own, and deleted tenants'.
 
-    Only one that might have had the namespace, or its name would open what is not its own.
+    Only of tenants that were allowed to have the namespace.
     """
     leaving = (
         uid_of(one)
@@ -123,7 +123,7 @@ def predecessors(
 
 
 def conflict(first: Object) -> Blocked:
-    """What a tenant is told that came second."""
+    """Return the refusal for a tenant that is not the oldest."""
     return Blocked(
         CONFLICT,
         f"OpenBaoTenant {key_of(first)} is older and has namespace {target_of(first)}: delete one "
@@ -135,11 +135,11 @@ def _age(tenant: Object) -> tuple[str, str]:
     return str(tenant["metadata"].get("creationTimestamp") or ""), uid_of(tenant)
 
 
-# --- what belongs into it -----------------------------------------------------------------------
+# --- objects of the namespace--------------------------------------------------------------------
 
 
 def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
-    """The Secrets of all clusters of a namespace."""
+    """Return the Secret access of all clusters of a namespace."""
     items = tuple(accesses)
     writers: frozenset[str] = frozenset().union(*(one.writers for one in items))
     readers: frozenset[str] = frozenset().union(*(one.readers for one in items))
@@ -153,7 +153,7 @@ def desired_objects(
     held: bool,
     installation: TenantInstallation,
 ) -> NamespaceObjects:
-    """Build every object of a namespace. `held`: its rights must outlast its deletion."""
+    """Build every object of a namespace. `held`: RBAC must survive until its clusters are gone."""
     make = _Maker(namespace, held, installation)
     roles = [
         make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
@@ -174,9 +174,9 @@ def desired_objects(
 
 
 def uncounted(quota: Object) -> str:
-    """Say why nothing of our kinds can be created yet, although the quota allows it; "" if it can.
+    """Return why objects of our kinds cannot be created yet despite the quota; "" if they can.
 
-    The API server refuses whatever a quota names that nobody has counted ("status unknown for
+    The API server refuses resources of a quota that are not counted yet ("status unknown for
     quota"); the controller manager counts objects of a new kind half a minute after it came.
     """
     used = (quota.get("status") or {}).get("used") or {}
@@ -197,7 +197,7 @@ EVERYTHING: Final[tuple[tuple[Resource, str], ...]] = (
     (QUOTA, tenancy.QUOTA),
     (LIMIT_RANGE, tenancy.LIMITS),
 )
-"""What a tenant leaves behind, in the order in which it is removed: no binding without a Role."""
+"""All objects of a tenant, in the order of their removal: no binding without a Role."""
 
 
 def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
@@ -207,7 +207,7 @@ def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
 def _writer(names: frozenset[str]) -> list[dict[str, Any]]:
     if not names:
         return []
-    # What is to be created has no name yet in the eyes of the API server.
+    # RBAC cannot restrict create by resource name.
     return [_secrets(["create"]), _secrets(["get", "patch"], names)]
 
 
@@ -265,7 +265,7 @@ class _Maker:
         metadata: Object = {
             "name": name,
             "namespace": self.namespace,
-            # Never the label of a cluster: these outlive every one of them.
+            # Never the label of a cluster: these objects outlive each cluster.
             "labels": {labels.NAME: labels.OPERATOR, labels.MANAGED_BY: labels.OPERATOR},
         }
         if held:
@@ -279,11 +279,11 @@ class _Maker:
         return Intent(resource, body)
 
 
-# --- the namespace itself -----------------------------------------------------------------------
+# --- the Namespace ------------------------------------------------------------------------------
 
 
 def pod_security_missing(namespace: Object) -> bool:
-    """Whether the labels of Pod Security are other than the strictest, and ours to write."""
+    """Return whether the Pod Security labels are not the strictest, and are ours to write."""
     metadata = namespace["metadata"]
     if (metadata.get("annotations") or {}).get(POD_SECURITY_OWNER) == "external":
         return False

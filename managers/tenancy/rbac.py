@@ -1,10 +1,10 @@
-"""Writes the objects of tenants' namespaces, as the delegate, and remembers what stands there.
+"""Writes the objects of tenants' namespaces, as the delegate, and caches their state.
 
-The provisioner may not list or watch Roles, so it asks for each by name: before it writes one, and
-again after a while, since nobody tells of a change. In between a question costs nothing.
+The provisioner may not list or watch Roles, so it reads each by name: before a write, and again
+after a period, since no event reports a change. In between it makes no request.
 
-Writes are paced, whatever goes wrong: rights change seldom. Reads are not. Each object is read once
-in a while anyway, and after a start a paced look at many tenants would keep new clusters waiting.
+Writes are rate-limited: RBAC changes seldom. Reads are not: each object is read periodically
+anyway, and after a start rate-limited reads of many tenants would delay new clusters.
 
 Called by managers.tenancy.reconcile.
 """
@@ -40,11 +40,11 @@ Slot = tuple[Resource, ObjectKey]
 
 @dataclass(frozen=True, slots=True)
 class NamespaceOwnership:
-    """On whose behalf is written, and whose objects count as the tenant's own.
+    """The owner of written objects, and the owner UIDs whose objects count as the tenant's own.
 
-    `leaving`: the namespace is being deleted. `opening`: nobody was promised yet that clusters are
-    served, so that what they need is waited for. `replaceable` holds UIDs of objects that somebody
-    deleted for another reason than that, so that they may go and be made anew.
+    `leaving`: the namespace is being deleted. `opening`: the tenant is not provisioned yet, so the
+    reconciler waits for what clusters need. `replaceable` holds UIDs of objects that were deleted
+    without their namespace, so that they may be replaced.
     """
 
     owner: Owner
@@ -54,7 +54,7 @@ class NamespaceOwnership:
     replaceable: frozenset[str] = frozenset()
 
     def owns(self, live: Object) -> bool:
-        """Whether an object is the tenant's, was that of one before it, or was handed over."""
+        """Return whether an object belongs to the tenant or to a predecessor."""
         if ownership_of(live, self.owner, MARKS) is not Ownership.FOREIGN:
             return True
         return annotations_of(live).get(MARKS.owner_uid, "") in self.accepted
@@ -63,7 +63,7 @@ class NamespaceOwnership:
 @dataclass(frozen=True, slots=True)
 class _CacheEntry:
     digest: str
-    """Of what stands there; "" for nothing."""
+    """Digest of the stored object; "" if it is absent."""
     until: float
 
 
@@ -71,8 +71,8 @@ class Grants:
     """The objects of all tenants' namespaces.
 
     Guarantees: an object that is not the tenant's is never changed or removed; a write and a
-    deletion hit the very object that was looked at; what is known to be right costs no request
-    for `period` seconds, give or take a fifth. `pace` says how long the next write waits.
+    deletion apply only to the object that was read, by UID; a verified object costs no request
+    for `period` seconds, plus or minus a fifth. `pace` is the rate limiter of writes.
     """
 
     def __init__(
@@ -89,37 +89,37 @@ class Grants:
         self._rng = rng
         self._period = period
         self._cache: dict[Slot, _CacheEntry] = {}
-        # Objects of ours that were deleted and that our finalizer holds, by namespace.
+        # Our objects that are terminating and held by our finalizer, by namespace.
         self._doomed: dict[str, set[str]] = {}
 
     def doomed(self, namespace: str) -> frozenset[str]:
-        """UIDs of objects that were found deleted, and held only by us."""
+        """Return the UIDs of terminating objects that our finalizer holds."""
         return frozenset(self._doomed.get(namespace, ()))
 
     def recheck_after(self, namespace: str) -> float | None:
-        """In how many seconds something of a namespace is to be looked at again."""
+        """Return the seconds until an object of a namespace is read again."""
         expiries = [
             entry.until for (_, key), entry in self._cache.items() if key.namespace == namespace
         ]
         return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
 
     def forget(self, namespace: str) -> None:
-        """Drop what is known of a namespace: everything in it is looked at anew."""
+        """Drop a namespace from the cache: all its objects are read again."""
         for slot in [slot for slot in self._cache if slot[1].namespace == namespace]:
             del self._cache[slot]
         self._doomed.pop(namespace, None)
 
     async def get(self, resource: Resource, key: ObjectKey) -> Object | None:
-        """Read one object now; None when it is not there."""
+        """Read one object from the API server; None if it does not exist."""
         try:
             return await self._client.get(resource, key)
         except NotFound:
             return None
 
     async def ensure(self, ownership: NamespaceOwnership, intent: Intent) -> Outcome | None:
-        """Make one object be as intended; None when it is, else why not.
+        """Create or update one object; None if it is as intended, else why not.
 
-        Raises Transient, and what the API server may raise about the moment.
+        Raises Transient, and transient errors of the API server.
         """
         slot = (intent.resource, intent.key)
         mark = f"{ownership.owner.uid} {intent.digest}"
@@ -152,10 +152,10 @@ class Grants:
     async def _held(
         self, ownership: NamespaceOwnership, intent: Intent, live: Object
     ) -> Outcome | None:
-        """Judge an object of ours that was deleted; None when it serves on, or is out of the way.
+        """Handle an object of ours that is terminating; None if it stays in use, or was released.
 
-        With its namespace it goes last, after the clusters. Else it is made anew, but only once the
-        namespace was seen alive after the object was seen deleted.
+        With its namespace it goes last, after the clusters. Otherwise it is recreated, but only
+        after the namespace was observed alive later than the deletion of the object.
         """
         needs_finalizer = tenancy.GRANT_FINALIZER in (
             intent.body["metadata"].get("finalizers") or ()
@@ -175,7 +175,7 @@ class Grants:
         return Wait("Provisioning", f"{intent} was deleted and is made anew", AGAIN_AFTER)
 
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
-        """Remove an object of a tenant; tell whether somebody else's stays in its place."""
+        """Remove an object of a tenant; return whether another owner's object has its name."""
         slot = (resource, key)
         entry = self._fresh(slot)
         if entry is not None and not entry.digest:
@@ -212,7 +212,7 @@ class Grants:
             return
 
     async def _release(self, resource: Resource, key: ObjectKey, live: Object) -> None:
-        """Take our finalizer off this very object."""
+        """Remove our finalizer from this object, by UID."""
         finalizers = live["metadata"].get("finalizers") or []
         if tenancy.GRANT_FINALIZER not in finalizers:
             return
@@ -236,8 +236,8 @@ class Grants:
             raise Transient(f"{resource.kind} {key} changed while it was let go of") from error
 
     async def _throttle(self) -> None:
-        """Wait until one more write may go out. What was looked at may change meanwhile, as it
-        may at any time: each write names the very object, or none."""
+        """Wait until the rate limiter allows one more write. The object may change meanwhile, as
+        at any time: each write has a precondition on its UID, or creates."""
         delay = self._pace.when(None)
         if delay > 0:
             await self._clock.sleep(delay)
@@ -252,14 +252,14 @@ class Grants:
 
 
 def foreign(resource: Resource, live: Object) -> Blocked:
-    """What is said of an object that is not the tenant's."""
+    """Return the refusal for an object that is not the tenant's."""
     name = live["metadata"]["name"]
     message = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
     return Blocked("ForeignObject", message, REFUSED_FOR)
 
 
 def _is_bound_elsewhere(intent: Intent, live: Object) -> bool:
-    """Whether a binding is to another Role: that never changes in place."""
+    """Return whether a binding refers to another Role: roleRef is immutable."""
     return intent.resource is ROLE_BINDING and live.get("roleRef") != intent.body["roleRef"]
 
 

@@ -1,9 +1,9 @@
 """The reconciler of tenants: opens a namespace for clusters, keeps it open, and closes it.
 
-    tenant + clusters -> who may have it -> namespace -> Roles, then bindings -> status
+    tenant + clusters -> ownership -> namespace -> Roles, then bindings -> status
 
-The status is written last: the controller begins a cluster when its grant is there, so the rights
-must be there before. Composed by `baoctl.process.provisioner`; called by
+The status is written last: the controller starts a cluster when its grant is recorded, so RBAC
+must exist before. Composed by `baoctl.process.provisioner`; called by
 `runtime.controller.controller`.
 """
 
@@ -44,7 +44,7 @@ access = memoize(access_of)
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One look at a tenant that has its namespace."""
+    """One pass over a tenant that owns its namespace."""
 
     live: Object
     spec: TenantSpec
@@ -55,7 +55,7 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True)
 class TenantDependencies:
-    """What a pass acts with: its own identity, that of the delegate, and its own on namespaces."""
+    """Clients of a pass: own identity, that of the delegate, and own identity for namespaces."""
 
     client: Client
     grants: Grants
@@ -63,10 +63,10 @@ class TenantDependencies:
 
 
 class TenantReconciler:
-    """Brings one namespace to what its tenant asks.
+    """Reconciles one namespace with its tenant.
 
-    Guarantees: nothing is written into a namespace that the tenant may not have; Roles stand before
-    bindings, and both before the status that tells of them; a quiet tenant costs no request.
+    Guarantees: nothing is written into a namespace that the tenant may not have; Roles exist before
+    bindings, and both before the status that lists them; an unchanged tenant costs no request.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class TenantReconciler:
         return await self._report(live, wait)
 
     async def _let_go(self, live: Object, namespace: str) -> Outcome:
-        """Let a namespace go that is being deleted and has no cluster left."""
+        """Release a namespace that is being deleted and has no cluster left."""
         await self._remove_all(live, namespace)
         message = f"namespace {namespace} is being deleted"
         return await self._report(live, Wait("NamespaceTerminating", message, HEIR_RECHECK))
@@ -158,7 +158,7 @@ class TenantReconciler:
     async def _write(
         self, this: _Pass, ownership: NamespaceOwnership, secrets: SecretAccess
     ) -> Outcome | None:
-        """Bring every object into place; the first objection, None without one."""
+        """Ensure every object; return the first refusal, or None."""
         desired = plan.desired_objects(
             this.namespace, this.spec, secrets, bool(this.clusters), self._installation
         )
@@ -167,7 +167,7 @@ class TenantReconciler:
             refused = await self._all(ownership, desired.bindings)
         if refused is not None:
             return refused
-        # With the namespace its bounds go, and cannot be made again.
+        # In a terminating namespace quota and limits cannot be recreated.
         bounds = None if this.space.leaving else await self._all(ownership, desired.bounds)
         for resource, name in desired.absent:
             key = ObjectKey(this.namespace, name)
@@ -177,7 +177,7 @@ class TenantReconciler:
     async def _all(
         self, ownership: NamespaceOwnership, intents: Iterable[Intent]
     ) -> Outcome | None:
-        """Ensure objects side by side; what is known to be right takes no turn of the loop."""
+        """Ensure objects concurrently; a verified object does not yield to the event loop."""
         answers = await asyncio.gather(
             *(self._grants.ensure(ownership, intent) for intent in intents), return_exceptions=True
         )
@@ -243,7 +243,7 @@ class TenantReconciler:
         return Done()
 
     async def _remove_all(self, live: Object, namespace: str) -> None:
-        """Remove what is this tenant's own, bindings first."""
+        """Remove the objects of this tenant, bindings first."""
         mine = plan.predecessors(live, self._rivals(live), self._installation)
         self._grants.forget(namespace)
         for resource, name in plan.EVERYTHING:
@@ -252,7 +252,7 @@ class TenantReconciler:
         self._linger.forget(namespace)
 
     async def _hand_over(self, live: Object, namespace: str) -> Outcome:
-        """Wait until nothing is in this tenant's name: another one goes on with the namespace."""
+        """Wait until no object has this tenant as owner: another one takes the namespace over."""
         for resource, name in plan.EVERYTHING:
             obj = await self._grants.get(resource, ObjectKey(namespace, name))
             if obj and annotations_of(obj).get(MARKS.owner_uid) == uid_of(live):
@@ -272,6 +272,6 @@ def _waits_for(this: _Pass) -> str:
 
 
 def owner_of(live: Object) -> Owner:
-    """Read the identity that is written on the objects of a tenant."""
+    """Return a tenant as owner of its objects."""
     key = key_of(live)
     return Owner(API_VERSION, TENANT_KIND, key.namespace, key.name, uid_of(live))
