@@ -1,8 +1,8 @@
-"""The Prometheus families about datacenters.
+"""Prometheus metrics of datacenters.
 
-Read off the caches at each scrape, so none outlives its datacenter; only the leader tells them.
-Labels are names of datacenters and words of a fixed set: two series per datacenter, and one per
-state in all. docs/datacenters.md lists them.
+Read from the caches at each scrape, so none outlives its datacenter; only the leader exports them.
+Labels are names of datacenters and values of a fixed set: two series per datacenter, and one per
+state in total. docs/datacenters.md lists them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILED: Final = "openbao_datacenter_failed_services"
 
 
 class DatacenterMetrics:
-    """The families of all datacenters that this process looks after."""
+    """The metrics of all datacenters that this process manages."""
 
     def __init__(
         self, metrics: Metrics, datacenters: Cache, workloads: Cache, leads: Callable[[], bool]
@@ -62,12 +62,12 @@ class DatacenterMetrics:
 
 
 def _map(value: Any) -> Object:
-    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    """Return a mapping; a malformed status must not fail a scrape."""
     return value if isinstance(value, dict) else {}
 
 
 def _state(status: Object) -> str:
-    """The state of a row; that of one which nobody has looked at yet, where it says none."""
+    """Return the state of a workload; Pending without a valid one."""
     return next((state for state in STATES if state == status.get("state")), PENDING)
 
 

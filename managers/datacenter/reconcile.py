@@ -1,7 +1,7 @@
-"""The two reconcilers of datacenters: one for a Datacenter and its rows, one for each row.
+"""The two reconcilers of datacenters: one for a Datacenter and its records, one for each record.
 
-    Datacenter         sources -> merge -> plan -> rows -> status
-    BootstrapWorkload  observe -> decide -> act -> record
+    Datacenter         sources -> merge -> plan -> records -> status
+    BootstrapWorkload  observe -> decide -> act -> store
 
 Uses managers.datacenter.lifecycle.service for both. Composed by baoctl.controllers.datacenter;
 called by runtime.controller.controller.
@@ -52,25 +52,25 @@ from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
 ASK_AGAIN: Final = 300.0
-"""Seconds after which hooks are asked again: nothing tells when one of them changes its mind."""
+"""Seconds after which hooks are called again: a change of their answer causes no event."""
 DEGRADED_AGAIN: Final = 30.0
 """The same while one of them fails."""
 BEGUN_LOOK: Final = 5.0
-"""Seconds to the first account of a new datacenter, if its rows do not ask for it before."""
+"""Seconds to the first status of a new datacenter, if its records do not trigger it before."""
 LEAVING: Final = 10.0
 FLEET: Final = 4096
-"""Datacenters that are kept as they were read."""
+"""Parsed Datacenters that are cached."""
 SHOWN: Final = 5
 CLOSED: Final[State] = "Maintenance"
 
 
 class NotRecordedError(Transient):
-    """Rows could not be made, changed or retired; the message names each of them."""
+    """Records could not be inserted, updated or retired; the message names each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDatacenter:
-    """A Datacenter that can be served: what hooks see of it, and what it says."""
+    """A valid Datacenter: its info for hooks, its spec and its declaration."""
 
     info: DatacenterInfo
     spec: DatacenterSpec
@@ -79,14 +79,14 @@ class AcceptedDatacenter:
 
 @dataclass(frozen=True, slots=True)
 class RefusedDatacenter:
-    """A Datacenter that cannot be served, and why; its rows go on as they are."""
+    """An invalid Datacenter, and why; its records stay as they are."""
 
     info: DatacenterInfo
     why: str
 
 
 def read(live: Object) -> AcceptedDatacenter | RefusedDatacenter:
-    """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
+    """Parse and validate an object; a refusal is a value, so that it is cached per version."""
     try:
         datacenter = Datacenter.from_object(live, known_body)
         violations = datacenter_violations(datacenter)
@@ -103,7 +103,7 @@ _read = memoize(read, size=FLEET, slot=uid_of)
 
 
 def info_of(datacenter: Datacenter) -> DatacenterInfo:
-    """What hooks, stores and providers are told of a datacenter."""
+    """Return the info of a datacenter for hooks, stores and providers."""
     spec, metadata = datacenter.spec, datacenter.metadata
     return DatacenterInfo(
         name=metadata.name,
@@ -118,22 +118,22 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
 
 
 def _remains(live: Object) -> DatacenterInfo:
-    """What is known of a datacenter whose spec cannot be read: above all, whether to touch it.
+    """Return the info of a datacenter with an invalid spec: above all, whether changes are allowed.
 
-    Its rows know themselves where they are.
+    Its records have their own location.
     """
     spec: Any = live.get("spec")
     requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
-    # A word that only a newer version knows: it may say that nothing may happen.
+    # An unknown value of a newer version: it may forbid changes.
     state = next((name for name in GATES if name == requested), CLOSED)
     return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state)
 
 
 class DatacenterReconciler:
-    """Brings the rows of a datacenter to what its sources say, and tells what became of them.
+    """Reconciles the records of a datacenter with its sources, and writes its status.
 
-    Guarantees: what a spec that cannot be read or a source that fails contributed stays; the
-    finalizer goes when no row is left; an unchanged datacenter costs no request.
+    Guarantees: contributions of an invalid spec or a failing source stay; the finalizer is removed
+    when no record is left; an unchanged datacenter costs no request.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class DatacenterReconciler:
 
     async def _serve(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):
-            # The answer to the write of the finalizer.
+            # The response to the write of the finalizer.
             live = as_cached(self._datacenters, live)
         datacenter = _read(live)
         if isinstance(datacenter, RefusedDatacenter):
@@ -216,15 +216,15 @@ class DatacenterReconciler:
 
 
 def _is_begun(live: Object, report: DatacenterReport) -> bool:
-    """Whether all there is to tell of a new datacenter is that its rows have just been made.
+    """Return whether a new datacenter has only just inserted its records.
 
-    What becomes of them is told within seconds: so a fleet that begins is told of once.
+    Their state follows within seconds: so a new fleet writes each status once.
     """
     return not live.get("status") and bool(report.planned.insert) and not report.troubles
 
 
 def _expect_written(report: DatacenterReport) -> None:
-    """Raise when a row could not be written: what goes wrong for long is tried ever more slowly."""
+    """Raise if a record could not be written, so that the pass is retried with backoff."""
     if report.troubles:
         raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
 
@@ -241,9 +241,9 @@ def _names(records: Iterable[ServiceRecord]) -> str:
 
 
 class BootstrapWorkloadReconciler:
-    """Brings one row one step forward.
+    """Advances one record by one step.
 
-    A row whose Datacenter is gone is being collected; it is driven by what it knows itself.
+    A record whose Datacenter is gone is being garbage-collected; it is driven by its own spec.
     """
 
     def __init__(
@@ -272,13 +272,13 @@ class BootstrapWorkloadReconciler:
         return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:
-        """The datacenter as it is now; when it is gone its rows know what they need."""
+        """Return the present datacenter; if it is gone, its records have what they need."""
         live = self._datacenters.get(ObjectKey("", name))
         return DatacenterInfo(name, "", "") if live is None else _read(live).info
 
 
 class EventReporter:
-    """Tells of transitions as events, about a Datacenter or the row of a service."""
+    """Sends transitions as events, for a Datacenter or a BootstrapWorkload."""
 
     def __init__(self, events: EventRecorder) -> None:
         self._events = events

@@ -1,4 +1,4 @@
-"""What a datacenter is told: counts, sources and three conditions, and nothing twice.
+"""Computes and writes the status of a datacenter: counts, sources and three conditions.
 
 Uses contracts.datacenter.reasons. Called by managers.datacenter.reconcile.
 """
@@ -27,14 +27,14 @@ from runtime.errors import NotFound
 from runtime.types import Object, key_of, uid_of
 
 SHOWN: Final = 5
-"""Services, sources or conflicts that a message names."""
+"""Most services, sources or conflicts that a message names."""
 
 Answer = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class DatacenterCondition:
-    """The answer of one condition. Raises ValueError for a reason that the catalogue lacks."""
+    """The status of one condition. Raises ValueError for an unknown reason."""
 
     answer: Answer
     reason: str
@@ -47,7 +47,7 @@ class DatacenterCondition:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterSummary:
-    """What a pass has to say: of the services, and of the sources when they were asked."""
+    """The result of a pass: services, and sources if they were queried."""
 
     ready: DatacenterCondition
     records: tuple[ServiceRecord, ...] = ()
@@ -55,7 +55,7 @@ class DatacenterSummary:
 
 
 def account_of(report: DatacenterReport, state: State) -> DatacenterSummary:
-    """What a pass over the sources and rows of a datacenter found."""
+    """Return the summary of a pass over the sources and records of a datacenter."""
     return DatacenterSummary(_ready(report, state), report.rows, report.merged)
 
 
@@ -88,7 +88,7 @@ def _absent(report: DatacenterReport) -> list[str]:
 
 
 def _runs(record: ServiceRecord) -> bool:
-    """Whether a row runs as it is asked."""
+    """Return whether a record runs as desired."""
     progress = record.progress
     return (
         progress.state == RUNNING and progress.digest == record.wish.digest and not record.retiring
@@ -100,7 +100,7 @@ def _describe(record: ServiceRecord) -> str:
 
 
 def compute(live: Object, summary: DatacenterSummary, now: datetime) -> DatacenterStatus:
-    """The status of a datacenter; whatever stays as it is keeps its time."""
+    """Compute the status of a datacenter; unchanged conditions and sources keep their time."""
     before = DatacenterStatus.lenient(live.get("status"))
     generation = int(live["metadata"].get("generation") or 0)
     desired = _desired_digests(summary)
@@ -128,7 +128,7 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
 
 
 def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
-    """The digest of each service that is wanted, by name; what there is, when nobody was asked."""
+    """Return the digests of the desired services; of the records, if sources were not queried."""
     if summary.merged is None:
         return {record.name: record.wish.digest for record in summary.records}
     return {service.name: service.digest for service in summary.merged.services}
@@ -193,21 +193,21 @@ def _condition(
 
 
 class DatacenterStatusWriter:
-    """Writes a status when it differs from the one that is there, and only then."""
+    """Writes a status only when it differs from the stored one."""
 
     def __init__(self, client: Client, datacenters: Cache) -> None:
         self._client = client
         self._datacenters = datacenters
 
     async def write(self, live: Object, status: DatacenterStatus) -> bool:
-        """Apply the whole status; tell whether a request was made."""
+        """Apply the whole status; return whether a request was made."""
         desired = status.to_object()
         if (live.get("status") or {}) == desired:
             return False
         body = {
             "apiVersion": DATACENTERS.api_version,
             "kind": DATACENTERS.kind,
-            # A datacenter that was deleted and made anew has a status of its own.
+            # The UID protects the status of a recreated datacenter.
             "metadata": {"name": key_of(live).name, "uid": uid_of(live)},
             "status": desired,
         }

@@ -1,11 +1,10 @@
-"""Brings one row one step forward: looks, decides, acts, and records what became of it.
+"""Advances one service record by one step: observe, decide, act, and store the progress.
 
-    row -> observe -> decide -> act -> record
+    record -> observe -> decide -> act -> store
 
-Uses a store and providers (managers.datacenter.interfaces), a clock and chance; all that is decided
-is in managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
-managers.datacenter.lifecycle.service. Nothing is remembered between calls: what is there tells the
-state.
+Uses a store and providers (managers.datacenter.interfaces), a clock and randomness; it decides with
+managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
+managers.datacenter.lifecycle.service. It keeps nothing between calls: the state is observed.
 """
 
 from __future__ import annotations
@@ -50,23 +49,23 @@ from runtime.outcome import Done, Outcome, Wait
 
 T = TypeVar("T")
 Tell = Callable[[DatacenterInfo | ServiceRecord, Literal["Normal", "Warning"], str, str], None]
-"""Is told of each transition once: about whom, type, reason and a sentence. It may not raise."""
+"""Called once per transition with object, type, reason and message. It must not raise."""
 
 SUPERSEDED: Final = "Superseded"
 AGAIN: Final = 1.0
-"""Seconds to the next look after somebody else wrote a row, and when a name has become free."""
+"""Seconds to the next pass after a record was written elsewhere, or a name became free."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ObservedService:
-    """What was seen of a row, and what its service is to be told."""
+    """The observed facts of a record, and the vaults to pass to its service."""
 
     facts: ServiceFacts
     vaults: tuple[Vault, ...] = ()
 
 
 class Driver:
-    """Carries out what the table of states says. Two of them over one store do no harm."""
+    """Carries out the state machine. Two drivers may share a store."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class Driver:
         self._tell = tell
 
     async def drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
-        """Bring a row one step forward; see
+        """Advance a record by one step; see
         managers.datacenter.lifecycle.service.DatacenterService.drive.
         """
         try:
@@ -111,8 +110,8 @@ class Driver:
             return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
         begun = progress_of(observed.facts, verdict)
         if verdict.action != PROVISION:
-            # Said before it is done: who decided by an old row is refused here, before any harm.
-            # What is made by an old row is put right by the next pass.
+            # Stored before the action: a decision on an outdated record is refused here.
+            # What is provisioned from an outdated record is corrected by the next pass.
             record = await self._record(record, begun)
         try:
             facts = await self._perform(provider, record, observed, verdict)
@@ -123,7 +122,7 @@ class Driver:
     async def _observe(
         self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> _ObservedService:
-        """Observe a row; and what it depends on, when something has to be made."""
+        """Observe a record, and its dependencies if something has to be created."""
         observation = await _call_provider(provider.observe(record))
         facts = ServiceFacts(
             record,
@@ -146,7 +145,7 @@ class Driver:
     async def _neighbours(
         self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> dict[str, tuple[ServiceRecord, Observation]]:
-        """What a row depends on, by name, as it is now and not as it was recorded."""
+        """Return the dependencies of a record, by name, as observed now and not as stored."""
         names = dependencies([record.wish.service, *_others(record, records)])[record.name]
         neighbours = {}
         for other in records:
@@ -156,7 +155,7 @@ class Driver:
             try:
                 neighbours[other.name] = other, await _call_provider(provider.observe(other))
             except ProviderError:
-                # Told when that row itself is driven; until then nobody knows that it runs.
+                # Reported when that record itself is driven; until then it counts as not running.
                 continue
         return neighbours
 
@@ -167,7 +166,7 @@ class Driver:
         observed: _ObservedService,
         verdict: ServiceVerdict,
     ) -> ServiceFacts:
-        """Carry a verdict out; the facts after it, in which former failures are forgiven."""
+        """Carry out a verdict; return the facts after it, with earlier failures cleared."""
         forgiven = replace(record, progress=after_success(record.progress, goal_of(record)))
         if verdict.action == PROVISION:
             await _call_provider(provider.provision(record, observed.vaults))
@@ -179,9 +178,9 @@ class Driver:
     async def _conclude(
         self, record: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
     ) -> Outcome:
-        """Record where a row is, or let it go; `facts` may know more than what is recorded.
+        """Store the state of a record, or remove it; `facts` may be newer than the stored state.
 
-        `begun` is where it was while something was done, for what is told of it.
+        `begun` is the progress during the action, for its events.
         """
         verdict = decide_service(facts)
         if verdict.action == REMOVE:
@@ -200,14 +199,14 @@ class Driver:
     async def _failed(
         self, record: ServiceRecord, begun: ServiceProgress, error: ProviderError
     ) -> Outcome:
-        """Record that what was attempted did not work; `row` is what is recorded."""
+        """Store a failed attempt; `record` is the stored one."""
         now, goal = self._clock.now(), goal_of(record)
         after = after_failure(begun, goal, error, now, self._rng.random())
         recorded = await self._record(record, after, begun)
         return self._later(recorded)
 
     async def _blind(self, record: ServiceRecord, error: ProviderError) -> Outcome:
-        """Nobody can look: the same as a failed attempt, but that looking again may always help."""
+        """Observation failed: the same as a failed attempt, but it is always retried."""
         if due(record.progress, goal_of(record), self._clock.now()):
             return await self._failed(
                 record, record.progress, ProviderError(error.reason, error.message)
@@ -218,7 +217,7 @@ class Driver:
         name = record.datacenter.provider
         providers = ", ".join(sorted(self._providers)) or "none"
         if record.retiring and not record.progress.provider_ref:
-            # Nobody ever made anything of it.
+            # Nothing was ever created for it.
             return await self._remove(record)
         failure = failed(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
@@ -239,9 +238,9 @@ class Driver:
     async def _record(
         self, record: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
     ) -> ServiceRecord:
-        """Keep what became of a row, and tell what that means once it is kept.
+        """Store the progress of a record, then send its events.
 
-        `begun`: where it was in between, which is told and not kept.
+        `begun`: the progress in between, for which events are sent but which is not stored.
         """
         between = record.progress if begun is None else begun
         events = (*notes(record, between), *notes(replace(record, progress=between), progress))
@@ -260,7 +259,7 @@ def _others(record: ServiceRecord, records: Iterable[ServiceRecord]) -> list[Boo
 
 
 async def _call_provider(call: Awaitable[T]) -> T:
-    """Await an answer of a provider; whatever it raises and should not becomes a ProviderError."""
+    """Await a call of a provider; an unexpected exception becomes a ProviderError."""
     try:
         return await call
     except (ProviderError, LeaseLost):

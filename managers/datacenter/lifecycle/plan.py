@@ -1,7 +1,8 @@
-"""Which rows a datacenter gets, changes and lets go. Pure.
+"""Plans which service records of a datacenter are inserted, updated and retired. Pure.
 
-Uses managers.datacenter.sources.merge for what is wanted. Called by whoever carries it out on a
-store; a row is then brought forward by itself.
+Uses managers.datacenter.sources.merge for the desired services. Called by
+managers.datacenter.lifecycle.service, which writes the plan to a store; records are then driven one
+by one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class DatacenterGate:
-    """What the state of a datacenter lets happen to its rows."""
+    """What the state of a datacenter allows for its records."""
 
     writes: bool
-    """Rows are made and changed, and all of them retire with the datacenter."""
+    """Records may be inserted and updated, and all retire with the datacenter."""
     prunes: bool
-    """A row that nobody wants any more retires."""
+    """A record that no source requests any more retires."""
 
 
 GATES: Final[Mapping[State, DatacenterGate]] = {
@@ -38,10 +39,10 @@ GATES: Final[Mapping[State, DatacenterGate]] = {
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """The writes that bring the rows to what is wanted, each by name; none when they are there.
+    """The writes that bring the records to the desired state, each by name; empty without a change.
 
-    `held` says what the state of the datacenter keeps from happening, and what to do; "" when it
-    keeps nothing.
+    `held` is the message about changes that the state of the datacenter prevents, and what to do;
+    "" without any.
     """
 
     insert: tuple[DesiredService, ...] = ()
@@ -53,10 +54,10 @@ class RowPlan:
 def plan(
     datacenter: DatacenterInfo, merged: Merged, records: Iterable[ServiceRecord], deleting: bool
 ) -> RowPlan:
-    """Compare what is wanted with the rows.
+    """Compare the desired services with the records.
 
-    A row that is retiring is left alone; when its name is wanted again, it is made anew once it is
-    gone. With `deleting` every row retires, whatever is wanted.
+    A retiring record is left alone; if its name is requested again, it is recreated once it is
+    gone. With `deleting` every record retires, whatever is requested.
     """
     existing = sorted(records, key=lambda record: record.name)
     gate = GATES[datacenter.state]
@@ -94,7 +95,7 @@ def _compared(services: Iterable[DesiredService], records: Iterable[ServiceRecor
 
 
 def _differs(before: DesiredService, after: DesiredService) -> bool:
-    # By digest: bodies that are written differently and mean the same are the same.
+    # By digest: bodies that differ only in notation are equal.
     return before.source != after.source or before.digest != after.digest
 
 

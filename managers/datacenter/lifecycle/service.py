@@ -1,11 +1,11 @@
-"""The shared services of datacenters: brings rows to what sources say, and services to their rows.
+"""The shared services of datacenters: reconciles records with sources, and services with records.
 
-    sources -> merge -> plan -> rows          `converge`, for one datacenter
-    row -> observe -> decide -> act -> record  `drive`, for one row
+    sources -> merge -> plan -> records           `converge`, for one datacenter
+    record -> observe -> decide -> act -> store   `drive`, for one record
 
-Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for the second line.
-Called by the two controllers of datacenters, one for each of these; `reconcile` does both, for
-whoever embeds it. Nothing is remembered between calls but which troubles of sources were told.
+Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for `drive`. Called by
+the two reconcilers of managers.datacenter.reconcile, one for each of these; `reconcile` does both,
+for programs that embed it. Between calls it keeps only the reported warnings about sources.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from runtime.errors import LeaseLost
 from runtime.outcome import Outcome, Wait, combine
 
 Declared = Sequence[Body] | SourceAnswer | None
-"""What a datacenter says: bodies that are still to be judged, its judged answer, or nothing."""
+"""The declaration of a datacenter: bodies to validate, a validated answer, or nothing."""
 
 TROUBLE: Final = "WriteFailed"
 FAILURE_RECHECK: Final = 5.0
-"""Seconds to the next look after the store failed."""
+"""Seconds to the next pass after the store failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What else a datacenter asks: orders by name of service, sources to forget, its own end."""
+    """Further options of a datacenter: redeploy tokens by service, sources to forget, deletion."""
 
     redeploy: Mapping[str, str] = field(default_factory=dict)
     forget: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ NO_OPTIONS: Final = ServiceOptions()
 
 @dataclass(frozen=True, slots=True)
 class ServiceFailure:
-    """A row that could not be written or brought forward; it stops no other one."""
+    """A record that could not be written or driven; it does not stop the others."""
 
     name: str
     message: str
@@ -65,10 +65,10 @@ class ServiceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterReport:
-    """What a pass over a datacenter found and did. `rows` are those after it, by name.
+    """The result of a pass over a datacenter. `rows` are the records after it, sorted by name.
 
-    `outcomes` are those of single rows, by name; empty after `converge`. `planned` is what had to
-    be written when the pass began.
+    `outcomes` are those of single records, by name; empty after `converge`. `planned` are the
+    writes that were due when the pass began.
     """
 
     merged: Merged
@@ -79,7 +79,7 @@ class DatacenterReport:
 
     @property
     def outcome(self) -> Outcome:
-        """How the pass ended as a whole, with the time of the next look."""
+        """The combined outcome of the pass, with the time of the next one."""
         parts = list(self.outcomes.values())
         if self.troubles:
             text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
@@ -92,7 +92,7 @@ class DatacenterReport:
 
 
 class DatacenterService:
-    """Brings the services of datacenters forward, one step per call; repeating a call is safe.
+    """Advances the services of datacenters, one step per call; calls are idempotent.
 
     LeaseLost and the caller's cancellation pass through every method.
     """
@@ -120,11 +120,11 @@ class DatacenterService:
         declared: Declared,
         options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
-        """Converge a datacenter, then drive each of its rows, in the order of their dependencies.
+        """Converge a datacenter, then drive each of its records, in dependency order.
 
-        `declared` is None when the datacenter says nothing, which leaves what it declared before;
-        an Answer was judged by whoever gives it.
-        Raises what the store raises when its rows cannot be listed.
+        `declared` is None when the datacenter declares nothing, which keeps what it declared
+        before; a SourceAnswer was validated by the caller.
+        Raises what the store raises when its records cannot be listed.
         """
         report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
@@ -149,13 +149,13 @@ class DatacenterService:
         declared: Declared,
         options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
-        """Ask the sources of a datacenter, and make, change and retire its rows accordingly.
+        """Query the sources of a datacenter, and insert, update and retire its records.
 
-        Raises what the store raises when its rows cannot be listed.
+        Raises what the store raises when its records cannot be listed.
         """
         answers = () if options.deleting else await self._answers(datacenter, declared)
         records = await self._store.list_by_datacenter(datacenter)
-        # Who is going does not want anything any more.
+        # A datacenter that is being deleted requests nothing.
         merged = Merged((), (), ())
         if not options.deleting:
             merged = merge(answers, records, options.redeploy, options.forget)
@@ -167,23 +167,23 @@ class DatacenterService:
         return DatacenterReport(merged, planned, records, troubles)
 
     async def drive(self, record: ServiceRecord, records: Iterable[ServiceRecord]) -> Outcome:
-        """Bring one row one step forward; `rows` are those of its datacenter, itself included.
+        """Advance one record by one step; `records` are those of its datacenter, itself included.
 
-        `row.datacenter.state` must be the present one, as list_by_datacenter gives it. Returns Done
-        when it runs or is gone, else Wait, with its state as reason and the time of the next look.
+        `record.datacenter.state` must be the present one, as list_by_datacenter returns it. Returns
+        Done when it runs or is gone, else Wait, with its state as reason and the next time.
         Raises what the medium of the store raises.
         """
         return await self._driver.drive(record, tuple(records))
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return the rows of a datacenter, by name."""
+        """Return the records of a datacenter, sorted by name."""
         return await self._store.list_by_datacenter(datacenter)
 
     async def get(self, record_id: str) -> ServiceRecord | None:
-        """Return a row by its id; None when it is gone."""
+        """Return a record by its id; None when it is gone."""
         return await self._store.get(record_id)
 
-    # --- from sources to rows ---------------------------------------------------------------------
+    # --- from sources to records ------------------------------------------------------------------
 
     async def _answers(
         self, datacenter: DatacenterInfo, declared: Declared
@@ -220,7 +220,7 @@ class DatacenterService:
         return tuple(troubles)
 
     def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
-        """Tell of what was not so when this datacenter was looked at last."""
+        """Send events for warnings that are new since the last pass over this datacenter."""
         warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
             for one in merged.sources
@@ -250,7 +250,7 @@ def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
 
 
 def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
-    """What is to run behind what it depends on; what is to go before it, and before all else."""
+    """Order records: retiring ones first, in reverse; then each after its dependencies."""
     order = [service.name for service in creation_order(record.wish.service for record in records)]
     going = {record.name for record in records if record.retiring}
     return [name for name in reversed(order) if name in going] + [

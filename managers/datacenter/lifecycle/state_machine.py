@@ -1,19 +1,18 @@
-"""The table of all that may happen to one service of a datacenter. Pure.
+"""The state machine of one service of a datacenter. Pure.
 
-| state | what it means |
+| state | meaning |
 |---|---|
-| Pending | nothing of it is there: it waits for others, or for its datacenter |
-| Provisioning | it is being made or changed, or its pods are not all ready |
-| Running | everything is as the wish asks, and the workload says that it is well |
-| Failed | the last attempt at this wish failed, and the next one is later |
-| Retiring | it is to go, and something of it may be there |
-| Retired | nothing of it is left; the row goes at once |
+| Pending | no object exists: it waits for dependencies, or for its datacenter |
+| Provisioning | it is being created or updated, or its pods are not all ready |
+| Running | all objects are as desired, and the workload is healthy |
+| Failed | the last attempt at the desired state failed, and the next one is later |
+| Retiring | it is being removed, and objects of it may exist |
+| Retired | no object is left; the record is removed at once |
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
-managers.datacenter.lifecycle.service. Where a row is follows from what is observed and from the
-failure that is kept for its present goal. That it ran before chooses between two places of the same
-outcome, so that the diagram shows the way back; the stored state is shown again only while nobody
-looks.
+managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure
+stored for the present goal. Whether it ran before chooses between two states of the same outcome,
+so that the diagram shows the way back; the stored state is used only while nothing is observed.
 """
 
 from __future__ import annotations
@@ -51,21 +50,21 @@ RETIRED: Final = "Retired"
 STATES: Final[tuple[RowState, ...]] = get_args(RowState)
 
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
-"""Why nothing can be done for a row whose provider nobody has; over as soon as it is observed."""
+"""The record names a provider that is not installed; cleared as soon as it is observed."""
 
 RECHECKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}
-"""Seconds to the next look when no event and no retry comes before."""
+"""Seconds to the next pass if no event and no retry comes before."""
 CLOSED_RECHECK: Final = 600.0
-"""The same while the datacenter lets nothing happen."""
+"""The same while the datacenter allows no changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
-    """What the guards look at. `gate` is the state of the datacenter.
+    """The input of the guards. `gate` is the state of the datacenter.
 
-    `observation` is None when nobody looked. `waits_for` names dependencies that are not Running,
-    `held_by` present services that depend on this one. `gone`: deprovision has proven that nothing
-    is left.
+    `observation` is None if nothing was observed. `waits_for` names dependencies that are not
+    Running, `held_by` present services that depend on this one. `gone`: deprovision has confirmed
+    that no object is left.
     """
 
     record: ServiceRecord
@@ -78,24 +77,24 @@ class ServiceFacts:
 
     @property
     def observed(self) -> Observation:
-        """What is there; nothing, where nobody looked."""
+        """The observation; an empty one if nothing was observed."""
         return self.observation or Observation()
 
     @property
     def up_to_date(self) -> bool:
-        """Tell whether everything there was made from the present wish."""
+        """Whether all objects were created from the present desired service."""
         return self.observed.digest == self.record.wish.digest
 
     @property
     def failure(self) -> Failure | None:
-        """Why the last attempt at the present goal failed."""
+        """The failure of the last attempt at the present goal."""
         failure = failed(self.record.progress, goal_of(self.record))
         return None if failure is None or failure.reason == UNKNOWN_PROVIDER else failure
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceVerdict:
-    """Where a row is, a sentence for people, and what is to be done."""
+    """The state of a record, a message for users, and the next action."""
 
     state: RowState
     message: str
@@ -206,7 +205,7 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
 
 
 def initial_state(facts: ServiceFacts) -> RowState:
-    """Where a row is before the table is asked, told by what is there."""
+    """Return the state of a record before any transition, derived from the observation."""
     if facts.observation is None:
         return facts.record.progress.state
     if not facts.observation.present:
@@ -215,9 +214,9 @@ def initial_state(facts: ServiceFacts) -> RowState:
 
 
 def decide_service(facts: ServiceFacts) -> ServiceVerdict:
-    """Say where a row is and what to do, by the rows of TABLE from its place on.
+    """Return the state of a record and its next action, by the transitions of TABLE.
 
-    A row that leads elsewhere and does nothing is followed at once.
+    A transition to another state without an action is followed at once.
     """
     state: str = initial_state(facts)
     while True:
@@ -230,9 +229,9 @@ def decide_service(facts: ServiceFacts) -> ServiceVerdict:
 
 
 def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress:
-    """What is to be recorded of a row; equal to what is recorded while nothing has happened.
+    """Return the progress to store for a record; equal to the stored one without a change.
 
-    A new goal that is attempted, or was reached, forgets the failures of the former one.
+    A new goal that is attempted, or was reached, clears the failures of the former one.
     """
     before = facts.record.progress
     if facts.observation is None:
@@ -256,7 +255,7 @@ def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress
 
 
 def notes(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
-    """What the change from the recorded progress of a row to another one is worth telling."""
+    """Return the events for the change from the stored progress of a record to another one."""
     before = record.progress
     events = []
     other = before.digest != after.digest
@@ -275,7 +274,7 @@ def notes(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, .
 
 
 def recheck_after(state: RowState, progress: ServiceProgress, gate: State, now: datetime) -> float:
-    """Seconds after which a row is looked at again, whatever happens before."""
+    """Return the seconds until a record is driven again without an event."""
     if not GATES[gate].writes:
         return CLOSED_RECHECK
     if progress.failure is None or state not in (FAILED, RETIRING):
@@ -286,7 +285,7 @@ def recheck_after(state: RowState, progress: ServiceProgress, gate: State, now: 
 
 
 def _without_void(progress: ServiceProgress) -> ServiceProgress:
-    """Drop a failure that is over because somebody could look."""
+    """Clear the failure UnknownProvider, because the record was observed."""
     if progress.failure is None or progress.failure.reason != UNKNOWN_PROVIDER:
         return progress
     return replace(progress, failure=None, next_retry=None, attempts=0)

@@ -1,12 +1,12 @@
-"""Runs services as objects of the Kubernetes cluster that the operator itself is in.
+"""Runs services as objects of the Kubernetes cluster that the operator itself runs in.
 
-Uses runtime.apply.apply for every object that is made, and managers.datacenter.provider.objects for
-what they are. Called by whoever carries rows forward. What is there is seen in caches alone; what
-was taken away is asked of the API server once more before it counts as gone.
+Uses runtime.apply.apply to create objects, and managers.datacenter.provider.objects to render them.
+Called by managers.datacenter.lifecycle.driver. It observes caches only; before deleted objects
+count as gone, it reads them from the API server once more.
 
-Every object is judged by the UID of its controlling owner, the row. A call does what it can do now:
-what has to end first (a StatefulSet that is made anew) is waited for by the next call, after the
-watch has told that it ended.
+An object belongs to a record by the UID of its controlling owner. A call does what is possible now:
+if an object has to be gone first (a StatefulSet that is recreated), the next call continues, after
+the watch has delivered the deletion.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ from runtime.types import (
 from runtime.verdict import Verdict
 
 RESOURCES: Final = (CLUSTERS, DEPLOYMENT, DAEMON_SET, STATEFUL_SET, SERVICE, CONFIG_MAP)
-"""Every kind that a row may own, in the order in which they are taken away."""
-# A cluster is never taken away because a body asks for something else.
+"""Every kind that a record may own, in the order of deletion."""
+# An OpenBaoCluster is never pruned because the body changed.
 PRUNED: Final = RESOURCES[1:]
 WORKLOADS: Final = frozenset(KINDS.values())
-# How the API server (1.36) refuses a change that `fixed_difference` does not know of.
+# The refusal by the API server (1.36) of a change that `fixed_difference` does not cover.
 IMMUTABLE: Final = "updates to statefulset spec for fields other than"
 ORPHANING: Final = "orphan"
 _RETENTION: Final = "/spec/persistentVolumeClaimRetentionPolicy"
@@ -81,7 +81,7 @@ Held = tuple[Resource, Object]
 class KubernetesProvider:
     """The provider of datacenters whose services run in this Kubernetes cluster.
 
-    `caches` hold the kinds of RESOURCES, those that `apply` has; `observe` needs no request.
+    `caches` hold the kinds of RESOURCES, shared with `apply`; `observe` makes no request.
     """
 
     def __init__(self, client: Client, caches: Mapping[Resource, Cache], apply: OwnedApply) -> None:
@@ -98,7 +98,7 @@ class KubernetesProvider:
         return KUBERNETES
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """Look at what the caches hold; ProviderError Rejected for a row that cannot be read."""
+        """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
         owned = {(resource, key_of(live)): live for resource, live in self._cached(record)}
         digest = applied_digest(record, owned)
         if digest == record.wish.digest and not self._is_right(record, owned):
@@ -106,7 +106,7 @@ class KubernetesProvider:
         return observed(record, owned, digest)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Bring everything to what the row asks, in place; no request when it is there already.
+        """Create or update all objects in place; no request if they are up to date.
 
         ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
         NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost passes through.
@@ -124,13 +124,13 @@ class KubernetesProvider:
                     return
                 applied[(intent.resource, intent.key)] = live
             await self._prune(record, applied)
-            # The server may keep a value in another form than it was sent.
+            # The API server may store a value in another form than it was sent.
             self._verified[record.id] = _VerifiedState(
                 record.wish.digest, lasting, _prints(applied)
             )
 
     async def deprovision(self, record: ServiceRecord) -> bool:
-        """Take the row's own objects away, what runs first; True once all are proven to be gone.
+        """Delete the objects of the record, workloads first; True once all are confirmed gone.
 
         ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
         """
@@ -141,17 +141,17 @@ class KubernetesProvider:
                 return True
             if record.wish.service.deletion_policy == "Orphan":
                 return await self._orphan(record, held)
-            # What pods read and are found by stays as long as they do.
+            # ConfigMaps and Services stay as long as the pods.
             for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
                 policy = record.wish.service.volume_policy
                 if not is_terminating(live) and await self._volumes_follow(policy, resource, live):
                     await self._delete(resource, live)
             return False
 
-    # --- what is there ------------------------------------------------------------------------
+    # --- observation --------------------------------------------------------------------------
 
     def _cached(self, record: ServiceRecord) -> list[Held]:
-        """The row's own objects, in the order in which they are taken away."""
+        """Return the objects of the record, in the order of deletion."""
         return [
             (resource, live)
             for resource, cache in self._caches.items()
@@ -159,7 +159,7 @@ class KubernetesProvider:
         ]
 
     async def _live(self, record: ServiceRecord) -> list[Held]:
-        """The same from the API server, of all names that a row can have had."""
+        """Return the same from the API server, for all names that a record can have used."""
         objects: list[Held] = []
         owner = owner_of(record)
         for resource, key in reversed(slots(record)):
@@ -175,7 +175,7 @@ class KubernetesProvider:
         return live if mine else None
 
     def _lasting(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
-        """What a row is told of vaults."""
+        """Return the vaults to pass to a record, including those passed before."""
         namespace = record.datacenter.namespace
         if OPENBAO_READY not in record.wish.service.depends_on:
             return ()
@@ -192,7 +192,7 @@ class KubernetesProvider:
         return vault.lasting(before, current, live)
 
     def _is_right(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
-        """Whether nobody changed what the row says; what was found right is not compared again."""
+        """Return whether the objects match the record; a verified state is not compared again."""
         vaults = self._lasting(record, ())
         state = _VerifiedState(record.wish.digest, vaults, _prints(owned))
         if self._verified.get(record.id) == state:
@@ -205,7 +205,7 @@ class KubernetesProvider:
             self._verified[record.id] = state
         return matches
 
-    # --- making -------------------------------------------------------------------------------
+    # --- creation -----------------------------------------------------------------------------
 
     def _require_same_kind(self, record: ServiceRecord) -> None:
         if record.wish.service.kind == "OpenBaoCluster":
@@ -221,9 +221,9 @@ class KubernetesProvider:
             raise ProviderError("KindFixed", message, terminal=True)
 
     async def _makes_room(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
-        """Take away what cannot become as it is wanted; tell whether something has to end first.
+        """Delete objects with immutable differences; return whether one has to be gone first.
 
-        A StatefulSet leaves its pods and volumes behind, and the new one takes them over.
+        The pods and volumes of a StatefulSet are orphaned, and the new one adopts them.
         """
         waits = False
         for intent in intents:
@@ -238,7 +238,7 @@ class KubernetesProvider:
         return waits
 
     async def _ensure(self, record: ServiceRecord, intent: Intent) -> Object | None:
-        """Make one object; None when its StatefulSet has to be made anew first."""
+        """Apply one object; None if its StatefulSet has to be recreated first."""
         applied = await self._apply.ensure(owner_of(record), intent)
         if applied.in_place and applied.live is not None:
             return applied.live
@@ -249,24 +249,24 @@ class KubernetesProvider:
         raise _refusal(applied)
 
     async def _renew(self, resource: Resource, live: Object) -> None:
-        """Take away an object that is made anew; pods and volumes of a StatefulSet stay."""
+        """Delete an object to recreate it; pods and volumes of a StatefulSet stay."""
         if await self._volumes_follow("Retain", resource, live):
             await self._delete(resource, live, orphan=True)
 
     async def _prune(self, record: ServiceRecord, keep: Collection[Slot]) -> None:
-        """Take away what a former body asked for. Volumes of a former StatefulSet stay."""
+        """Delete objects of a former body. Volumes of a former StatefulSet stay."""
         for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, record.id):
             former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
             if former and not await self._volumes_follow("Retain", STATEFUL_SET, live):
                 return
         await self._apply.prune(owner_of(record), PRUNED, keep)
 
-    # --- taking away --------------------------------------------------------------------------
+    # --- deletion -----------------------------------------------------------------------------
 
     async def _volumes_follow(self, policy: str, resource: Resource, live: Object) -> bool:
-        """Whether a StatefulSet that goes now does with its volumes what is asked.
+        """Return whether deleting a StatefulSet now treats its volumes by the policy.
 
-        One that was made for another policy is told first, and its controller tells the volumes.
+        If not, its policy is patched first, and its controller updates the volumes.
         """
         spec, metadata = live.get("spec") or {}, live["metadata"]
         if resource != STATEFUL_SET or not spec.get("volumeClaimTemplates"):
@@ -280,25 +280,25 @@ class KubernetesProvider:
         return bool(observed_generation >= (metadata.get("generation") or 0))
 
     async def _delete(self, resource: Resource, live: Object, *, orphan: bool = False) -> None:
-        """Delete this very state of an object; no news when somebody was faster."""
+        """Delete an object in the observed version; ignore that it changed or is gone."""
         if resource in WORKLOADS - {CLUSTERS}:
             propagation = "Orphan" if orphan else "Foreground"
         else:
-            # A cluster takes its own objects away, as its own policy says.
+            # An OpenBaoCluster deletes its own objects, by its own policy.
             propagation = "Background"
         with contextlib.suppress(NotFound, Conflict):
             await self._client.delete(
                 resource,
                 key_of(live),
                 uid=uid_of(live),
-                # The status of a cluster changes all the time, and says nothing about this.
+                # The status of a cluster changes all the time, which does not matter here.
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )
         self._caches[resource].doubt(key_of(live))
 
     async def _orphan(self, record: ServiceRecord, held: Sequence[Held]) -> bool:
-        """Leave objects to whoever wants them; tell whether none says any more that it is ours."""
+        """Orphan objects; return whether none has our ownership metadata any more."""
         for resource, live in held:
             if not is_terminating(live):
                 await self._patch(resource, live, unmarking(record, MARKS, live))
@@ -316,7 +316,7 @@ class KubernetesProvider:
 
 
 def owner_of(record: ServiceRecord) -> Owner:
-    """The BootstrapWorkload that owns the objects of a row."""
+    """Return the BootstrapWorkload of a record as owner of its objects."""
     return Owner(
         API_VERSION, WORKLOAD_KIND, "", naming.row(record.datacenter.name, record.name), record.id
     )
@@ -324,7 +324,7 @@ def owner_of(record: ServiceRecord) -> Owner:
 
 @dataclass(frozen=True, slots=True)
 class _VerifiedState:
-    """A state of the objects of a row in which each was as it was wanted."""
+    """A state of the objects of a record that was verified as desired."""
 
     digest: str
     vaults: tuple[Vault, ...]
@@ -355,7 +355,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], str, bool], ...]] = (
     (NotFound, "NamespaceNotFound", False),
     (Invalid, "Rejected", True),
     (TerminalError, "Rejected", True),
-    # Whatever nobody has thought of may be about this moment.
+    # Any other error may be transient.
     (ApiError, "Unavailable", False),
     (Transient, "Unavailable", False),
 )
@@ -368,7 +368,7 @@ def _refusal(applied: Applied) -> ProviderError:
 
 @contextlib.contextmanager
 def _as_provider_error() -> Iterator[None]:
-    """Say what the API server says in the words of a provider; what it does not know passes."""
+    """Convert errors of the API server to ProviderError; others pass through."""
     try:
         yield
     except (ApiError, Transient, TerminalError) as error:

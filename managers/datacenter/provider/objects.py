@@ -1,8 +1,8 @@
-"""From a row to the objects that a service is made of, in the order in which they are made. Pure.
+"""Renders the objects of a service record, in the order of their creation. Pure.
 
-Uses managers.datacenter.provider.pod_template and vault. Called by the provider. Every body says
-only what the API server stores in the same words, so that a row that did not change costs no
-request.
+Uses managers.datacenter.provider.pod_template and vault. Called by
+managers.datacenter.provider.kubernetes. Every body has only values that the API server stores
+unchanged, so that an unchanged record costs no request.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _HEADLESS: Final = "None"
 
 
 def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
-    """Build every object of a row: ConfigMaps, the Service, and what runs it last.
+    """Build every object of a record: ConfigMaps, the Service, and the workload last.
 
-    `vaults`: what it is told of, sorted by service; heeded only when it waits for openbao:ready.
+    `vaults`: sorted by service; used only if the service depends on openbao:ready.
     """
     service = record.wish.service
     if service.kind == "OpenBaoCluster":
@@ -59,12 +59,12 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
 
 
 def child(record: ServiceRecord) -> str:
-    """The name of the objects of a row."""
+    """Return the name of the objects of a record."""
     return naming.child(record.datacenter.name, record.name)
 
 
 def slots(record: ServiceRecord) -> tuple[Slot, ...]:
-    """Every object that a row can have had, whatever it asks for now, in the order of making."""
+    """Return every object that a record can have had, in the order of creation."""
     name, namespace = child(record), record.datacenter.namespace
     return (
         (CONFIG_MAP, ObjectKey(namespace, naming.files_config_map(name))),
@@ -75,7 +75,7 @@ def slots(record: ServiceRecord) -> tuple[Slot, ...]:
 
 
 def required_slots(record: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
-    """Which objects a row has to have, and which it may have beside these."""
+    """Return the required and the optional objects of a record."""
     service, name = record.wish.service, child(record)
     files, openbao, network, *_ = slots(record)
     must: set[Slot] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
@@ -85,13 +85,13 @@ def required_slots(record: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Sl
         must.add(files)
     if _service_ports(service):
         must.add(network)
-    # Whether there is something to tell is known to those alone who look at the vaults.
+    # It exists only if there are vaults, which are not read here.
     may = {openbao} if OPENBAO_READY in service.depends_on else set()
     return frozenset(must), frozenset(may)
 
 
 def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
-    """Name what differs and can never be changed in place: the object has to be made anew."""
+    """Return the immutable fields that differ: the object has to be recreated."""
     fixed_fields = _FIXED.get(intent.resource)
     if fixed_fields is None:
         return ()
@@ -100,9 +100,9 @@ def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
 
 
 def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[dict[str, Any]]:
-    """The JSON patch that takes our owner reference and our marks off an object.
+    """Return the JSON patch that removes our owner reference and our marks from an object.
 
-    It fails where one of them is no longer as it was looked at.
+    It fails if one of them changed since it was read.
     """
     ops: list[dict[str, Any]] = []
     for index, owner in enumerate(live["metadata"].get("ownerReferences") or ()):
@@ -150,7 +150,7 @@ def _object(
 def _service(record: ServiceRecord, ports: list[Object]) -> Object:
     spec: Object = {"selector": _marks(record), "ports": ports}
     if record.wish.service.kind == "StatefulSet":
-        # A name for each pod.
+        # A DNS name for each pod.
         spec["clusterIP"] = _HEADLESS
     else:
         spec["type"] = "ClusterIP"
@@ -196,7 +196,7 @@ def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
 
 
 _STRATEGIES: Final[Mapping[Kind, Object]] = {
-    # A pod more rather than a pod less.
+    # Surge rather than reduce the number of pods.
     "Deployment": {
         "strategy": {
             "type": "RollingUpdate",
@@ -211,9 +211,9 @@ _STRATEGIES: Final[Mapping[Kind, Object]] = {
 def _of_stateful_set(record: ServiceRecord) -> Object:
     service = record.wish.service
     return {
-        # Also without ports, so that the first one needs no new StatefulSet.
+        # Also without ports, so that adding the first one needs no new StatefulSet.
         "serviceName": child(record),
-        # In order, a pod that never gets ready would keep its own mending back (67250).
+        # With OrderedReady a pod that never gets ready would block its own fix (67250).
         "podManagementPolicy": "Parallel",
         "persistentVolumeClaimRetentionPolicy": {
             "whenDeleted": service.volume_policy,
@@ -228,7 +228,7 @@ def _claims(record: ServiceRecord) -> list[Object]:
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            # Never the users' own labels: those may change, and a claim template may not.
+            # Never the labels of users: those may change, and a claim template may not.
             "metadata": {"name": volume.name, "labels": _marks(record)},
             "spec": {
                 "accessModes": ["ReadWriteOnce"],

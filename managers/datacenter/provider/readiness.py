@@ -1,7 +1,8 @@
-"""From the objects of a row to what is observed of it: is it whole, and is it well. Pure.
+"""Computes the observation of a record from its objects: completeness and health. Pure.
 
-Called by the provider. That an object was made says nothing: each kind is judged by what its
-controller says of the spec that it has now, down to the last pod.
+Called by managers.datacenter.provider.kubernetes. The existence of an object is not enough: each
+kind is evaluated by the status that its controller reports for the present spec, down to the last
+pod.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ REASON_LATE: Final = "ProgressDeadlineExceeded"
 
 Status = Mapping[str, Any]
 Doubt = tuple[bool, str]
-"""Whether something is amiss, and how it is said."""
+"""Whether a check fails, and its message."""
 
 
 def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
-    """The wish that everything was made from; "" while something is missing or left over.
+    """Return the digest that all objects were created from; "" if one is missing or left over.
 
-    `seen` are the row's own objects, whatever they are.
+    `owned` are all objects of the record.
     """
     must, may = required_slots(record)
     present = {slot for slot, live in owned.items() if not is_terminating(live)}
@@ -44,7 +45,7 @@ def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
 
 
 def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -> Observation:
-    """Sum up the row's own objects; `digest`: what they were made from, as far as they are so."""
+    """Summarize the objects of a record; `digest`: what they were created from, if verified."""
     kind = record.wish.service.kind
     resource, name = KINDS[kind], child(record)
     live = owned.get((resource, ObjectKey(record.datacenter.namespace, name)))
@@ -67,12 +68,12 @@ def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -
 
 
 def reference(resource: Resource, live: Object) -> str:
-    """Kind, namespace and name of an object."""
+    """Return kind, namespace and name of an object."""
     return f"{resource.kind} {key_of(live)}"
 
 
 def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
-    """What was made, by what it is for: the object itself, the service, or a container of it."""
+    """Return references to the objects, by service, container or ConfigMap."""
     service = record.wish.service
     refs: dict[str, str] = {}
     for (resource, key), live in owned.items():
@@ -87,12 +88,12 @@ def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[st
 
 
 def standing(kind: Kind, live: Object) -> Observation:
-    """Judge an object of that kind; fills well, ready, wanted and message, and nothing else."""
+    """Evaluate an object of that kind; sets only well, ready, wanted and message."""
     return _JUDGES[kind](live.get("spec") or {}, _settled(live))
 
 
 def _settled(live: Object) -> Status:
-    """The status, with `seen` for whether it speaks of the present spec."""
+    """Return the status, with `seen`: whether it is for the present spec."""
     status = live.get("status") or {}
     generation = live["metadata"].get("generation") or 0
     return {**status, "seen": (status.get("observedGeneration") or 0) >= generation}
@@ -167,7 +168,7 @@ def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Doubt, Doubt]:
 
 
 def _judged(counts: tuple[int, int], *doubts: Doubt) -> Observation:
-    """The first doubt that holds is the message; none is well."""
+    """Return the observation; the first failing check is the message, none is healthy."""
     ready, desired = counts
     message = next((text for holds, text in doubts if holds), "")
     return Observation(well=not message, ready=ready, wanted=desired, message=message)
@@ -179,7 +180,7 @@ def _replicas(spec: Status, default: int = 1) -> int:
 
 
 def _count(status: Status, field: str) -> int:
-    # A count of 0 is not stored.
+    # The API server omits a count of 0.
     return int(status.get(field) or 0)
 
 
@@ -189,7 +190,7 @@ def _condition(status: Status, kind: str) -> Status:
 
 
 def _text(condition: Status) -> str:
-    """What a condition says, never nothing."""
+    """Return the message of a condition, never ""."""
     return str(
         condition.get("message")
         or condition.get("reason")

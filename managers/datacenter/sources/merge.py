@@ -1,6 +1,6 @@
-"""From what each source answers to the one set of services that a datacenter is to have. Pure.
+"""Merges the answers of all sources into the desired services of a datacenter. Pure.
 
-Uses contracts.datacenter. Called by whoever asks the sources of a datacenter; its result goes to
+Uses contracts.datacenter. Called by managers.datacenter.lifecycle.service; its result goes to
 managers.datacenter.lifecycle.plan and into the status of the datacenter.
 """
 
@@ -23,7 +23,7 @@ from runtime.apply.intent import digest
 SET_PREFIX: Final = "set/"
 HOOK_PREFIX: Final = "hook/"
 ERROR_MAX: Final = 1024
-"""Characters of the error of a source, as many as its status may have."""
+"""Most characters of the error of a source in the status."""
 
 NOBODY: Final = (
     "nobody answers for this source; its services stay as they are: register it again, or name it "
@@ -36,10 +36,10 @@ NOT_FORGOTTEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """What one source says about one datacenter.
+    """The answer of one source for one datacenter.
 
-    `services` is None for a source that failed, with the reason as `error`; without one, it has
-    not spoken: what it contributed before stays, and nothing is wrong.
+    `services` is None for a source that failed, with the reason in `error`; without an error it
+    has no answer yet: its previous contribution stays, and it is not degraded.
     """
 
     source: ServiceSource
@@ -49,7 +49,7 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NameConflict:
-    """Two sources want the same name; both by their names."""
+    """Two sources contribute the same name; `winner` and `loser` are their names."""
 
     name: str
     winner: str
@@ -57,7 +57,7 @@ class NameConflict:
 
     @property
     def message(self) -> str:
-        """Say who wins, why, and what to do."""
+        """Name the winner, the rule, and what to do."""
         return (
             f"service {self.name}: {self.winner} and {self.loser} both give it; that of "
             f"{self.winner} is used (declared, then the higher priority, then the name): take it "
@@ -67,10 +67,10 @@ class NameConflict:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """How a source stands: how many services it contributes, and why it is degraded.
+    """The state of a source: how many services it contributes, and why it is degraded.
 
-    `digest` names the bodies that it contributes, "" while it never gave any; as long as it fails,
-    those of the rows that are kept for it.
+    `digest` is that of the bodies that it contributes, "" if it never contributed; while it fails,
+    that of the records that are kept for it.
     """
 
     source: ServiceSource
@@ -81,7 +81,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The services that a datacenter is to have, by name; sources by rank."""
+    """The desired services of a datacenter, sorted by name; sources by rank."""
 
     services: tuple[DesiredService, ...]
     conflicts: tuple[NameConflict, ...]
@@ -90,7 +90,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _SourceRequest:
-    """What a source wants, be it by its answer or by the rows that it once asked for."""
+    """The services that a source requests, by its answer or by its existing records."""
 
     source: ServiceSource
     services: tuple[DesiredService, ...]
@@ -104,13 +104,13 @@ def merge(
     redeploy: Mapping[str, str],
     forgotten: frozenset[str],
 ) -> Merged:
-    """Unite the answers; the first source by rank wins a name, whatever order they come in.
+    """Merge the answers; the first source by rank wins a name, independent of their order.
 
-    A source without a good answer keeps the rows that it asked for. So does one that nobody answers
-    for, unless it is in `forgotten` or is that of a BootstrapServiceSet, which is then gone: the
-    caller waits until sets are mirrored. `redeploy` has orders by name of service.
+    A source without a valid answer keeps its records. So does one that is not registered, unless it
+    is in `forgotten` or is a BootstrapServiceSet, which is then deleted: the caller waits until the
+    informer of sets is synced. `redeploy` has redeploy tokens by name of service.
     """
-    # A row that is going was not wanted when its source last spoke.
+    # A retiring record was not in the last answer of its source.
     present = {record.name: record for record in records if not record.retiring}
     requests = _requests(answers, present, forgotten)
     won, conflicts = _contest(service for request in requests for service in request.services)
@@ -119,7 +119,7 @@ def merge(
     return Merged(services, conflicts, tuple(_reports(requests, services, knots)))
 
 
-# --- who wants what -----------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------
 
 
 def _requests(
@@ -153,7 +153,7 @@ def _last_good(
     error = answer.error
     if error and answer.source.name in forgotten:
         error = f"{error}; {NOT_FORGOTTEN}"
-    # A source that cannot be read may have lost its priority with the rest.
+    # An invalid source may have lost its priority with the rest.
     source = _first(before) if before else answer.source
     return _SourceRequest(source, tuple(before), error, good=False)
 
@@ -165,8 +165,8 @@ def _first(services: Iterable[DesiredService]) -> ServiceSource:
 def _contest(
     candidates: Iterable[DesiredService],
 ) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
-    """Give each name to the first that wants it, and name whoever wants it, too."""
-    # The digest decides where one source gives a name twice: its own order is not to be trusted.
+    """Assign each name to its first source by rank, and return the conflicts."""
+    # The digest decides if one source contributes a name twice: its order may change.
     ranked = sorted(
         candidates, key=lambda service: (service.name, service.source.rank, service.digest)
     )
@@ -182,21 +182,21 @@ def _contest(
 def _ordered(
     service: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
 ) -> DesiredService:
-    # An order that is taken off the list was carried out; to forget it would roll the pods again.
+    # A removed token was carried out; dropping it from the record would roll the pods again.
     before = present[service.name].wish.redeploy if service.name in present else ""
     return replace(service, redeploy=redeploy.get(service.name, before))
 
 
-# --- services that wait for each other ----------------------------------------------------------
+# --- dependency cycles --------------------------------------------------------------------------
 
 
 def _untangle(
     won: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
 ) -> tuple[dict[str, DesiredService], dict[str, list[str]]]:
-    """Keep the services of a cycle as their rows have them, and leave out those without a row.
+    """Keep the services of a cycle as their records have them, and drop those without a record.
 
-    Also returned: what to say, by name of source. Putting a row back may close another cycle; what
-    is a row already is never taken away.
+    Also returns the messages, by name of source. Restoring a record may close another cycle; an
+    existing record is never removed.
     """
     chosen = dict(won)
     settled: set[str] = set()
@@ -219,13 +219,13 @@ def _untangle(
 
 
 def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
-    """What each service waits for, among those that are wanted."""
+    """Return the dependencies of each service, among the desired ones."""
     required = dependencies(service.service for service in services.values())
     return {name: services.keys() & names for name, names in required.items()}
 
 
 def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
-    """Group the names that wait for themselves, directly or through others; sorted."""
+    """Group the names that depend on themselves, directly or transitively; sorted."""
     behind = {name: _reached(graph, name) for name in _tangled(graph)}
     looped = sorted(name for name, reachable in behind.items() if name in reachable)
     knots = dict.fromkeys(
@@ -236,7 +236,7 @@ def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
 
 
 def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
-    """Return what is left once everything that can start has started; mostly nothing."""
+    """Return the names that remain after all that can start are removed; usually none."""
     left = set(graph)
     while free := {name for name in left if not graph[name] & left}:
         left -= free
@@ -260,7 +260,7 @@ def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
     )
 
 
-# --- what to say of each source -----------------------------------------------------------------
+# --- reports of sources -------------------------------------------------------------------------
 
 
 def _reports(

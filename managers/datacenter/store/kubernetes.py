@@ -1,8 +1,8 @@
-"""A store of rows in the API server: one BootstrapWorkload each.
+"""A store of service records in the API server: one BootstrapWorkload each.
 
 Uses runtime.client.client, a cache of BootstrapWorkloads and
-managers.datacenter.store.workload_object. Reads come from the cache, which is told of every write.
-The name of a row follows from its datacenter and service, so that no two of them can be made.
+managers.datacenter.store.workload_object. Reads come from the cache, which observes every write.
+The name of a record is derived from its datacenter and service, so that it is unique.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FIELD_MANAGER: Final = "openbao-operator-datacenter"
 CACHE_SIZE: Final = 8192
-"""Rows that are kept as they were read, each in its last version."""
+"""Parsed records that are cached, each in its last version."""
 LOGGED_MAX: Final = 1024
-"""Unreadable objects that are remembered as told."""
+"""Most invalid objects that are remembered as logged."""
 CHANGED: Final = (AlreadyExists, Conflict, PatchFailed)
 GONE: Final = (*CHANGED, NotFound)
 DATACENTER_INDEX: Final = "datacenter"
@@ -55,7 +55,7 @@ UID_INDEX: Final = "uid"
 
 
 def by_datacenter(obj: Object) -> Iterable[str]:
-    """The datacenter that a BootstrapWorkload belongs to; its label where the spec says nothing."""
+    """Index function: the datacenter of a BootstrapWorkload, from its spec or else its label."""
     spec: Any = obj.get("spec")
     named = spec.get("datacenter") if isinstance(spec, dict) else None
     name = named if isinstance(named, str) else labels_of(obj).get(names.DATACENTER)
@@ -63,15 +63,15 @@ def by_datacenter(obj: Object) -> Iterable[str]:
 
 
 def by_uid(obj: Object) -> Iterable[str]:
-    """The id of the row."""
+    """Index function: the id of the record."""
     return (uid_of(obj),)
 
 
 class KubernetesStore:
     """A managers.datacenter.interfaces.WorkloadStore.
 
-    Also raises what the API server answers, and LeaseLost. An object that cannot be read is no row:
-    it is told once, in the log.
+    Also raises errors of the API server, and LeaseLost. An invalid object is no record: it is
+    logged once.
     """
 
     def __init__(self, client: Client, workloads: Cache, clock: Clock) -> None:
@@ -83,30 +83,30 @@ class KubernetesStore:
         self._logged: set[str] = set()
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return its rows, by name."""
+        """Return its records, sorted by name."""
         objects = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
         records = [record for obj in objects if (record := self._read(obj, datacenter)) is not None]
         return tuple(sorted(records, key=lambda record: record.name))
 
     async def get(self, record_id: str) -> ServiceRecord | None:
-        """Return a row by its id, with what it knows of its datacenter; None when it is gone."""
+        """Return a record by its id, with its stored datacenter; None when it is gone."""
         objects = self._workloads.by_index(UID_INDEX, record_id)
         return self._read(objects[0], None) if objects else None
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
-        """Return a row by the name of its service; None without one."""
+        """Return a record by the name of its service; None without one."""
         obj = self._workloads.get(ObjectKey("", names.row(datacenter.name, name)))
         return None if obj is None else self._read(obj, datacenter)
 
     async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
-        """Make a row. Raises StoreConflictError when an object of that name is there."""
+        """Create a record. Raises StoreConflictError if an object of that name exists."""
         body = body_of(datacenter, desired)
         with _as_conflict(key_of(body), CHANGED):
             created = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
         return self._observed(created, datacenter)
 
     async def update(self, record: ServiceRecord, desired: DesiredService) -> ServiceRecord:
-        """Change what a row is to be."""
+        """Change the desired service of a record."""
         if desired.name != record.name:
             raise StoreConflictError(
                 f"{record.name} cannot become {desired.name}: rows keep their name"
@@ -116,18 +116,18 @@ class KubernetesStore:
             return self._observed(await self._patch(record, change), record.datacenter)
 
     async def retire(self, record: ServiceRecord) -> None:
-        """Say that a row is to go; what else changed in it meanwhile does not matter."""
+        """Mark a record as retiring, whatever else changed in it."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is not None and uid_of(live) == record.id and is_terminating(live):
             return
         with suppress(NotFound), _as_conflict(key, CHANGED):
             await self._client.delete(WORKLOADS, key, uid=record.id)
-            # The answer to a delete does not tell the version that it made.
+            # The response to a delete does not have the new resource version.
             self._workloads.observe(await self._client.get(WORKLOADS, key))
 
     async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Write the status of a row; no request when it says the same."""
+        """Write the status of a record; no request without a difference."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
@@ -150,7 +150,7 @@ class KubernetesStore:
         return self._observed(result.object, record.datacenter)
 
     async def remove(self, record: ServiceRecord) -> bool:
-        """Take the finalizer off a retiring row; false when it was off, or the row gone."""
+        """Remove the finalizer of a retiring record; false if it, or the record, was gone."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
@@ -180,11 +180,11 @@ class KubernetesStore:
         )
 
     def _observed(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
-        """The row that a write left; the next read sees it."""
+        """Return the record after a write; the next read returns it, too."""
         return _cached_record(as_cached(self._workloads, obj), datacenter)
 
     def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> ServiceRecord | None:
-        """The row of an object; None when it is none, or is only waited for by others."""
+        """Return the record of an object; None if invalid or held only by other finalizers."""
         finalizers = obj["metadata"].get("finalizers") or ()
         if is_terminating(obj) and names.WORKLOAD_FINALIZER not in finalizers:
             return None

@@ -1,4 +1,4 @@
-"""A row as a BootstrapWorkload, and back. Pure.
+"""Converts service records to BootstrapWorkloads and back. Pure.
 
 Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `placed` by every store.
 """
@@ -58,7 +58,7 @@ Answer = Literal["True", "False", "Unknown"]
 
 
 def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
-    """The object of a row that is made: owned by its Datacenter, and held until it is retired."""
+    """Build the object of a new record: owned by its Datacenter, with our finalizer."""
     owner = Owner(API_VERSION, DATACENTER_KIND, "", datacenter.name, datacenter.uid)
     return {
         "apiVersion": API_VERSION,
@@ -77,7 +77,7 @@ def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
 
 
 def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
-    """What a row is to be."""
+    """Build the spec of a record."""
     spec = WorkloadSpec(
         datacenter=datacenter.name,
         namespace=datacenter.namespace,
@@ -93,12 +93,12 @@ def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
 def row_of(
     obj: Object, requested: DatacenterInfo | None = None, known: Known | None = None
 ) -> ServiceRecord:
-    """Read a row; `asked` is the datacenter whose rows are read, for what the object lacks.
+    """Parse a record; `requested` is its present datacenter, for what the object lacks.
 
-    `known` reads the body of its service, and may answer with what it read before.
+    `known` parses the body of its service, and may return a cached one.
 
-    Raises InvalidDatacenterError, with a Violation per field. One that is being deleted is read
-    even so, by what is in its metadata: what it left behind must not stay for ever.
+    Raises InvalidDatacenterError, with a Violation per field. An invalid object that is being
+    deleted is parsed from its metadata, so that its objects can be removed.
     """
     try:
         read = BootstrapWorkload.from_object(obj, known)
@@ -129,10 +129,10 @@ def row_of(
 def placed(
     stored: DatacenterInfo, requested: DatacenterInfo | None, *, made: bool
 ) -> DatacenterInfo:
-    """Combine the datacenter that a row was made for with the same one as it is now.
+    """Combine the datacenter that a record was created for with its present state.
 
-    The objects of a row stay where they were made, and with who made them; until something is made,
-    a provider that was wrong can be corrected.
+    The objects of a record keep their namespace and provider; until an object is created, a wrong
+    provider can be corrected.
     """
     if requested is None or requested.name != stored.name:
         return stored
@@ -141,7 +141,7 @@ def placed(
 
 
 def progress_from(status: WorkloadStatus) -> ServiceProgress:
-    """What became of a row, as its status says."""
+    """Return the progress of a record from its status."""
     error = status.last_error
     failure = None if error is None else Failure(error.reason, error.message, error.at or _LONG_AGO)
     return ServiceProgress(
@@ -161,7 +161,7 @@ def progress_from(status: WorkloadStatus) -> ServiceProgress:
 def status_of(
     live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> WorkloadStatus:
-    """The status of a row; a condition keeps its time while its answer stays."""
+    """Build the status of a record; a condition keeps its time while its status stays."""
     failure = progress.failure
     error = None
     if failure is not None:
@@ -201,9 +201,9 @@ def _record(
 
 
 def _remains(obj: Object, requested: DatacenterInfo | None) -> ServiceRecord:
-    """A row without a readable spec, as far as it takes to let it go.
+    """Return a record from an object with an invalid spec, sufficient to remove it.
 
-    Raises ValidationError when not even its name can be told.
+    Raises ValidationError if not even its name can be determined.
     """
     spec, marked, name = _map(obj.get("spec")), labels_of(obj), key_of(obj).name
     body = _map(spec.get("service"))
@@ -297,4 +297,4 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "deletionPolicy": ("Delete", "Orphan"),
     "volumePolicy": ("Retain", "Delete"),
 }
-"""What of a body decides how its objects are taken away."""
+"""Fields of a body that decide how its objects are deleted."""
