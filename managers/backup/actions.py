@@ -84,7 +84,7 @@ class BackupActions:
         job_key = ObjectKey(meta.namespace, status.job_name)
         return await self._jobs.look(job_key, status.job_uid, meta.uid)
 
-    async def keep_lock(self, facts: BackupFacts) -> None:
+    async def renew_lock(self, facts: BackupFacts) -> None:
         """Renew the lock from time to time; a lock that was overridden stays lost."""
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.seems_to_hold:
@@ -98,14 +98,14 @@ class BackupActions:
         except (NotFound, OtherClusterError):
             return
 
-    async def give_back(self, facts: BackupFacts) -> None:
+    async def release_lock(self, facts: BackupFacts) -> None:
         """Release the lock if this backup holds it; an upgrade keeps its own lock."""
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
-        left = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
-        if isinstance(left, HeldBy):
-            log.info("the operation lock has gone to another", lock_holder=left.lock.holder)
+        result = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
+        if isinstance(result, HeldBy):
+            log.info("the operation lock has gone to another", lock_holder=result.lock.holder)
 
     # --- actions ------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class BackupActions:
             return replace(result, decision=refused(result.decision, "InvalidSpec", str(error)))
         job, uid = job_of(facts.name), cluster.metadata.uid
         if facts.spec.origin == "PreUpgrade":
-            return replace(result, reservation=JobReservation(key, job, uid, _epoch(facts)))
+            return replace(result, reservation=JobReservation(key, job, uid, _lock_epoch(facts)))
         acquired = await self._locks.acquire(_cluster_key(facts), _lock_request(facts), uid=uid)
         if isinstance(acquired, HeldBy):
             decision = held_up(
@@ -131,25 +131,25 @@ class BackupActions:
 
     async def _make_job(self, result: ActionResult) -> ActionResult:
         facts, cluster = result.facts, _cluster(result.facts)
-        lost = await self._lost(facts)
+        lost = await self._lock_loss(facts)
         if lost:
             decision = held_up(result.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
             return replace(result, decision=decision)
         template = await self._job_template(result, cluster)
         if not isinstance(template, JobTemplate):
-            await self.give_back(facts)
+            await self.release_lock(facts)
             return replace(result, decision=template)
         retained = snapshots_to_keep(facts.backup, cluster, self._protected(facts))
         job = job_for(facts.backup, cluster, template, retained.keys)
         try:
-            created = await self._create(facts, job, template)
+            created = await self._create_job(facts, job, template)
         except RefusedError as error:
             return await self._settle(
                 replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
         except ApiError:
             # No Job was created, and nobody knows for how long: release the lock.
-            await self.give_back(facts)
+            await self.release_lock(facts)
             raise
         facts = replace(facts, job=created, job_queried=True)
         if created.foreign:
@@ -187,8 +187,8 @@ class BackupActions:
             job_key = ObjectKey(facts.backup.metadata.namespace, status.job_name)
             await self._jobs.expire(job_key, status.job_uid)
         if status.job_name:
-            await self._jobs.withdraw_rights(_run(facts), status.job_name)
-        await self.give_back(facts)
+            await self._jobs.withdraw_rights(_job_owner(facts), status.job_name)
+        await self.release_lock(facts)
         return result
 
     # --- helpers -----------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class BackupActions:
         message = f"{template.reason}: {template.message}"
         return held_up(result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK)
 
-    async def _lost(self, facts: BackupFacts) -> str:
+    async def _lock_loss(self, facts: BackupFacts) -> str:
         """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
         if facts.spec.origin == "PreUpgrade":
             return ""
@@ -221,8 +221,8 @@ class BackupActions:
         restored = self._caches.restored_keys(cluster.namespace)
         return protected_keys(self._caches.backups_of(cluster), restored)
 
-    async def _create(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
-        run, name = _run(facts), facts.status.job_name
+    async def _create_job(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
+        run, name = _job_owner(facts), facts.status.job_name
         rights = Rights(template.cluster, name, template.account, BACKUPS)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
@@ -242,10 +242,10 @@ def _lock_request(facts: BackupFacts) -> LockRequest:
     return LockRequest("Backup", facts.holder, f"Job {job_of(facts.name)}")
 
 
-def _epoch(facts: BackupFacts) -> int:
+def _lock_epoch(facts: BackupFacts) -> int:
     return facts.lock.epoch if facts.lock else 0
 
 
-def _run(facts: BackupFacts) -> Owner:
+def _job_owner(facts: BackupFacts) -> Owner:
     meta = facts.backup.metadata
     return Owner(API_VERSION, BACKUP_KIND, meta.namespace, meta.name, meta.uid)

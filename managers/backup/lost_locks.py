@@ -66,7 +66,7 @@ _HOLDERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
+class _HeldLock:
     """A lock and the object that holds it."""
 
     holders: _Holders
@@ -106,30 +106,30 @@ class LostLocks:
             self._events.event(live, "Warning", FREED, note)
         return None
 
-    async def _is_answered_for(self, held: _Lost, live: Object) -> bool:
+    async def _is_answered_for(self, held: _HeldLock, live: Object) -> bool:
         """Return whether the holder releases the lock itself; a fresh read confirms a no."""
         holders, cluster = held.holders, str(key_of(live))
         cached = holders.cache(self._caches).get(held.key)
-        if cached is not None and _answers(holders, cached, cluster):
+        if cached is not None and _is_live_holder(holders, cached, cluster):
             return True
         try:
             fresh = await self._client.get(holders.resource, held.key)
         except NotFound:
             return False
-        return _answers(holders, fresh, cluster)
+        return _is_live_holder(holders, fresh, cluster)
 
 
-def _answers(holders: _Holders, obj: Object, cluster: str) -> bool:
+def _is_live_holder(holders: _Holders, obj: Object, cluster: str) -> bool:
     """Return whether an object is the holder: a reused name may belong to another cluster."""
     return cluster in cluster_named(obj) and holders.answers(obj)
 
 
-def _held(live: Object) -> _Lost | None:
+def _held(live: Object) -> _HeldLock | None:
     """Return the lock of a cluster, if an object of a kind in the table holds it."""
     lock = (live.get("status") or {}).get("operationLock") or {}
     holder, epoch = str(lock.get("holder") or ""), int(lock.get("epoch") or 0)
     for holders in _HOLDERS:
         if holder.startswith(holders.prefix):
             key = ObjectKey(key_of(live).namespace, holder.removeprefix(holders.prefix))
-            return _Lost(holders, key, holder, epoch)
+            return _HeldLock(holders, key, holder, epoch)
     return None

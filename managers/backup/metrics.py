@@ -128,7 +128,7 @@ class BackupMetrics:
 
     def _in_progress(self) -> Iterator[Reading]:
         for live in self._reported_clusters():
-            if not _asks(live):
+            if not _has_backup_spec(live):
                 continue
             status = live.get("status")
             lock = status.get("operationLock") if isinstance(status, dict) else None
@@ -139,6 +139,6 @@ class BackupMetrics:
         return self._clusters.list() if self._leads() else []
 
 
-def _asks(live: Object) -> bool:
+def _has_backup_spec(live: Object) -> bool:
     spec = live.get("spec")
     return isinstance(spec, dict) and isinstance(spec.get("backup"), dict)

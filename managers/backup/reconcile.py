@@ -77,7 +77,7 @@ class BackupReconciler:
         stays = state_of(facts.status) == "Waiting" and result.reservation is None
         if stays and facts.seems_to_hold and not facts.paused:
             # From an interrupted pass: operations with precedence must not wait for us.
-            await self._actions.give_back(facts)
+            await self._actions.release_lock(facts)
         after = next_status(result.facts, result.decision, result.reservation)
         written = await self._statuses.write(live, after)
         self._report(live, backup.status, after)
@@ -105,7 +105,7 @@ class BackupReconciler:
             report = BackupObjectStatus.lenient(fresh.get("status")).report
             status = backup.status.model_copy(update={"report": report})
             return replace(facts, backup=backup.model_copy(update={"status": status}))
-        await self._actions.keep_lock(facts)
+        await self._actions.renew_lock(facts)
         return facts
 
     async def _fresh(self, key: ObjectKey) -> Object | None:

@@ -27,13 +27,13 @@ from managers.backup.dependencies import BackupDependencies
 from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
 from managers.backup.schedule_plan import (
-    begun,
     history,
     last_scheduled,
     on_its_way,
     overdue,
     planned,
     tick,
+    with_attempt,
 )
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
 from runtime.outcome import Done, Outcome, combine
@@ -96,13 +96,13 @@ class ScheduleReconciler:
     async def _count(self, live: Object) -> Object:
         for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live)):
             news = stored(live).last_counted != backup.metadata.uid
-            live = await self._record.change(live, _counting(backup))
+            live = await self._record.change(live, _count_of(backup))
             if news:
                 self._metrics.ended(key_of(live), backup)
-            await self._mark(backup)
+            await self._mark_counted(backup)
         return live
 
-    async def _mark(self, backup: OpenBaoBackup) -> None:
+    async def _mark_counted(self, backup: OpenBaoBackup) -> None:
         key = ObjectKey(backup.metadata.namespace, backup.metadata.name)
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": backup.metadata.uid},
@@ -155,7 +155,7 @@ class ScheduleReconciler:
 
         def change(status: BackupStatus) -> BackupStatus:
             handled = {"last_handled_manual_trigger": token}
-            return begun(status, None, now).model_copy(update=handled)
+            return with_attempt(status, None, now).model_copy(update=handled)
 
         return change
 
@@ -210,7 +210,7 @@ class ScheduleReconciler:
             after = planned(spec, status, at).model_copy(update={"overdue_since": late.since})
             last_attempt = status.last_attempt_scheduled_time
             news = last is not None and (last_attempt is None or last > last_attempt)
-            return begun(after, last, now) if news else after
+            return with_attempt(after, last, now) if news else after
 
         live = await self._record.change(live, change)
         ahead = (stored(live).next_scheduled_backup, late.overdue_at)
@@ -237,5 +237,5 @@ class ScheduleReconciler:
                 await self._client.delete(BACKUPS, key, uid=one.metadata.uid)
 
 
-def _counting(backup: OpenBaoBackup) -> Change:
+def _count_of(backup: OpenBaoBackup) -> Change:
     return lambda status: counted(status, backup)

@@ -60,7 +60,7 @@ def planned(spec: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus
     return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": at.next})
 
 
-def begun(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
+def with_attempt(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
     """Return the status after an OpenBaoBackup was created, by the schedule or by a trigger."""
     changes = {"last_attempt_time": now.replace(microsecond=0)}
     if scheduled is not None:

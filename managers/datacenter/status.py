@@ -137,16 +137,18 @@ def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
 def _of_sources(merged: Merged | None) -> dict[str, DatacenterCondition]:
     if merged is None:
         return {}
-    ill = [one for one in merged.sources if one.error]
+    failing = [one for one in merged.sources if one.error]
     degraded = DatacenterCondition(
-        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in ill)
+        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in failing)
     )
-    fought = DatacenterCondition(
+    conflicting = DatacenterCondition(
         "False", "Conflict", _list(one.message for one in merged.conflicts)
     )
     return {
-        SOURCES_READY: degraded if ill else DatacenterCondition("True", "AllAnswer"),
-        NO_CONFLICTS: fought if merged.conflicts else DatacenterCondition("True", "NoConflict"),
+        SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllAnswer"),
+        NO_CONFLICTS: conflicting
+        if merged.conflicts
+        else DatacenterCondition("True", "NoConflict"),
     }
 
 

@@ -59,7 +59,7 @@ class RestoreActions:
         }
         return await table[action](observation)
 
-    async def let_job_go(self, observation: RestoreObservation) -> None:
+    async def release_job(self, observation: RestoreObservation) -> None:
         """Release a Job that is no longer needed: its logs stay an hour, its RBAC is removed."""
         execution = observation.facts.execution
         if execution is None or not execution.job_uid:
@@ -96,7 +96,7 @@ class RestoreActions:
         forced = facts.spec.force and facts.spec.override_operation_lock
         answer = await self.locks.acquire(
             self._cluster_key(observation),
-            LockRequest("Restore", facts.holder, f"restores {_key(facts)}"[:200]),
+            LockRequest("Restore", facts.holder, f"restores {_snapshot_name(facts)}"[:200]),
             uid=facts.target.uid,
             force=(lambda lock: lock.operation != "Restore") if forced else None,
         )
@@ -214,5 +214,5 @@ def environment(observation: RestoreObservation, source: SnapshotSource) -> Rest
     )
 
 
-def _key(facts: RestoreFacts) -> str:
+def _snapshot_name(facts: RestoreFacts) -> str:
     return facts.source.key if isinstance(facts.source, SnapshotSource) else facts.name

@@ -78,7 +78,7 @@ class RestoreReconciler:
             if isinstance(ending, Wait):
                 return ending
             if not decision.goes_on and ending is None:
-                return _rest(observation, decision)
+                return _outcome(observation, decision)
         return Wait("RestoreRunning", "there is more to do", SOON)
 
     async def _step(
@@ -89,7 +89,7 @@ class RestoreReconciler:
         if decision.transition.status_first:
             live = await self._write(observation, decision)
         if decision.transition.to in ("End", "Completed"):
-            await self._actions.let_job_go(observation)
+            await self._actions.release_job(observation)
         ending = await self._actions.carry_out(action, observation) if action else None
         if isinstance(ending, RestoreFailure):
             return ending, await self._write(observation, refused(observation.facts, ending))
@@ -108,7 +108,7 @@ class RestoreReconciler:
         return written
 
 
-def _rest(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
+def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
     """Return when to run again, if no event comes before."""
     transition = decision.transition
     if transition.blocked:

@@ -72,7 +72,7 @@ def _validating(_: RestoreFacts, now: datetime) -> Fields:
 
 
 def _prepared(facts: RestoreFacts, now: datetime) -> Fields:
-    return {"phase": "Running", "execution": _receipts(facts, now)}
+    return {"phase": "Running", "execution": _execution(facts, now)}
 
 
 def _committed(facts: RestoreFacts, now: datetime) -> Fields:
@@ -126,7 +126,7 @@ MOVES: Mapping[Next, Callable[[RestoreFacts, datetime], Fields]] = {
 """The status fields to set on entering a state."""
 
 
-def _receipts(facts: RestoreFacts, now: datetime) -> Execution:
+def _execution(facts: RestoreFacts, now: datetime) -> Execution:
     target = facts.target
     return Execution(
         operation_id=facts.uid,

@@ -40,7 +40,7 @@ class Candidate:
     leaving: bool = False
 
     @property
-    def asks(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether a user requests a test that was not run yet."""
         return bool(self.request) and (self.proof is None or self.proof.request != self.request)
 

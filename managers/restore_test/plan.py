@@ -79,12 +79,12 @@ def decide(facts: RestoreTestFacts) -> Decision:
     """Decide on the next step for one cluster; one test at a time."""
     running = facts.running
     if running is not None and running.test is not None:
-        return _go_on(facts, running, running.test)
+        return _continue_test(facts, running, running.test)
     decision = next((decision for rule in RULES if (decision := rule(facts)) is not None), None)
     return decision if decision is not None else Idle(facts.status.next_scheduled_test)
 
 
-def _go_on(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
+def _continue_test(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
     if not run.job_uid:
         return Launch(candidate, run)
     if candidate.answer is not None:
@@ -106,7 +106,9 @@ def _go_on(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Deci
 
 def _requested(facts: RestoreTestFacts) -> Decision | None:
     """A user requests a test of one snapshot; the oldest snapshot comes first."""
-    candidate = next((one for one in facts.candidates if one.asks and not one.leaving), None)
+    candidate = next(
+        (one for one in facts.candidates if one.is_requested and not one.leaving), None
+    )
     if candidate is None:
         return None
     run = _run(facts, candidate, "Requested", candidate.request)

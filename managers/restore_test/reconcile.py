@@ -291,7 +291,7 @@ class RestoreTestReconciler:
             # Before the result is written: afterwards their names are lost.
             key = ObjectKey(observed.namespace, run.job_name)
             if run.job_uid:
-                await self._let_go(key, run.job_uid, proof)
+                await self._release_job(key, run.job_uid, proof)
             await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
         live = await self._record(observed, subject, proof, None)
         passed = proof.outcome == "Passed"
@@ -313,7 +313,7 @@ class RestoreTestReconciler:
         )
         return None
 
-    async def _let_go(self, key: ObjectKey, uid: str, proof: Proof) -> None:
+    async def _release_job(self, key: ObjectKey, uid: str, proof: Proof) -> None:
         if proof.reason == "JobNotStarted":
             await self._dependencies.jobs.cancel(key, uid)
         else:

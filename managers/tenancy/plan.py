@@ -154,22 +154,22 @@ def desired_objects(
     installation: TenantInstallation,
 ) -> NamespaceObjects:
     """Build every object of a namespace. `held`: RBAC must survive until its clusters are gone."""
-    make = _Maker(namespace, held, installation)
+    builder = _ObjectBuilder(namespace, held, installation)
     roles = [
-        make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
+        builder.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
     ]
-    bindings = [make.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
+    bindings = [builder.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
     absent: list[tuple[Resource, str]] = []
     for role, binding, content in (
         (tenancy.READER_ROLE, tenancy.READER_BINDING, _reader(secrets.readers)),
         (tenancy.WRITER_ROLE, tenancy.WRITER_BINDING, _writer(secrets.writers)),
     ):
         if content:
-            roles.append(make.role(role, content))
-            bindings.append(make.binding(binding, role))
+            roles.append(builder.role(role, content))
+            bindings.append(builder.binding(binding, role))
         else:
             absent += [(ROLE_BINDING, binding), (ROLE, role)]
-    bounds = (make.quota(spec), make.limits(spec))
+    bounds = (builder.quota(spec), builder.limits(spec))
     return NamespaceObjects(tuple(roles), tuple(bindings), bounds, tuple(absent))
 
 
@@ -219,7 +219,7 @@ def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _ObjectBuilder:
     namespace: str
     held: bool
     installation: TenantInstallation
@@ -287,5 +287,5 @@ def pod_security_missing(namespace: Object) -> bool:
     metadata = namespace["metadata"]
     if (metadata.get("annotations") or {}).get(POD_SECURITY_OWNER) == "external":
         return False
-    have = metadata.get("labels") or {}
-    return any(have.get(key) != level for key, level in POD_SECURITY.items())
+    observed = metadata.get("labels") or {}
+    return any(observed.get(key) != level for key, level in POD_SECURITY.items())

@@ -84,7 +84,7 @@ class TenantReconciler:
         self._spaces = dependencies.spaces
         self._clock = clock
         self._installation = installation
-        self._linger = RevocationDelay(clock)
+        self._revocation_delay = RevocationDelay(clock)
         self._statuses = TenantStatusWriter(dependencies.client, tenants)
         self._finalizer = Finalizer(dependencies.client, TENANTS, FINALIZER, FIELD_MANAGER)
 
@@ -129,7 +129,7 @@ class TenantReconciler:
         if not space.exists:
             return await self._without_namespace(live, namespace)
         if space.leaving and not clusters:
-            return await self._let_go(live, namespace)
+            return await self._release_namespace(live, namespace)
         this = _Pass(live, spec, namespace, clusters, space)
         accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
         ownership = NamespaceOwnership(
@@ -139,7 +139,7 @@ class TenantReconciler:
             opening=not (live.get("status") or {}).get("provisioned"),
             replaceable=frozenset() if space.leaving else doomed,
         )
-        secrets = self._linger.keep(namespace, plan.union(one for _, one in accesses))
+        secrets = self._revocation_delay.keep(namespace, plan.union(one for _, one in accesses))
         outcome = await self._write(this, ownership, secrets)
         return await self._conclude(this, outcome, accesses)
 
@@ -149,7 +149,7 @@ class TenantReconciler:
         wait = Wait("NamespaceNotFound", message, self._spaces.recheck_after(namespace))
         return await self._report(live, wait)
 
-    async def _let_go(self, live: Object, namespace: str) -> Outcome:
+    async def _release_namespace(self, live: Object, namespace: str) -> Outcome:
         """Release a namespace that is being deleted and has no cluster left."""
         await self._remove_all(live, namespace)
         message = f"namespace {namespace} is being deleted"
@@ -213,7 +213,7 @@ class TenantReconciler:
         timers = (
             self._grants.recheck_after(namespace),
             self._spaces.recheck_after(namespace),
-            self._linger.recheck_after(namespace),
+            self._revocation_delay.recheck_after(namespace),
         )
         return min((timer for timer in timers if timer is not None), default=None)
 
@@ -249,7 +249,7 @@ class TenantReconciler:
         for resource, name in plan.EVERYTHING:
             await self._grants.remove(resource, ObjectKey(namespace, name), mine)
         self._grants.forget(namespace)
-        self._linger.forget(namespace)
+        self._revocation_delay.forget(namespace)
 
     async def _hand_over(self, live: Object, namespace: str) -> Outcome:
         """Wait until no object has this tenant as owner: another one takes the namespace over."""

@@ -102,22 +102,22 @@ class Driver:
         try:
             observed = await self._observe(provider, record, records)
         except ProviderError as error:
-            return await self._blind(record, error)
+            return await self._observation_failed(record, error)
         verdict = decide_service(observed.facts)
         if not verdict.action:
             return await self._conclude(record, observed.facts)
         if verdict.action == PROVISION and record.moved:
             return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
-        begun = progress_of(observed.facts, verdict)
+        interim = progress_of(observed.facts, verdict)
         if verdict.action != PROVISION:
             # Stored before the action: a decision on an outdated record is refused here.
             # What is provisioned from an outdated record is corrected by the next pass.
-            record = await self._record(record, begun)
+            record = await self._record(record, interim)
         try:
             facts = await self._perform(provider, record, observed, verdict)
         except ProviderError as error:
-            return await self._failed(record, begun, error)
-        return await self._conclude(record, facts, begun)
+            return await self._failed(record, interim, error)
+        return await self._conclude(record, facts, interim)
 
     async def _observe(
         self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
@@ -139,8 +139,8 @@ class Driver:
         vaults = tuple(
             one.vault for _, (_, one) in sorted(neighbours.items()) if one.vault is not None
         )
-        tells = OPENBAO_READY in record.wish.service.depends_on
-        return _ObservedService(replace(facts, waits_for=waits), vaults if tells else ())
+        uses_vaults = OPENBAO_READY in record.wish.service.depends_on
+        return _ObservedService(replace(facts, waits_for=waits), vaults if uses_vaults else ())
 
     async def _neighbours(
         self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
@@ -176,7 +176,7 @@ class Driver:
         return replace(observed.facts, record=forgiven, gone=gone)
 
     async def _conclude(
-        self, record: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
+        self, record: ServiceRecord, facts: ServiceFacts, interim: ServiceProgress | None = None
     ) -> Outcome:
         """Store the state of a record, or remove it; `facts` may be newer than the stored state.
 
@@ -185,7 +185,7 @@ class Driver:
         verdict = decide_service(facts)
         if verdict.action == REMOVE:
             return await self._remove(record)
-        recorded = await self._record(record, progress_of(facts, verdict), begun)
+        recorded = await self._record(record, progress_of(facts, verdict), interim)
         recheck = recheck_after(verdict.state, recorded.progress, facts.gate, facts.now)
         if verdict.state == RUNNING:
             return Done(recheck)
@@ -197,21 +197,21 @@ class Driver:
         return Done()
 
     async def _failed(
-        self, record: ServiceRecord, begun: ServiceProgress, error: ProviderError
+        self, record: ServiceRecord, interim: ServiceProgress, error: ProviderError
     ) -> Outcome:
         """Store a failed attempt; `record` is the stored one."""
         now, goal = self._clock.now(), goal_of(record)
-        after = after_failure(begun, goal, error, now, self._rng.random())
-        recorded = await self._record(record, after, begun)
-        return self._later(recorded)
+        after = after_failure(interim, goal, error, now, self._rng.random())
+        recorded = await self._record(record, after, interim)
+        return self._retry_later(recorded)
 
-    async def _blind(self, record: ServiceRecord, error: ProviderError) -> Outcome:
+    async def _observation_failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Observation failed: the same as a failed attempt, but it is always retried."""
         if due(record.progress, goal_of(record), self._clock.now()):
             return await self._failed(
                 record, record.progress, ProviderError(error.reason, error.message)
             )
-        return self._later(record)
+        return self._retry_later(record)
 
     async def _without_provider(self, record: ServiceRecord) -> Outcome:
         name = record.datacenter.provider
@@ -221,7 +221,7 @@ class Driver:
             return await self._remove(record)
         failure = failed(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
-            return self._later(record)
+            return self._retry_later(record)
         text = (
             f"spec.provider is {name}, and nobody here runs services for it (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
@@ -230,19 +230,22 @@ class Driver:
             record, record.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
         )
 
-    def _later(self, record: ServiceRecord) -> Outcome:
+    def _retry_later(self, record: ServiceRecord) -> Outcome:
         progress, now = record.progress, self._clock.now()
         recheck = recheck_after(progress.state, progress, record.datacenter.state, now)
         return Wait(progress.state, progress.message, recheck)
 
     async def _record(
-        self, record: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
+        self,
+        record: ServiceRecord,
+        progress: ServiceProgress,
+        interim: ServiceProgress | None = None,
     ) -> ServiceRecord:
         """Store the progress of a record, then send its events.
 
         `begun`: the progress in between, for which events are sent but which is not stored.
         """
-        between = record.progress if begun is None else begun
+        between = record.progress if interim is None else interim
         events = (*notes(record, between), *notes(replace(record, progress=between), progress))
         recorded = await self._store.record(record, progress)
         for event in events:

@@ -138,7 +138,7 @@ class DatacenterService:
                 outcomes[name] = await self.drive(record, records)
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one row never stops the others
+            except Exception as error:  # noqa: BLE001 - one record never stops the others
                 troubles.append(ServiceFailure(name, error_text(error)))
         records = await self._store.list_by_datacenter(datacenter)
         return replace(report, rows=records, troubles=tuple(troubles), outcomes=outcomes)
@@ -215,7 +215,7 @@ class DatacenterService:
                 await write()
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one row never stops the others
+            except Exception as error:  # noqa: BLE001 - one record never stops the others
                 troubles.append(ServiceFailure(name, error_text(error)))
         return tuple(troubles)
 

@@ -101,24 +101,24 @@ class ServiceVerdict:
     action: Action
 
 
-Ask = Guard[ServiceFacts]
+ServiceGuard = Guard[ServiceFacts]
 
 
-def _unseen(facts: ServiceFacts) -> str | None:
+def _unobserved(facts: ServiceFacts) -> str | None:
     if facts.observation is not None:
         return None
     return f"the datacenter is {facts.gate}: nobody looks at this service, and this is old news"
 
 
-def _unwanted(facts: ServiceFacts) -> str | None:
+def _retiring(facts: ServiceFacts) -> str | None:
     return "" if facts.record.retiring else None
 
 
-def _well(facts: ServiceFacts) -> str | None:
+def _healthy(facts: ServiceFacts) -> str | None:
     return facts.observed.message if facts.up_to_date and facts.observed.well else None
 
 
-def _not_well(facts: ServiceFacts) -> str | None:
+def _unhealthy(facts: ServiceFacts) -> str | None:
     if not facts.up_to_date:
         return None
     return (
@@ -156,7 +156,7 @@ def _gone(facts: ServiceFacts) -> str | None:
     return "nothing of it is left" if facts.gone else None
 
 
-def _to_do(text: str) -> Ask:
+def _always_with(text: str) -> ServiceGuard:
     return lambda _: text
 
 
@@ -164,41 +164,41 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-_MAKE = _to_do("its objects are being made")
-_CHANGE = _to_do("its objects are being brought to what is asked")
-_TAKE_AWAY = _to_do("its objects are being taken away")
+_CREATE = _always_with("its objects are being made")
+_UPDATE = _always_with("its objects are being brought to what is asked")
+_DELETE = _always_with("its objects are being taken away")
 
 TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
-    *(state_machine.Transition(state, _unseen, "not looked at") for state in STATES),
+    *(state_machine.Transition(state, _unobserved, "not looked at") for state in STATES),
     #
-    state_machine.Transition(PENDING, _unwanted, "no longer wanted", RETIRING),
+    state_machine.Transition(PENDING, _retiring, "no longer wanted", RETIRING),
     state_machine.Transition(PENDING, _waits, "waits for others"),
     state_machine.Transition(PENDING, _failed, "the last attempt failed", FAILED),
     state_machine.Transition(PENDING, _closed, "the datacenter is closed"),
     state_machine.Transition(
-        PENDING, _MAKE, "all it depends on is Running", PROVISIONING, PROVISION
+        PENDING, _CREATE, "all it depends on is Running", PROVISIONING, PROVISION
     ),
     #
-    state_machine.Transition(PROVISIONING, _unwanted, "no longer wanted", RETIRING),
-    state_machine.Transition(PROVISIONING, _well, "as wanted and well", RUNNING),
-    state_machine.Transition(PROVISIONING, _not_well, "as wanted, not yet well"),
+    state_machine.Transition(PROVISIONING, _retiring, "no longer wanted", RETIRING),
+    state_machine.Transition(PROVISIONING, _healthy, "as wanted and well", RUNNING),
+    state_machine.Transition(PROVISIONING, _unhealthy, "as wanted, not yet well"),
     state_machine.Transition(PROVISIONING, _failed, "the last attempt failed", FAILED),
     state_machine.Transition(PROVISIONING, _closed, "the datacenter is closed"),
-    state_machine.Transition(PROVISIONING, _CHANGE, "differs or is not whole", act=PROVISION),
+    state_machine.Transition(PROVISIONING, _UPDATE, "differs or is not whole", act=PROVISION),
     #
-    state_machine.Transition(RUNNING, _unwanted, "no longer wanted", RETIRING),
-    state_machine.Transition(RUNNING, _well, "as wanted and well"),
+    state_machine.Transition(RUNNING, _retiring, "no longer wanted", RETIRING),
+    state_machine.Transition(RUNNING, _healthy, "as wanted and well"),
     state_machine.Transition(RUNNING, always, "not well, differs or is not whole", PROVISIONING),
     #
     state_machine.Transition(FAILED, _failed_lately, "the next attempt is later"),
     state_machine.Transition(FAILED, _closed, "the datacenter is closed"),
-    state_machine.Transition(FAILED, _CHANGE, "its next attempt is due", PROVISIONING, PROVISION),
+    state_machine.Transition(FAILED, _UPDATE, "its next attempt is due", PROVISIONING, PROVISION),
     #
     state_machine.Transition(RETIRING, _gone, "nothing is left", RETIRED, REMOVE),
     state_machine.Transition(RETIRING, _closed, "the datacenter is closed"),
     state_machine.Transition(RETIRING, _held, "others depend on it"),
     state_machine.Transition(RETIRING, _failed_lately, "the next attempt is later"),
-    state_machine.Transition(RETIRING, _TAKE_AWAY, "nobody depends on it", act=DEPROVISION),
+    state_machine.Transition(RETIRING, _DELETE, "nobody depends on it", act=DEPROVISION),
     #
     state_machine.Transition(RETIRED, always, "the row goes"),
 )
@@ -238,8 +238,8 @@ def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress
         return replace(before, message=clean_message(verdict.message))
     goal = goal_of(facts.record)
     reached = facts.up_to_date and not facts.record.retiring
-    begun = bool(verdict.action) and before.digest != goal
-    progress = after_success(before, goal) if reached or begun else _without_void(before)
+    attempted = bool(verdict.action) and before.digest != goal
+    progress = after_success(before, goal) if reached or attempted else _without_void(before)
     running = verdict.state == RUNNING
     since = before.running_since if before.digest == progress.digest else None
     return replace(

@@ -101,7 +101,7 @@ class KubernetesProvider:
         """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
         owned = {(resource, key_of(live)): live for resource, live in self._cached(record)}
         digest = applied_digest(record, owned)
-        if digest == record.wish.digest and not self._is_right(record, owned):
+        if digest == record.wish.digest and not self._is_verified(record, owned):
             digest = ""
         return observed(record, owned, digest)
 
@@ -113,9 +113,9 @@ class KubernetesProvider:
         """
         with _as_provider_error():
             self._require_same_kind(record)
-            lasting = self._lasting(record, vaults)
-            intents = _rendered(record, lasting)
-            if await self._makes_room(record, intents):
+            used_vaults = self._vaults_for(record, vaults)
+            intents = _rendered(record, used_vaults)
+            if await self._replace_immutable(record, intents):
                 return
             applied: dict[Slot, Object] = {}
             for intent in intents:
@@ -126,7 +126,7 @@ class KubernetesProvider:
             await self._prune(record, applied)
             # The API server may store a value in another form than it was sent.
             self._verified[record.id] = _VerifiedState(
-                record.wish.digest, lasting, _prints(applied)
+                record.wish.digest, used_vaults, _prints(applied)
             )
 
     async def deprovision(self, record: ServiceRecord) -> bool:
@@ -144,7 +144,9 @@ class KubernetesProvider:
             # ConfigMaps and Services stay as long as the pods.
             for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
                 policy = record.wish.service.volume_policy
-                if not is_terminating(live) and await self._volumes_follow(policy, resource, live):
+                if not is_terminating(live) and await self._retention_applied(
+                    policy, resource, live
+                ):
                     await self._delete(resource, live)
             return False
 
@@ -174,7 +176,7 @@ class KubernetesProvider:
         mine = live is not None and ownership_of(live, owner_of(record), MARKS) is Ownership.MINE
         return live if mine else None
 
-    def _lasting(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
+    def _vaults_for(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
         """Return the vaults to pass to a record, including those passed before."""
         namespace = record.datacenter.namespace
         if OPENBAO_READY not in record.wish.service.depends_on:
@@ -191,9 +193,9 @@ class KubernetesProvider:
         live = {name: one for name, one in clusters.items() if one is not None}
         return vault.lasting(before, current, live)
 
-    def _is_right(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
+    def _is_verified(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
         """Return whether the objects match the record; a verified state is not compared again."""
-        vaults = self._lasting(record, ())
+        vaults = self._vaults_for(record, ())
         state = _VerifiedState(record.wish.digest, vaults, _prints(owned))
         if self._verified.get(record.id) == state:
             return True
@@ -220,7 +222,7 @@ class KubernetesProvider:
             )
             raise ProviderError("KindFixed", message, terminal=True)
 
-    async def _makes_room(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
+    async def _replace_immutable(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
         """Delete objects with immutable differences; return whether one has to be gone first.
 
         The pods and volumes of a StatefulSet are orphaned, and the new one adopts them.
@@ -233,7 +235,7 @@ class KubernetesProvider:
             if is_terminating(live):
                 waits = waits or ORPHANING in (live["metadata"].get("finalizers") or ())
             elif fixed_difference(intent, live):
-                await self._renew(intent.resource, live)
+                await self._recreate(intent.resource, live)
                 waits = True
         return waits
 
@@ -244,26 +246,26 @@ class KubernetesProvider:
             return applied.live
         live = self._own(record, (intent.resource, intent.key))
         if live is not None and intent.resource == STATEFUL_SET and IMMUTABLE in applied.message:
-            await self._renew(STATEFUL_SET, live)
+            await self._recreate(STATEFUL_SET, live)
             return None
         raise _refusal(applied)
 
-    async def _renew(self, resource: Resource, live: Object) -> None:
+    async def _recreate(self, resource: Resource, live: Object) -> None:
         """Delete an object to recreate it; pods and volumes of a StatefulSet stay."""
-        if await self._volumes_follow("Retain", resource, live):
+        if await self._retention_applied("Retain", resource, live):
             await self._delete(resource, live, orphan=True)
 
     async def _prune(self, record: ServiceRecord, keep: Collection[Slot]) -> None:
         """Delete objects of a former body. Volumes of a former StatefulSet stay."""
         for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, record.id):
             former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
-            if former and not await self._volumes_follow("Retain", STATEFUL_SET, live):
+            if former and not await self._retention_applied("Retain", STATEFUL_SET, live):
                 return
         await self._apply.prune(owner_of(record), PRUNED, keep)
 
     # --- deletion -----------------------------------------------------------------------------
 
-    async def _volumes_follow(self, policy: str, resource: Resource, live: Object) -> bool:
+    async def _retention_applied(self, policy: str, resource: Resource, live: Object) -> bool:
         """Return whether deleting a StatefulSet now treats its volumes by the policy.
 
         If not, its policy is patched first, and its controller updates the volumes.

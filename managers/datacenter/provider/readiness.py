@@ -24,7 +24,7 @@ UNSEEN: Final = "its controller has not looked at its present spec"
 REASON_LATE: Final = "ProgressDeadlineExceeded"
 
 Status = Mapping[str, Any]
-Doubt = tuple[bool, str]
+Check = tuple[bool, str]
 """Whether a check fails, and its message."""
 
 
@@ -89,10 +89,10 @@ def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[st
 
 def standing(kind: Kind, live: Object) -> Observation:
     """Evaluate an object of that kind; sets only well, ready, wanted and message."""
-    return _JUDGES[kind](live.get("spec") or {}, _settled(live))
+    return _EVALUATORS[kind](live.get("spec") or {}, _status(live))
 
 
-def _settled(live: Object) -> Status:
+def _status(live: Object) -> Status:
     """Return the status, with `seen`: whether it is for the present spec."""
     status = live.get("status") or {}
     generation = live["metadata"].get("generation") or 0
@@ -106,7 +106,7 @@ def _deployment(spec: Status, status: Status) -> Observation:
     progressing = _condition(status, "Progressing")
     failure = _condition(status, "ReplicaFailure")
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
-    return _judged(
+    return _evaluated(
         (_count(status, "readyReplicas"), desired),
         (not status["seen"], UNSEEN),
         (failure.get("status") == "True", _text(failure)),
@@ -121,7 +121,7 @@ def _stateful_set(spec: Status, status: Status) -> Observation:
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     ready = _count(status, "readyReplicas")
     revisions = status.get("currentRevision"), status.get("updateRevision")
-    return _judged(
+    return _evaluated(
         (ready, desired),
         (not status["seen"], UNSEEN),
         *_rolling(desired, updated, all_pods),
@@ -134,7 +134,7 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
     desired = _count(status, "desiredNumberScheduled")
     updated = _count(status, "updatedNumberScheduled")
     available = _count(status, "numberAvailable")
-    return _judged(
+    return _evaluated(
         (_count(status, "numberReady"), desired),
         (not status["seen"], UNSEEN),
         (updated != desired, f"{updated} of {desired} pods are of the present spec"),
@@ -144,7 +144,7 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
 
 def _openbao_cluster(spec: Status, status: Status) -> Observation:
     ready, available = _condition(status, "Ready"), _condition(status, "Available")
-    return _judged(
+    return _evaluated(
         (_count(status, "readyReplicas"), _replicas(spec, 3)),
         (not status["seen"], UNSEEN),
         (ready.get("status") != "True", _text(ready)),
@@ -152,7 +152,7 @@ def _openbao_cluster(spec: Status, status: Status) -> Observation:
     )
 
 
-_JUDGES: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
+_EVALUATORS: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
     "Deployment": _deployment,
     "StatefulSet": _stateful_set,
     "DaemonSet": _daemon_set,
@@ -160,17 +160,17 @@ _JUDGES: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
 }
 
 
-def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Doubt, Doubt]:
+def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
     return (
         (updated != desired, f"{updated} of {desired} pods are of the present spec"),
         (all_pods != desired, f"pods of the former spec have to end: {all_pods - desired}"),
     )
 
 
-def _judged(counts: tuple[int, int], *doubts: Doubt) -> Observation:
+def _evaluated(counts: tuple[int, int], *checks: Check) -> Observation:
     """Return the observation; the first failing check is the message, none is healthy."""
     ready, desired = counts
-    message = next((text for holds, text in doubts if holds), "")
+    message = next((text for failing, text in checks if failing), "")
     return Observation(well=not message, ready=ready, wanted=desired, message=message)
 
 

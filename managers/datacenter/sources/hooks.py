@@ -214,7 +214,7 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
         except StopIteration as stop:
             # A future does not accept StopIteration.
             error = RuntimeError(f"raised StopIteration: {stop}")
-        except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as raised:  # noqa: BLE001 - passed to the waiting task
             error = raised
         try:
             loop.call_soon_threadsafe(tell, result, error)

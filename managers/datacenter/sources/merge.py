@@ -113,10 +113,12 @@ def merge(
     # A retiring record was not in the last answer of its source.
     present = {record.name: record for record in records if not record.retiring}
     requests = _requests(answers, present, forgotten)
-    won, conflicts = _contest(service for request in requests for service in request.services)
-    chosen, knots = _untangle(won, present)
+    winners, conflicts = _resolve_names(
+        service for request in requests for service in request.services
+    )
+    chosen, cycles = _break_cycles(winners, present)
     services = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
-    return Merged(services, conflicts, tuple(_reports(requests, services, knots)))
+    return Merged(services, conflicts, tuple(_reports(requests, services, cycles)))
 
 
 # --- requests -----------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def _requests(
     requests = []
     for answer in answers:
         before = earlier.pop(answer.source.name, [])
-        requests.append(_spoken(answer) or _last_good(answer, before, forgotten))
+        requests.append(_from_answer(answer) or _from_records(answer, before, forgotten))
     for name, before in earlier.items():
         if name in forgotten or name.startswith(SET_PREFIX):
             continue
@@ -140,14 +142,14 @@ def _requests(
     return sorted(requests, key=lambda request: request.source.rank)
 
 
-def _spoken(answer: SourceAnswer) -> _SourceRequest | None:
+def _from_answer(answer: SourceAnswer) -> _SourceRequest | None:
     if answer.services is None:
         return None
     services = tuple(DesiredService(service, answer.source) for service in answer.services)
     return _SourceRequest(answer.source, services, answer.error, good=True)
 
 
-def _last_good(
+def _from_records(
     answer: SourceAnswer, before: list[DesiredService], forgotten: frozenset[str]
 ) -> _SourceRequest:
     error = answer.error
@@ -162,7 +164,7 @@ def _first(services: Iterable[DesiredService]) -> ServiceSource:
     return min((service.source for service in services), key=lambda source: source.rank)
 
 
-def _contest(
+def _resolve_names(
     candidates: Iterable[DesiredService],
 ) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
     """Assign each name to its first source by rank, and return the conflicts."""
@@ -170,13 +172,13 @@ def _contest(
     ranked = sorted(
         candidates, key=lambda service: (service.name, service.source.rank, service.digest)
     )
-    won: dict[str, DesiredService] = {}
+    winners: dict[str, DesiredService] = {}
     conflicts: dict[NameConflict, None] = {}
     for service in ranked:
-        winner = won.setdefault(service.name, service)
+        winner = winners.setdefault(service.name, service)
         if winner is not service:
             conflicts[NameConflict(service.name, winner.source.name, service.source.name)] = None
-    return won, tuple(conflicts)
+    return winners, tuple(conflicts)
 
 
 def _ordered(
@@ -190,27 +192,27 @@ def _ordered(
 # --- dependency cycles --------------------------------------------------------------------------
 
 
-def _untangle(
-    won: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
+def _break_cycles(
+    winners: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
 ) -> tuple[dict[str, DesiredService], dict[str, list[str]]]:
     """Keep the services of a cycle as their records have them, and drop those without a record.
 
     Also returns the messages, by name of source. Restoring a record may close another cycle; an
     existing record is never removed.
     """
-    chosen = dict(won)
+    chosen = dict(winners)
     settled: set[str] = set()
     messages: dict[str, list[str]] = {}
     while True:
         graph = _waits(chosen)
-        knots = [knot for knot in _knots(graph) if not settled.issuperset(knot)]
-        if not knots:
+        cycles = [cycle for cycle in _cycles(graph) if not settled.issuperset(cycle)]
+        if not cycles:
             return chosen, messages
-        for knot in knots:
-            text = _knot_message(graph, knot)
-            for source in dict.fromkeys(won[name].source.name for name in knot):
+        for cycle in cycles:
+            text = _cycle_message(graph, cycle)
+            for source in dict.fromkeys(winners[name].source.name for name in cycle):
                 messages.setdefault(source, []).append(text)
-        for name in {name for knot in knots for name in knot} - settled:
+        for name in {name for cycle in cycles for name in cycle} - settled:
             settled.add(name)
             if name in present:
                 chosen[name] = present[name].wish
@@ -224,18 +226,18 @@ def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
     return {name: services.keys() & names for name, names in required.items()}
 
 
-def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+def _cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     """Group the names that depend on themselves, directly or transitively; sorted."""
-    behind = {name: _reached(graph, name) for name in _tangled(graph)}
+    behind = {name: _reached(graph, name) for name in _unresolved(graph)}
     looped = sorted(name for name, reachable in behind.items() if name in reachable)
-    knots = dict.fromkeys(
+    cycles = dict.fromkeys(
         tuple(other for other in looped if other in behind[name] and name in behind[other])
         for name in looped
     )
-    return list(knots)
+    return list(cycles)
 
 
-def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
+def _unresolved(graph: Mapping[str, set[str]]) -> set[str]:
     """Return the names that remain after all that can start are removed; usually none."""
     left = set(graph)
     while free := {name for name in left if not graph[name] & left}:
@@ -252,11 +254,11 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
     return reached
 
 
-def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
-    circle = find_cycle({name: sorted(graph[name].intersection(knot)) for name in knot}) or knot
+def _cycle_message(graph: Mapping[str, set[str]], cycle: tuple[str, ...]) -> str:
+    path = find_cycle({name: sorted(graph[name].intersection(cycle)) for name in cycle}) or cycle
     return (
-        f"dependsOn goes round in a circle: {' -> '.join(circle)}; what there is of "
-        f"{', '.join(knot)} stays as it was, and nothing is made anew: take one of them out"
+        f"dependsOn goes round in a circle: {' -> '.join(path)}; what there is of "
+        f"{', '.join(cycle)} stays as it was, and nothing is made anew: take one of them out"
     )
 
 
@@ -266,14 +268,16 @@ def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
 def _reports(
     requests: Iterable[_SourceRequest],
     services: Iterable[DesiredService],
-    knots: Mapping[str, list[str]],
+    cycles: Mapping[str, list[str]],
 ) -> Iterator[SourceReport]:
     bodies_by_source: dict[str, list[BootstrapService]] = {}
     for service in services:
         bodies_by_source.setdefault(service.source.name, []).append(service.service)
     for request in requests:
         bodies = bodies_by_source.get(request.source.name, [])
-        named = digest([body.to_object() for body in bodies]) if bodies or request.good else ""
-        error = "; ".join(filter(None, (request.error, *knots.get(request.source.name, ()))))
+        contribution = (
+            digest([body.to_object() for body in bodies]) if bodies or request.good else ""
+        )
+        error = "; ".join(filter(None, (request.error, *cycles.get(request.source.name, ()))))
         short = error if len(error) <= ERROR_MAX else f"{error[: ERROR_MAX - 3]}..."
-        yield SourceReport(request.source, len(bodies), named, short)
+        yield SourceReport(request.source, len(bodies), contribution, short)
