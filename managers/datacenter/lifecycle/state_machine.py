@@ -2,12 +2,12 @@
 
 | state | meaning |
 |---|---|
-| Pending | no object exists: it waits for dependencies, or for its datacenter |
-| Provisioning | it is being created or updated, or its pods are not all ready |
-| Running | all objects are as desired, and the workload is healthy |
-| Failed | the last attempt at the desired state failed, and the next one is later |
-| Retiring | it is being removed, and objects of it may exist |
-| Retired | no object is left; the record is removed at once |
+| Pending | nothing of it is there: it waits for others, or for its datacenter |
+| Provisioning | it is being made or changed, or its pods are not all ready |
+| Running | everything is as the wish asks, and the workload says that it is well |
+| Failed | the last attempt at this wish failed, and the next one is later |
+| Retiring | it is to go, and something of it may be there |
+| Retired | nothing of it is left; the row goes at once |
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
 managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure
