@@ -1,7 +1,7 @@
-"""Backups: when one is due, and the life of each.
+"""Backups: the schedule of a cluster, and the lifecycle of one OpenBaoBackup.
 
-Two reconcilers. `schedule` is about clusters: it makes OpenBaoBackup objects when the schedule or a
-person asks, counts how they end into `status.backup`, and removes old ones. `run` is about one
-OpenBaoBackup: it takes the operation lock, makes the one Job and writes down how that ended.
+Two reconcilers. `schedule` reconciles clusters: it creates OpenBaoBackup objects for the schedule
+and for manual triggers, counts their results in `status.backup`, and removes old ones. `reconcile`
+reconciles one OpenBaoBackup: it takes the operation lock, creates one Job and records its result.
 Uses managers.jobs and managers.operation_lock. Composed by baoctl.controllers.backup.
 """

@@ -1,7 +1,7 @@
-"""How ends of OpenBaoBackups become `status.backup` of their cluster: each end once. Pure.
+"""Counts finished OpenBaoBackups in `status.backup` of their cluster, each exactly once. Pure.
 
-The cluster remembers whose end it counted last, the OpenBaoBackup that it was counted. The first is
-written before the second, so whoever stops in between finds both, and counts nothing twice.
+The cluster stores which backup it counted last; the OpenBaoBackup stores that it was counted. The
+first is written before the second, so a restart between the two writes counts nothing twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contracts.api.cluster.status_backup import BackupStatus
 
 
 def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBaoBackup, ...]:
-    """The backups whose end is news to this very cluster, in the order in which they ended."""
+    """Return the finished backups that this cluster has not counted yet, in order of completion."""
     ended = [
         one
         for one in backups
@@ -27,7 +27,7 @@ def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBa
 
 
 def counted(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:
-    """The status after the end of a backup; the same if that was counted already."""
+    """Return the status after a finished backup; unchanged if that backup was counted already."""
     if status.last_counted == backup.metadata.uid:
         return status
     news = (

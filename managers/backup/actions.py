@@ -1,4 +1,4 @@
-"""What the rows of the table do: lock, rights and Job. Each act may be repeated after a crash."""
+"""Actions of the backup state machine: lock, RBAC and Job. Each may be repeated after a crash."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from contracts.jobs.template import JobTemplate, JobTemplateSource
 from managers.backup.caches import BackupCaches
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.inputs import BackupFacts
-from managers.backup.job import job_for, kept_by, key_for, protected_keys
+from managers.backup.job import job_for, key_for, protected_keys, snapshots_to_keep
 from managers.backup.state_machine import (
     FOREIGN,
     LOCK_RECHECK,
-    Act,
+    Action,
     BackupDecision,
     held_up,
     job_of,
@@ -36,32 +36,35 @@ from runtime.types import Object, ObjectKey
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-EXECUTOR_RECHECK: Final = 30.0
-"""Seconds until it is asked again why no job can be made, if nobody says when."""
+TEMPLATE_RECHECK: Final = 30.0
+"""Seconds until the job template is requested again, if the source reports no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """A decision as its act left it, with the facts as they are now."""
+    """The decision after its action, with the current facts."""
 
     decision: BackupDecision
     facts: BackupFacts
-    receipts: JobReservation | None = None
+    reservation: JobReservation | None = None
     warning: str = ""
-    """What a person has to know of the Job that was made; "" for nothing."""
+    """A warning for the user about the created Job; "" for none."""
 
 
 class BackupActions:
-    """Carries out what a row says, and answers with what came of it."""
+    """Carries out the action of a transition and returns the result."""
 
     def __init__(
-        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+        self,
+        caches: BackupCaches,
+        dependencies: BackupDependencies,
+        template_source: JobTemplateSource,
     ) -> None:
-        self._sight = sight
-        self._locks = hands.locks
-        self._jobs = hands.jobs
-        self._executors = executors
-        self._acts: Mapping[Act, Callable[[ActionResult], Awaitable[ActionResult]]] = {
+        self._caches = caches
+        self._locks = dependencies.locks
+        self._jobs = dependencies.jobs
+        self._template_source = template_source
+        self._actions: Mapping[Action, Callable[[ActionResult], Awaitable[ActionResult]]] = {
             "take-lock": self._take_lock,
             "make-job": self._make_job,
             "release": self._release,
@@ -70,85 +73,91 @@ class BackupActions:
         }
 
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
-        """Do what the decision says; raises what the API server may raise."""
-        turn = ActionResult(decision, facts)
-        act = decision.row.act
-        return turn if act is None else await self._acts[act](turn)
+        """Carry out the decision. Raises the errors of the API server."""
+        result = ActionResult(decision, facts)
+        action = decision.transition.action
+        return result if action is None else await self._actions[action](result)
 
-    async def look(self, facts: BackupFacts) -> JobSeen | None:
-        """Look at the Job of the receipts."""
+    async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
+        """Read the Job of the reservation."""
         status, meta = facts.status, facts.backup.metadata
-        named = ObjectKey(meta.namespace, status.job_name)
-        return await self._jobs.look(named, status.job_uid, meta.uid)
+        job_key = ObjectKey(meta.namespace, status.job_name)
+        return await self._jobs.look(job_key, status.job_uid, meta.uid)
 
-    async def keep_lock(self, facts: BackupFacts) -> None:
-        """Say now and then that the lock is still held; one that was taken by force stays lost."""
+    async def renew_lock(self, facts: BackupFacts) -> None:
+        """Renew the lock from time to time; a lock that was overridden stays lost."""
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.seems_to_hold:
             return
         if lock.renewed_at is not None and facts.now - lock.renewed_at < RENEWAL:
             return
         try:
-            await self._locks.renew(_place(facts), _claim(facts), uid=facts.status.cluster_uid)
+            await self._locks.renew(
+                _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
+            )
         except (NotFound, OtherClusterError):
             return
 
-    async def give_back(self, facts: BackupFacts) -> None:
-        """Give the lock back, if it is ours; that of an upgrade stays with the upgrade."""
+    async def release_lock(self, facts: BackupFacts) -> None:
+        """Release the lock if this backup holds it; an upgrade keeps its own lock."""
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
-        left = await self._locks.release(_place(facts), facts.holder, uid=uid)
-        if isinstance(left, HeldBy):
-            log.info("the operation lock has gone to another", lock_holder=left.lock.holder)
+        result = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
+        if isinstance(result, HeldBy):
+            log.info("the operation lock has gone to another", lock_holder=result.lock.holder)
 
-    # --- the acts -----------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------
 
-    async def _take_lock(self, turn: ActionResult) -> ActionResult:
-        facts, cluster = turn.facts, _cluster(turn.facts)
-        found = await self._executor(turn, cluster)
-        if not isinstance(found, JobTemplate):
-            return replace(turn, decision=found)
+    async def _take_lock(self, result: ActionResult) -> ActionResult:
+        facts, cluster = result.facts, _cluster(result.facts)
+        template = await self._job_template(result, cluster)
+        if not isinstance(template, JobTemplate):
+            return replace(result, decision=template)
         try:
             key = key_for(facts.backup, cluster, facts.now)
         except ValueError as error:
-            return replace(turn, decision=refused(turn.decision, "InvalidSpec", str(error)))
+            return replace(result, decision=refused(result.decision, "InvalidSpec", str(error)))
         job, uid = job_of(facts.name), cluster.metadata.uid
         if facts.spec.origin == "PreUpgrade":
-            return replace(turn, receipts=JobReservation(key, job, uid, _epoch(facts)))
-        got = await self._locks.acquire(_place(facts), _claim(facts), uid=uid)
-        if isinstance(got, HeldBy):
-            decision = held_up(turn.decision, "OperationLockBlocked", got.message, LOCK_RECHECK)
-            return replace(turn, decision=decision)
-        return replace(turn, receipts=JobReservation(key, job, uid, got.lock.epoch))
+            return replace(result, reservation=JobReservation(key, job, uid, _lock_epoch(facts)))
+        acquired = await self._locks.acquire(_cluster_key(facts), _lock_request(facts), uid=uid)
+        if isinstance(acquired, HeldBy):
+            decision = held_up(
+                result.decision, "OperationLockBlocked", acquired.message, LOCK_RECHECK
+            )
+            return replace(result, decision=decision)
+        return replace(result, reservation=JobReservation(key, job, uid, acquired.lock.epoch))
 
-    async def _make_job(self, turn: ActionResult) -> ActionResult:
-        facts, cluster = turn.facts, _cluster(turn.facts)
-        lost = await self._lost(facts)
+    async def _make_job(self, result: ActionResult) -> ActionResult:
+        facts, cluster = result.facts, _cluster(result.facts)
+        lost = await self._lock_loss(facts)
         if lost:
-            decision = held_up(turn.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
-            return replace(turn, decision=decision)
-        found = await self._executor(turn, cluster)
-        if not isinstance(found, JobTemplate):
-            await self.give_back(facts)
-            return replace(turn, decision=found)
-        kept = kept_by(facts.backup, cluster, self._protected(facts))
-        job = job_for(facts.backup, cluster, found, kept.keys)
+            decision = held_up(result.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
+            return replace(result, decision=decision)
+        template = await self._job_template(result, cluster)
+        if not isinstance(template, JobTemplate):
+            await self.release_lock(facts)
+            return replace(result, decision=template)
+        retained = snapshots_to_keep(facts.backup, cluster, self._protected(facts))
+        job = job_for(facts.backup, cluster, template, retained.keys)
         try:
-            made = await self._create(facts, job, found)
+            created = await self._create_job(facts, job, template)
         except RefusedError as error:
             return await self._settle(
-                replace(turn, decision=refused(turn.decision, "JobRefused", str(error)))
+                replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
         except ApiError:
-            # No Job was made, and nobody knows for how long: others may have the cluster.
-            await self.give_back(facts)
+            # No Job was created, and nobody knows for how long: release the lock.
+            await self.release_lock(facts)
             raise
-        facts = replace(facts, job=made, job_asked=True)
-        if made.foreign:
-            said = FOREIGN.format(job=facts.status.job_name)
+        facts = replace(facts, job=created, job_queried=True)
+        if created.foreign:
+            message = FOREIGN.format(job=facts.status.job_name)
             return await self._settle(
-                replace(turn, decision=refused(turn.decision, "ForeignObject", said), facts=facts)
+                replace(
+                    result, decision=refused(result.decision, "ForeignObject", message), facts=facts
+                )
             )
         log.info(
             "backup job created",
@@ -158,59 +167,63 @@ class BackupActions:
             holder=facts.holder,
             job=facts.status.job_name,
         )
-        return replace(turn, facts=facts, warning=kept.warning)
+        return replace(result, facts=facts, warning=retained.warning)
 
-    async def _release(self, turn: ActionResult) -> ActionResult:
-        """Undo what was prepared: no Job was made."""
-        return await self._settle(turn)
+    async def _release(self, result: ActionResult) -> ActionResult:
+        """Undo the reservation: no Job was created."""
+        return await self._settle(result)
 
-    async def _cancel(self, turn: ActionResult) -> ActionResult:
-        """End a Job whose pod never ran: it has begun nothing."""
-        status = turn.facts.status
-        named = ObjectKey(turn.facts.backup.metadata.namespace, status.job_name)
-        await self._jobs.cancel(named, status.job_uid)
-        return await self._settle(turn)
+    async def _cancel(self, result: ActionResult) -> ActionResult:
+        """Delete a Job whose pod never ran: it has started nothing."""
+        status = result.facts.status
+        job_key = ObjectKey(result.facts.backup.metadata.namespace, status.job_name)
+        await self._jobs.cancel(job_key, status.job_uid)
+        return await self._settle(result)
 
-    async def _settle(self, turn: ActionResult) -> ActionResult:
-        """End what belongs to the run; its end is written after that."""
-        facts, status = turn.facts, turn.facts.status
+    async def _settle(self, result: ActionResult) -> ActionResult:
+        """Release what the run holds; its result is written after that."""
+        facts, status = result.facts, result.facts.status
         if status.job_uid:
-            named = ObjectKey(facts.backup.metadata.namespace, status.job_name)
-            await self._jobs.expire(named, status.job_uid)
+            job_key = ObjectKey(facts.backup.metadata.namespace, status.job_name)
+            await self._jobs.expire(job_key, status.job_uid)
         if status.job_name:
-            await self._jobs.withdraw_rights(_run(facts), status.job_name)
-        await self.give_back(facts)
-        return turn
+            await self._jobs.withdraw_rights(_job_owner(facts), status.job_name)
+        await self.release_lock(facts)
+        return result
 
-    # --- parts of them ------------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
-    async def _executor(
-        self, turn: ActionResult, cluster: OpenBaoCluster
+    async def _job_template(
+        self, result: ActionResult, cluster: OpenBaoCluster
     ) -> JobTemplate | BackupDecision:
-        found = await self._executors.of(cluster, "backup")
-        if isinstance(found, JobTemplate):
-            return found
-        after = found.after if isinstance(found, Wait) else found.recheck_after
-        said = f"{found.reason}: {found.message}"
-        return held_up(turn.decision, "ExecutorNotReady", said, after or EXECUTOR_RECHECK)
+        template = await self._template_source.of(cluster, "backup")
+        if isinstance(template, JobTemplate):
+            return template
+        after = template.after if isinstance(template, Wait) else template.recheck_after
+        message = f"{template.reason}: {template.message}"
+        return held_up(result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK)
 
-    async def _lost(self, facts: BackupFacts) -> str:
-        """Why the Job may not be made now, "" if the lock is still ours: a read that is fresh."""
+    async def _lock_loss(self, facts: BackupFacts) -> str:
+        """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
         if facts.spec.origin == "PreUpgrade":
             return ""
-        kept = await self._locks.renew(_place(facts), _claim(facts), uid=facts.status.cluster_uid)
-        if isinstance(kept, Acquired):
+        renewed = await self._locks.renew(
+            _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
+        )
+        if isinstance(renewed, Acquired):
             return ""
-        return kept.message if isinstance(kept, HeldBy) else "the operation lock was taken away"
+        return (
+            renewed.message if isinstance(renewed, HeldBy) else "the operation lock was taken away"
+        )
 
     def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
-        place = _place(facts)
-        restored = self._sight.restored_keys(place.namespace)
-        return protected_keys(self._sight.backups_of(place), restored)
+        cluster = _cluster_key(facts)
+        restored = self._caches.restored_keys(cluster.namespace)
+        return protected_keys(self._caches.backups_of(cluster), restored)
 
-    async def _create(self, facts: BackupFacts, job: Object, executor: JobTemplate) -> JobSeen:
-        run, name = _run(facts), facts.status.job_name
-        rights = Rights(executor.cluster, name, executor.account, BACKUPS)
+    async def _create_job(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
+        run, name = _job_owner(facts), facts.status.job_name
+        rights = Rights(template.cluster, name, template.account, BACKUPS)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 
@@ -221,18 +234,18 @@ def _cluster(facts: BackupFacts) -> OpenBaoCluster:
     return facts.cluster
 
 
-def _place(facts: BackupFacts) -> ObjectKey:
+def _cluster_key(facts: BackupFacts) -> ObjectKey:
     return ObjectKey(facts.backup.metadata.namespace, facts.spec.cluster)
 
 
-def _claim(facts: BackupFacts) -> LockRequest:
+def _lock_request(facts: BackupFacts) -> LockRequest:
     return LockRequest("Backup", facts.holder, f"Job {job_of(facts.name)}")
 
 
-def _epoch(facts: BackupFacts) -> int:
+def _lock_epoch(facts: BackupFacts) -> int:
     return facts.lock.epoch if facts.lock else 0
 
 
-def _run(facts: BackupFacts) -> Owner:
+def _job_owner(facts: BackupFacts) -> Owner:
     meta = facts.backup.metadata
     return Owner(API_VERSION, BACKUP_KIND, meta.namespace, meta.name, meta.uid)

@@ -1,4 +1,4 @@
-"""What the two reconcilers of backups read: caches, and nothing that a user's spec points at."""
+"""Caches that the two backup reconcilers read. They never read what a user's spec refers to."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from runtime.memo import memoize
 from runtime.types import Object, ObjectKey, is_terminating, key_of, uid_of
 
 BY_CLUSTER: Final = "cluster"
-"""Index over backups and restores: the key of the cluster that they name."""
+"""Index of backups and restores by the key of their cluster."""
 
-KEPT: Final = 512
-"""Backups, and restores, that are kept as they were read: each pass looks at all of its cluster."""
+CACHE_SIZE: Final = 512
+"""Parsed backups, and restores, that are cached: each pass reads all of its cluster."""
 
 read_cluster = memoize(OpenBaoCluster.from_object)
-read_backup = memoize(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
-_read_restore = memoize(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
+read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
+_read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
 def cluster_named(obj: Object) -> Iterable[str]:
-    """The key of the cluster that a backup or a restore is about, as text."""
+    """Return the key of the cluster that a backup or a restore names, as text."""
     spec = obj.get("spec")
     name = spec.get("cluster") if isinstance(spec, dict) else None
     return (str(ObjectKey(key_of(obj).namespace, name)),) if isinstance(name, str) else ()
@@ -43,7 +43,7 @@ class BackupCaches:
         restores.add_index(BY_CLUSTER, cluster_named)
 
     def cluster(self, key: ObjectKey) -> OpenBaoCluster | None:
-        """The cluster; None when there is none, when it goes, or when nobody can read its spec."""
+        """Return the cluster; None if it is missing, is being deleted, or has an invalid spec."""
         live = self.clusters.get(key)
         if live is None or is_terminating(live):
             return None
@@ -53,12 +53,12 @@ class BackupCaches:
             return None
 
     def live_backups(self, cluster: ObjectKey) -> list[Object]:
-        """The OpenBaoBackups of a cluster that nobody has deleted."""
-        found = self.backups.by_index(BY_CLUSTER, str(cluster))
-        return [live for live in found if not is_terminating(live)]
+        """Return the OpenBaoBackups of a cluster that are not being deleted."""
+        backups = self.backups.by_index(BY_CLUSTER, str(cluster))
+        return [live for live in backups if not is_terminating(live)]
 
     def backups_of(self, cluster: ObjectKey) -> Iterator[OpenBaoBackup]:
-        """The same, read; those that nobody can read are left out."""
+        """Yield the same, parsed; invalid objects are left out."""
         for live in self.live_backups(cluster):
             try:
                 yield read_backup(live)
@@ -66,7 +66,7 @@ class BackupCaches:
                 continue
 
     def restores_of(self, cluster: ObjectKey) -> Iterator[OpenBaoRestore]:
-        """The restores into a cluster that have not ended."""
+        """Yield the unfinished restores of a cluster."""
         for live in self.restores.by_index(BY_CLUSTER, str(cluster)):
             try:
                 restore = _read_restore(live)
@@ -76,14 +76,14 @@ class BackupCaches:
                 yield restore
 
     def waiting(self, cluster: ObjectKey, *, upgrades: bool) -> frozenset[Operation]:
-        """Which operations are asked for on a cluster and have not ended."""
-        asked: set[Operation] = {"Upgrade"} if upgrades else set()
+        """Return the operations that are requested for a cluster and have not finished."""
+        operations: set[Operation] = {"Upgrade"} if upgrades else set()
         if any(self.restores_of(cluster)):
-            asked.add("Restore")
-        return frozenset(asked)
+            operations.add("Restore")
+        return frozenset(operations)
 
     def restored_keys(self, namespace: str) -> tuple[str, ...]:
-        """The keys of snapshots that a restore of the namespace is about to read."""
+        """Return the keys of the snapshots that unfinished restores of the namespace read."""
         keys = []
         for live in self.restores.list(namespace):
             try:
@@ -92,6 +92,6 @@ class BackupCaches:
                 continue
             if restore.status.phase in ENDED:
                 continue
-            named = self.backups.get(ObjectKey(namespace, restore.spec.source.backup or ""))
-            keys += [restore.spec.source.key, (named or {}).get("status", {}).get("key")]
+            backup = self.backups.get(ObjectKey(namespace, restore.spec.source.backup or ""))
+            keys += [restore.spec.source.key, (backup or {}).get("status", {}).get("key")]
         return tuple(dict.fromkeys(key for key in keys if key))

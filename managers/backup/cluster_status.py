@@ -1,4 +1,4 @@
-"""The one write of a cluster's `status.backup`, by compare-and-swap."""
+"""Writes `status.backup` of a cluster, by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 TRIES: Final = 5
 PROOF: Final = "restoreTest"
-"""The part of it that managers.restore_test writes."""
+"""The field of it that managers.restore_test writes."""
 
 Change = Callable[[BackupStatus], BackupStatus]
 
 
 def stored(live: Object) -> BackupStatus:
-    """What a cluster says of its backups; what somebody made unreadable counts as nothing."""
+    """Return `status.backup` of a cluster; an invalid one counts as empty."""
     status = live.get("status")
     part: Any = status.get("backup") if isinstance(status, dict) else None
     try:
@@ -40,10 +40,10 @@ class BackupRecord:
         self._clusters = clusters
 
     async def change(self, live: Object, change: Change) -> Object:
-        """Apply a change to what is stored now, and return the cluster as it is after that.
+        """Apply a change to the stored status and return the updated cluster.
 
-        `change` may be called several times, each time with a fresh state; one that changes
-        nothing costs nothing. Raises NotFound when that cluster is gone, Transient when it changes
+        `change` may be called several times, each time with a fresh status; without a difference
+        no request is made. Raises NotFound when the cluster is gone, Transient when it changes
         faster than it can be written.
         """
         if change(stored(live)) == stored(live):
@@ -65,7 +65,7 @@ class BackupRecord:
         raise Transient(f"{key} changed again and again while status.backup was written")
 
     async def _write(self, key: ObjectKey, fresh: Object, after: BackupStatus) -> Object:
-        said = {name: value for name, value in after.to_object().items() if name != PROOF}
+        fields = {name: value for name, value in after.to_object().items() if name != PROOF}
         body = {
             "apiVersion": CLUSTERS.api_version,
             "kind": CLUSTERS.kind,
@@ -75,7 +75,7 @@ class BackupRecord:
                 "uid": uid_of(fresh),
                 "resourceVersion": resource_version_of(fresh),
             },
-            "status": {"backup": said},
+            "status": {"backup": fields},
         }
         result = await self._client.apply(
             CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"

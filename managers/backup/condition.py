@@ -1,8 +1,8 @@
 """The conditions BackingUp and BackupHealthy of a cluster. Pure.
 
-Called through the table of `managers.cluster.status.conditions`. They are read off what the
-reconcilers of backups and the operation lock write, so nothing in them changes merely because time
-went by.
+Called through the table of `managers.cluster.status.conditions`. They are derived from
+what the backup reconcilers and the operation lock write, so they do not change merely because time
+passes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEALTHY = "BackupHealthy"
 
 
 def backing_up(cluster: OpenBaoCluster) -> ConditionUpdate | None:
-    """Tell whether a snapshot is being taken; None when there never was and never will be one."""
+    """Report whether a snapshot is being taken; None without a running or configured backup."""
     lock = cluster.status.operation_lock
     if lock is not None and lock.operation == "Backup":
         return ConditionUpdate(BACKING_UP, "True", "InProgress", lock.message or lock.holder)
@@ -27,21 +27,21 @@ def backing_up(cluster: OpenBaoCluster) -> ConditionUpdate | None:
 
 
 def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
-    """Judge the last snapshot; None when the spec asks for none."""
+    """Report the state of the last snapshot; None without spec.backup."""
     if cluster.spec.backup is None:
         return None
     status = cluster.status.backup or BackupStatus()
     if status.consecutive_failures:
         return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failed(status))
     if status.overdue_since is not None:
-        told = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
-        return ConditionUpdate(HEALTHY, "False", "BackupOverdue", told)
+        message = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
+        return ConditionUpdate(HEALTHY, "False", "BackupOverdue", message)
     if status.last_backup_time is None:
-        due = status.next_scheduled_backup
-        told = f"The first one is due at {rfc3339(due)}" if due else ""
-        return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", told)
-    told = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
-    return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", told)
+        next_time = status.next_scheduled_backup
+        message = f"The first one is due at {rfc3339(next_time)}" if next_time else ""
+        return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", message)
+    message = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
+    return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", message)
 
 
 def _failed(status: BackupStatus) -> str:

@@ -1,4 +1,4 @@
-"""Whom the reconcilers of backups act through."""
+"""Dependencies of the backup reconcilers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.events import EventRecorder
 
 @dataclass(frozen=True, slots=True)
 class BackupDependencies:
-    """Made once per process."""
+    """Created once per process."""
 
     client: Client
     locks: OperationLocks

@@ -1,4 +1,4 @@
-"""What one look at an OpenBaoBackup found: the record that the table is asked about. Pure."""
+"""The observed state of an OpenBaoBackup: the input of its state machine. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER, backup_holder
 
 UPGRADE_PATIENCE: Final = timedelta(minutes=30)
-"""How long an upgrade may hold up backups: one that is stuck must not end them."""
+"""How long an upgrade may delay backups: a stuck upgrade must not stop them for good."""
 POD_PATIENCE: Final = timedelta(minutes=1)
-"""How long the pod of a job may take before the message says that it has not started."""
+"""How long the pod of a job may take before the message reports that it has not started."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupFacts:
-    """Everything that a decision rests on."""
+    """The input of a decision."""
 
     backup: OpenBaoBackup
     now: datetime
     cluster: OpenBaoCluster | None
-    """None: there is none of that name, or it is being deleted."""
+    """None: no cluster has that name, or it is being deleted."""
     waiting: frozenset[Operation] = frozenset()
-    """Operations that are asked for and have not ended."""
+    """Operations that are requested and have not finished."""
     job: JobSeen | None = None
-    job_asked: bool = False
-    """The API server was asked for the Job: None means that there is none."""
+    job_queried: bool = False
+    """The Job was read from the API server: None means that it does not exist."""
 
     @property
     def name(self) -> str:
@@ -48,50 +48,50 @@ class BackupFacts:
 
     @property
     def holder(self) -> str:
-        """How this backup calls itself in the lock; one before an upgrade runs under that's."""
+        """The holder name of this backup in the lock; a pre-upgrade backup uses the upgrade's."""
         if self.spec.origin == "PreUpgrade":
             return UPGRADE_HOLDER
         return backup_holder(self.name)
 
     @property
     def lock(self) -> OperationLock | None:
-        """The lock of the cluster as last seen."""
+        """The lock of the cluster, as last observed."""
         return self.cluster.status.operation_lock if self.cluster else None
 
     @property
     def paused(self) -> bool:
-        """Whether the cluster is paused: then nothing is done, and nothing is given up."""
+        """Whether the cluster is paused: then nothing is changed and nothing is abandoned."""
         return self.cluster is not None and self.cluster.spec.paused
 
     @property
     def resumed(self) -> datetime | None:
-        """When the last pause of the cluster ended; None if there was none."""
+        """When the last pause of the cluster ended; None without one."""
         return resumed_at(self.cluster, self.now)
 
     @property
     def seems_to_hold(self) -> bool:
-        """Whether the lock was this backup's own when it was last seen."""
+        """Whether this backup held the lock when it was last observed."""
         mine = self.spec.origin != "PreUpgrade"
         return mine and self.lock is not None and self.lock.holder == self.holder
 
     @property
     def same_cluster(self) -> bool:
-        """Whether the cluster is the one that the receipts speak of, if there are any."""
+        """Whether the cluster is the one of the reservation, if there is one."""
         uid = self.status.cluster_uid
         return self.cluster is not None and uid in ("", self.cluster.metadata.uid)
 
     @property
     def report(self) -> BackupReport | None:
-        """What the job of the receipts says of its end; the word of any other one counts not."""
-        found = self.status.report
-        return found if found is not None and found.job_uid == self.status.job_uid else None
+        """The result that the reserved job reported; reports of other jobs are ignored."""
+        current = self.status.report
+        return current if current is not None and current.job_uid == self.status.job_uid else None
 
 
 def upgrades(cluster: OpenBaoCluster, now: datetime) -> bool:
-    """Tell whether the servers are on their way to another version, and not stuck there."""
+    """Report whether the servers are being upgraded, and the upgrade is not stuck."""
     status = cluster.status
     if status.upgrade is not None:
-        # One that failed waits for a person, and holds up nobody.
+        # A failed upgrade waits for a user and does not delay backups.
         return status.upgrade.failure is None
     doing = status.operation
     if doing is None or status.current_version in ("", cluster.spec.version):

@@ -1,4 +1,4 @@
-"""What the Job of one backup is told: its key, its store, which snapshots have to stay. Pure."""
+"""Builds the Job of a backup: its key, its store, and the snapshots to keep. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from contracts.snapshot_digest import DEFAULT_CANARY
 from runtime.types import Object
 
 KEEP_MAX: Final = 64
-"""Keys that a job is told to keep, at most: an environment has its limits."""
+"""Most keys that a job is told to keep: the size of an environment is limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSnapshots:
-    """The snapshots that one job is told to keep. `warning`: that not all of them fit, or ""."""
+    """The snapshots that a job has to keep. `warning`: that not all of them fit, or ""."""
 
     keys: tuple[str, ...]
     warning: str = ""
@@ -39,8 +39,8 @@ class KeptSnapshots:
 def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> str:
     """Choose the object key of a snapshot that is taken now (UTC).
 
-    Its id follows from the UID of the OpenBaoBackup. The time is that of the snapshot and not of
-    the schedule, for retention counts the age of what is in it. Raises ValueError for a cluster
+    Its id is derived from the UID of the OpenBaoBackup. The time is that of the snapshot and not of
+    the schedule, because retention counts the age of the data. Raises ValueError for a cluster
     without spec.backup and for a key that is too long.
     """
     if cluster.spec.backup is None:
@@ -59,36 +59,36 @@ def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> st
 def protected_keys(
     backups: Iterable[OpenBaoBackup], restored: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """The keys that no retention may remove, the most important first: those that a restore is
-    about to read (`restored`), the newest snapshot, the newest that was proven, those under test.
+    """Return the keys that retention must not remove, the most important first: those that a
+    restore reads (`restored`), the newest snapshot, the newest tested one, those under test.
     """
-    there = sorted(
+    completed = sorted(
         (
             one
             for one in backups
-            # Those before upgrades are no part of any retention.
+            # Pre-upgrade snapshots are not subject to retention.
             if one.status.phase == "Completed" and one.spec.origin != "PreUpgrade"
         ),
         key=lambda one: (backup_time(one), one.metadata.uid),
         reverse=True,
     )
-    proven = [one for one in there if one.status.proof and one.status.proof.outcome == "Passed"]
-    tested = [one for one in there if one.status.test is not None]
-    kept = [one.status.key for one in (*there[:1], *proven[:1], *tested)]
-    return tuple(dict.fromkeys((*restored, *kept)))
+    proven = [one for one in completed if one.status.proof and one.status.proof.outcome == "Passed"]
+    tested = [one for one in completed if one.status.test is not None]
+    needed = [one.status.key for one in (*completed[:1], *proven[:1], *tested)]
+    return tuple(dict.fromkeys((*restored, *needed)))
 
 
-def kept_by(
+def snapshots_to_keep(
     backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]
 ) -> KeptSnapshots:
-    """Choose what the job of a backup is told to keep.
+    """Choose the snapshots that the job of a backup has to keep.
 
-    Keys that its retention never removes take no room: those of another place, or of a tag.
+    Keys that its retention never removes are left out: those of another prefix, or with a tag.
     """
     own = snapshot_keys.parse(backup.status.key)
     keys = tuple(key for key in protected if _may_go(snapshot_keys.parse(key), own))
-    wish = cluster.spec.backup
-    if len(keys) <= KEEP_MAX or wish is None or wish.retention is None:
+    spec = cluster.spec.backup
+    if len(keys) <= KEEP_MAX or spec is None or spec.retention is None:
         return KeptSnapshots(keys[:KEEP_MAX])
     return KeptSnapshots(
         keys[:KEEP_MAX],
@@ -103,46 +103,46 @@ def _may_go(key: BackupKey | None, stored: BackupKey | None) -> bool:
 
 
 def backup_time(backup: OpenBaoBackup) -> float:
-    """When the snapshot was taken, in seconds since 1970; 0 when the key does not tell."""
-    known = snapshot_keys.parse(backup.status.key)
-    return known.at.timestamp() if known else 0.0
+    """Return when the snapshot was taken, in seconds since 1970; 0 if the key has no time."""
+    key = snapshot_keys.parse(backup.status.key)
+    return key.at.timestamp() if key else 0.0
 
 
 def job_for(
     backup: OpenBaoBackup,
     cluster: OpenBaoCluster,
-    executor: JobTemplate,
+    template: JobTemplate,
     protected: tuple[str, ...],
 ) -> Object:
-    """Build the Job of a backup whose receipts are written; ValueError without spec.backup."""
-    wish = cluster.spec.backup
-    if wish is None:
+    """Build the Job of a backup whose reservation is stored; ValueError without spec.backup."""
+    spec = cluster.spec.backup
+    if spec is None:
         raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
     meta = backup.metadata
     env = BackupEnv(
         run=RunEnv(
             resource="openbaobackups", namespace=meta.namespace, name=meta.name, uid=meta.uid
         ),
-        store=store_env(wish.target, executor),
-        server=executor.server_env(),
+        store=store_env(spec.target, template),
+        server=template.server_env(),
         key=backup.status.key,
         backup_name=meta.name,
         cluster_uid=cluster.metadata.uid,
         seal=seal_identity(cluster),
-        canary_path=_canary(wish),
-        retention=_retention(wish, protected),
+        canary_path=_canary(spec),
+        retention=_retention(spec, protected),
     )
     origin = ORIGIN_LABELS[backup.spec.origin]
-    return backup_job(executor, wish.target, env, more_labels={BACKUP_TYPE: origin})
+    return backup_job(template, spec.target, env, more_labels={BACKUP_TYPE: origin})
 
 
-def _canary(wish: Backup) -> str:
-    chosen = wish.restore_test.canary_path if wish.restore_test else None
+def _canary(spec: Backup) -> str:
+    chosen = spec.restore_test.canary_path if spec.restore_test else None
     return chosen or DEFAULT_CANARY
 
 
-def _retention(wish: Backup, protected: tuple[str, ...]) -> RetentionEnv:
-    rules = wish.retention
+def _retention(spec: Backup, protected: tuple[str, ...]) -> RetentionEnv:
+    rules = spec.retention
     if rules is None:
         return RetentionEnv()
     age = int(parse_duration(rules.max_age).total_seconds()) if rules.max_age else 0

@@ -1,8 +1,8 @@
-"""Operation locks whose holder is gone: who still answers for a lock, and the end of the others.
+"""Finds operation locks whose holder is gone, and releases them.
 
-A backup has no finalizer, and that of a restore can be taken off by hand; both leave a lock that
-nobody gives back. Called by managers.backup.schedule in every pass of a cluster; the lock itself is
-written by managers.operation_lock. An upgrade frees its own one: its holder is the cluster.
+A backup has no finalizer, and a user can remove that of a restore; both leave a lock that is never
+released. Called by managers.backup.schedule in every pass of a cluster; managers.operation_lock
+writes the lock. An upgrade releases its own lock: its holder is the cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
 
 JOB_RECHECK: Final = 5.0
-"""Seconds until the Job of a holder that is gone is looked at again."""
+"""Seconds until the Job of a deleted holder is read again."""
 FREED: Final = "OperationLockFreed"
 
 
@@ -32,22 +32,22 @@ def _backup_answers(backup: Object) -> bool:
 
 
 def _restore_answers(_: Object) -> bool:
-    # Its own reconciler gives the lock back, at its end and when it is deleted.
+    # Its own reconciler releases the lock, when it ends and when it is deleted.
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class _Holders:
-    """One kind of object that takes the lock under its own name."""
+    """A kind of object that takes the lock under its own name."""
 
     resource: Resource
     prefix: str
     run: names.Run
     cache: Callable[[BackupCaches], Cache]
     answers: Callable[[Object], bool]
-    """Whether an object of the kind gives the lock back itself."""
+    """Whether an object of the kind releases the lock itself."""
     warning: str = ""
-    """What a person has to know of one that does not; "" for nothing."""
+    """A warning for the user about an object that does not; "" for none."""
 
 
 _HOLDERS: Final = (
@@ -66,8 +66,8 @@ _HOLDERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    """A lock, and the object that its holder would be."""
+class _HeldLock:
+    """A lock and the object that holds it."""
 
     holders: _Holders
     key: ObjectKey
@@ -76,27 +76,27 @@ class _Lost:
 
 
 class LostLocks:
-    """Frees the lock of a cluster once its holder is gone and no Job of that runs any more."""
+    """Releases the lock of a cluster once its holder is gone and no Job of it runs any more."""
 
-    def __init__(self, sight: BackupCaches, hands: BackupDependencies) -> None:
-        self._sight = sight
-        self._client = hands.client
-        self._jobs = hands.jobs
-        self._locks = hands.locks
-        self._events = hands.events
+    def __init__(self, caches: BackupCaches, dependencies: BackupDependencies) -> None:
+        self._caches = caches
+        self._client = dependencies.client
+        self._jobs = dependencies.jobs
+        self._locks = dependencies.locks
+        self._events = dependencies.events
 
     async def free(self, live: Object) -> float | None:
-        """Free the lock of a cluster, if nobody else will.
+        """Release the lock of a cluster whose holder no longer exists.
 
-        Answers in how many seconds to look for the end of a Job again. Raises what the client
-        raises: as long as nobody knows whether the holder is there, the lock stays.
+        Returns the seconds until the Job has to be read again. Raises what the client raises:
+        as long as it is unknown whether the holder exists, the lock stays.
         """
         held = _held(live)
         if held is None or await self._is_answered_for(held, live):
             return None
         job = ObjectKey(held.key.namespace, names.run_job(held.holders.run, held.key.name))
-        seen = await self._jobs.look(job, "", "")
-        if seen is not None and seen.state == "Active":
+        status = await self._jobs.look(job, "", "")
+        if status is not None and status.state == "Active":
             return JOB_RECHECK
         left = await self._locks.release(
             key_of(live), held.holder, uid=uid_of(live), epoch=held.epoch
@@ -106,30 +106,30 @@ class LostLocks:
             self._events.event(live, "Warning", FREED, note)
         return None
 
-    async def _is_answered_for(self, held: _Lost, live: Object) -> bool:
-        """Whether the holder gives the lock back itself; the API server has the last word on no."""
+    async def _is_answered_for(self, held: _HeldLock, live: Object) -> bool:
+        """Return whether the holder releases the lock itself; a fresh read confirms a no."""
         holders, cluster = held.holders, str(key_of(live))
-        cached = holders.cache(self._sight).get(held.key)
-        if cached is not None and _answers(holders, cached, cluster):
+        cached = holders.cache(self._caches).get(held.key)
+        if cached is not None and _is_live_holder(holders, cached, cluster):
             return True
         try:
             fresh = await self._client.get(holders.resource, held.key)
         except NotFound:
             return False
-        return _answers(holders, fresh, cluster)
+        return _is_live_holder(holders, fresh, cluster)
 
 
-def _answers(holders: _Holders, found: Object, cluster: str) -> bool:
-    """Whether an object is the holder: names come again, and then they are of another cluster."""
-    return cluster in cluster_named(found) and holders.answers(found)
+def _is_live_holder(holders: _Holders, obj: Object, cluster: str) -> bool:
+    """Return whether an object is the holder: a reused name may belong to another cluster."""
+    return cluster in cluster_named(obj) and holders.answers(obj)
 
 
-def _held(live: Object) -> _Lost | None:
-    """The lock of a cluster, if an object of a kind of the table has it."""
+def _held(live: Object) -> _HeldLock | None:
+    """Return the lock of a cluster, if an object of a kind in the table holds it."""
     lock = (live.get("status") or {}).get("operationLock") or {}
     holder, epoch = str(lock.get("holder") or ""), int(lock.get("epoch") or 0)
     for holders in _HOLDERS:
         if holder.startswith(holders.prefix):
             key = ObjectKey(key_of(live).namespace, holder.removeprefix(holders.prefix))
-            return _Lost(holders, key, holder, epoch)
+            return _HeldLock(holders, key, holder, epoch)
     return None

@@ -1,7 +1,8 @@
-"""The Prometheus families about backups.
+"""Prometheus metrics of backups.
 
-The gauges are read off `status.backup` at each scrape, so none outlives its cluster; the counters
-are fed by whoever counts an end. Only the leader tells them. docs/backup.md lists them.
+Gauges are read from `status.backup` at each scrape, so none outlives its cluster;
+managers.backup.schedule increments the counters. Only the leader exports the gauges.
+docs/backup.md lists them.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ SERIES_PER_CLUSTER: Final = len(GAUGES) + 1 + 3
 
 
 class BackupMetrics:
-    """The families of all clusters that this process watches over."""
+    """The metrics of all clusters that this process watches."""
 
     def __init__(self, metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
         self._clusters = clusters
@@ -97,12 +98,12 @@ class BackupMetrics:
         }
 
     def start(self, key: ObjectKey) -> None:
-        """See to it that the counters of a cluster are told from zero on."""
+        """Export the counters of a cluster, starting at zero."""
         for counter in self._counters.values():
             counter.start(key)
 
     def ended(self, key: ObjectKey, backup: OpenBaoBackup) -> None:
-        """Count one end; call it once per backup."""
+        """Count one finished backup; call it once per backup."""
         good = backup.status.phase == "Completed"
         self._counters[SUCCESSES if good else FAILURES].inc(key)
         report = backup.status.report
@@ -110,7 +111,7 @@ class BackupMetrics:
             self._counters[DELETED].inc(key, float(report.deleted))
 
     def forget(self, key: ObjectKey) -> None:
-        """Tell nothing more of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         for counter in self._counters.values():
             counter.forget(key)
 
@@ -118,7 +119,7 @@ class BackupMetrics:
         self, read: Callable[[BackupStatus], float | None]
     ) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._told():
+            for live in self._reported_clusters():
                 value = read(stored(live))
                 if value is not None:
                     yield (*key_of(live),), float(value)
@@ -126,18 +127,18 @@ class BackupMetrics:
         return readings
 
     def _in_progress(self) -> Iterator[Reading]:
-        for live in self._told():
-            if not _asks(live):
+        for live in self._reported_clusters():
+            if not _has_backup_spec(live):
                 continue
             status = live.get("status")
             lock = status.get("operationLock") if isinstance(status, dict) else None
             busy = isinstance(lock, dict) and lock.get("operation") == "Backup"
             yield (*key_of(live),), float(busy)
 
-    def _told(self) -> list[Object]:
+    def _reported_clusters(self) -> list[Object]:
         return self._clusters.list() if self._leads() else []
 
 
-def _asks(live: Object) -> bool:
+def _has_backup_spec(live: Object) -> bool:
     spec = live.get("spec")
     return isinstance(spec, dict) and isinstance(spec.get("backup"), dict)

@@ -1,7 +1,7 @@
-"""The backup reconciler: drives one OpenBaoBackup through its table, to its end.
+"""The backup reconciler: drives one OpenBaoBackup through its state machine.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with one key at a
-time. It reads no Secret and opens no address that a user named: the job does both.
+time. It reads no Secret and connects to no address from a user's spec: the job does both.
 """
 
 from __future__ import annotations
@@ -28,28 +28,31 @@ from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 STEPS: Final = 8
-"""Rows that one pass may go through; the longest way has four."""
+"""Most transitions in one pass; the longest path has four."""
 
 
 class BackupReconciler:
-    """Takes one snapshot, once."""
+    """Takes one snapshot, exactly once."""
 
     def __init__(
-        self, sight: BackupCaches, hands: BackupDependencies, executors: JobTemplateSource
+        self,
+        caches: BackupCaches,
+        dependencies: BackupDependencies,
+        template_source: JobTemplateSource,
     ) -> None:
-        self._sight = sight
-        self._acts = BackupActions(sight, hands, executors)
-        self._client = hands.client
-        self._events = hands.events
-        self._clock = hands.clock
-        self._statuses = BackupStatusWriter(hands.client, sight.backups)
+        self._caches = caches
+        self._actions = BackupActions(caches, dependencies, template_source)
+        self._client = dependencies.client
+        self._events = dependencies.events
+        self._clock = dependencies.clock
+        self._statuses = BackupStatusWriter(dependencies.client, caches.backups)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Go as far as it goes now. Raises transient errors, which are retried with backoff."""
-        live = self._sight.backups.get(request)
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._caches.backups.get(request)
         for _ in range(STEPS):
             if live is None or is_terminating(live):
-                # Its Job goes with it; managers.backup.schedule gives the lock back.
+                # Its Job is garbage-collected; managers.backup.schedule releases the lock.
                 return Done()
             try:
                 live, outcome = await self._step(live, read_backup(live))
@@ -65,42 +68,44 @@ class BackupReconciler:
         return Done(0.0)
 
     async def _step(self, live: Object, backup: OpenBaoBackup) -> tuple[Object, Outcome | None]:
-        """Carry out one row; the outcome is None while there is more to do at once."""
+        """Carry out one transition; the outcome is None while there is more to do at once."""
         if backup.status.phase in TERMINAL:
             return live, Done()
-        facts = await self._look(backup)
+        facts = await self._observe(backup)
         decision = decide(facts)
-        turn = await self._acts.perform(decision, facts)
-        stays = state_of(facts.status) == "Waiting" and turn.receipts is None
+        result = await self._actions.perform(decision, facts)
+        stays = state_of(facts.status) == "Waiting" and result.reservation is None
         if stays and facts.seems_to_hold and not facts.paused:
-            # From a pass that was cut short: whoever goes first must not wait for us.
-            await self._acts.give_back(facts)
-        after = next_status(turn.facts, turn.decision, turn.receipts)
+            # From an interrupted pass: operations with precedence must not wait for us.
+            await self._actions.release_lock(facts)
+        after = next_status(result.facts, result.decision, result.reservation)
         written = await self._statuses.write(live, after)
-        self._tell(live, backup.status, after)
-        if turn.warning:
-            self._events.event(live, "Warning", "RetentionProtectionCut", turn.warning)
-        return written, _outcome(turn.decision, after)
+        self._report(live, backup.status, after)
+        if result.warning:
+            self._events.event(live, "Warning", "RetentionProtectionCut", result.warning)
+        return written, _outcome(result.decision, after)
 
-    async def _look(self, backup: OpenBaoBackup) -> BackupFacts:
+    async def _observe(self, backup: OpenBaoBackup) -> BackupFacts:
         meta, now = backup.metadata, self._clock.now()
-        place = ObjectKey(meta.namespace, backup.spec.cluster)
-        cluster = self._sight.cluster(place)
-        moves = cluster is not None and upgrades(cluster, now)
-        facts = BackupFacts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
-        here = state_of(backup.status)
-        if here == "Waiting" or facts.report is not None or facts.paused:
+        cluster_key = ObjectKey(meta.namespace, backup.spec.cluster)
+        cluster = self._caches.cluster(cluster_key)
+        upgrading = cluster is not None and upgrades(cluster, now)
+        facts = BackupFacts(
+            backup, now, cluster, self._caches.waiting(cluster_key, upgrades=upgrading)
+        )
+        state = state_of(backup.status)
+        if state == "Waiting" or facts.report is not None or facts.paused:
             return facts
-        facts = replace(facts, job=await self._acts.look(facts), job_asked=True)
-        if here == "Prepared":
+        facts = replace(facts, job=await self._actions.observe_job(facts), job_queried=True)
+        if state == "Prepared":
             return facts
         if facts.job is None or facts.job.state != "Active":
-            # What it said at its end may not have come through the watch yet.
+            # The watch may not have delivered its final report yet.
             fresh = await self._client.get(BACKUPS, ObjectKey(meta.namespace, meta.name))
-            said = BackupObjectStatus.lenient(fresh.get("status")).report
-            status = backup.status.model_copy(update={"report": said})
+            report = BackupObjectStatus.lenient(fresh.get("status")).report
+            status = backup.status.model_copy(update={"report": report})
             return replace(facts, backup=backup.model_copy(update={"status": status}))
-        await self._acts.keep_lock(facts)
+        await self._actions.renew_lock(facts)
         return facts
 
     async def _fresh(self, key: ObjectKey) -> Object | None:
@@ -108,22 +113,22 @@ class BackupReconciler:
             live = await self._client.get(BACKUPS, key)
         except NotFound:
             return None
-        self._sight.backups.observe(live)
+        self._caches.backups.observe(live)
         return live
 
-    def _tell(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
-        """Say what a person wants to hear, once it is written."""
+    def _report(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
+        """Send an event and a log line for a phase change, after the status is written."""
         if before.phase == after.phase or after.phase not in ("Running", *TERMINAL):
             return
         if after.phase == "Running":
             self._events.event(live, "Normal", "BackupStarted", after.message)
             return
         good = after.phase == "Completed"
-        said = after.message if good else f"{after.reason}: {after.message}"
+        message = after.message if good else f"{after.reason}: {after.message}"
         if good:
-            self._events.event(live, "Normal", "BackupCompleted", said)
+            self._events.event(live, "Normal", "BackupCompleted", message)
         else:
-            self._events.event(live, "Warning", "BackupFailed", said)
+            self._events.event(live, "Warning", "BackupFailed", message)
         log.info(
             "backup ended",
             audit=True,
@@ -136,12 +141,12 @@ class BackupReconciler:
 
 
 def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | None:
-    """What the controller is told; None when there is another row to go through."""
+    """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
-    row = decision.row
-    if row.to in ("Prepared", "Running"):
+    transition = decision.transition
+    if transition.to in ("Prepared", "Running"):
         return None
-    if row.blocked:
-        return Blocked(after.reason, after.message, row.after)
-    return Wait(after.reason, after.message, row.after)
+    if transition.blocked:
+        return Blocked(after.reason, after.message, transition.after)
+    return Wait(after.reason, after.message, transition.after)

@@ -1,6 +1,6 @@
-"""The reconciler of a cluster's backups: schedule and triggers, the count of ends, the history.
+"""The reconciler of a cluster's backups: schedule, manual triggers, counts and history.
 
-It makes OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
+It creates OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
 `runtime.controller.controller` with the key of one cluster at a time. It alone writes
 `status.backup`.
 """
@@ -27,13 +27,13 @@ from managers.backup.dependencies import BackupDependencies
 from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
 from managers.backup.schedule_plan import (
-    begun,
     history,
     last_scheduled,
     on_its_way,
     overdue,
     planned,
     tick,
+    with_attempt,
 )
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
 from runtime.outcome import Done, Outcome, combine
@@ -43,27 +43,27 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 MANAGER: Final = "openbao-operator-schedule"
 LONGEST_SLEEP: Final = 600.0
-"""Seconds until the next look at the clock at most: a look costs nothing, and clocks are set."""
+"""Longest interval in seconds between two passes: a pass is cheap, and clocks are adjusted."""
 TOKEN_MAX: Final = 253
 
 
 class ScheduleReconciler:
-    """Sees to it that backups are asked for, and remembers how they ended."""
+    """Creates backups when they are due, and records their results."""
 
     def __init__(
-        self, sight: BackupCaches, hands: BackupDependencies, metrics: BackupMetrics
+        self, caches: BackupCaches, dependencies: BackupDependencies, metrics: BackupMetrics
     ) -> None:
-        self._sight = sight
-        self._client = hands.client
-        self._events = hands.events
-        self._clock = hands.clock
+        self._caches = caches
+        self._client = dependencies.client
+        self._events = dependencies.events
+        self._clock = dependencies.clock
         self._metrics = metrics
-        self._lost_locks = LostLocks(sight, hands)
-        self._record = BackupRecord(hands.client, sight.clusters)
+        self._lost_locks = LostLocks(caches, dependencies)
+        self._record = BackupRecord(dependencies.client, caches.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Look once. Raises transient errors, which are retried with backoff."""
-        live = self._sight.clusters.get(request)
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._caches.clusters.get(request)
         if live is None:
             self._metrics.forget(request)
             return Done()
@@ -71,12 +71,12 @@ class ScheduleReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports that.
             return Done()
         try:
             return await self._pass(live, cluster)
         except NotFound:
-            # It went while we looked; that is told again.
+            # The cluster was deleted meanwhile; the watch delivers that.
             return Done()
 
     async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
@@ -86,23 +86,23 @@ class ScheduleReconciler:
         if is_terminating(live):
             return freed
         live = await self._count(live)
-        live = await self._answer(live, cluster)
-        live, sleep = await self._keep_time(live, cluster)
-        await self._tidy(live, cluster)
+        live = await self._handle_trigger(live, cluster)
+        live, sleep = await self._run_schedule(live, cluster)
+        await self._prune(live, cluster)
         return combine(freed, Done(sleep))
 
-    # --- ends ---------------------------------------------------------------------------------
+    # --- counts ---------------------------------------------------------------------------------
 
     async def _count(self, live: Object) -> Object:
-        for backup in to_count(self._sight.backups_of(key_of(live)), uid_of(live)):
+        for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live)):
             news = stored(live).last_counted != backup.metadata.uid
-            live = await self._record.change(live, _counting(backup))
+            live = await self._record.change(live, _count_of(backup))
             if news:
                 self._metrics.ended(key_of(live), backup)
-            await self._mark(backup)
+            await self._mark_counted(backup)
         return live
 
-    async def _mark(self, backup: OpenBaoBackup) -> None:
+    async def _mark_counted(self, backup: OpenBaoBackup) -> None:
         key = ObjectKey(backup.metadata.namespace, backup.metadata.name)
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": backup.metadata.uid},
@@ -112,37 +112,37 @@ class ScheduleReconciler:
             marked = await self._client.json_patch(
                 BACKUPS, key, ops, field_manager=MANAGER, subresource="status"
             )
-            self._sight.backups.observe(marked)
+            self._caches.backups.observe(marked)
 
     # --- triggers -----------------------------------------------------------------------------
 
-    async def _answer(self, live: Object, cluster: OpenBaoCluster) -> Object:
-        """Make the backup that an annotation asks for, or say why there is none."""
-        notes, place = annotations_of(live), key_of(live)
+    async def _handle_trigger(self, live: Object, cluster: OpenBaoCluster) -> Object:
+        """Create the backup that the annotation requests, or report why not."""
+        notes, cluster_key = annotations_of(live), key_of(live)
         token = notes.get(labels.TRIGGER_BACKUP, "")
         if not token:
             return live
         before = notes.get(labels.BACKUP_TRIGGERED, "")
-        wanted = backup_request.for_trigger(*place, uid_of(live), token[:TOKEN_MAX], before)
-        made = self._sight.backups.get(key_of(wanted))
-        if made is None:
-            refusal = self._why_not(place, cluster)
+        desired = backup_request.for_trigger(*cluster_key, uid_of(live), token[:TOKEN_MAX], before)
+        backup = self._caches.backups.get(key_of(desired))
+        if backup is None:
+            refusal = self._refusal(cluster_key, cluster)
             if refusal:
                 self._events.event(live, "Warning", "BackupSkipped", refusal)
                 log.info("backup trigger skipped", audit=True, event_type="backup_skipped")
-                return await self._take_away(live, token, None)
-            made = await self._make(wanted)
-        name = key_of(made).name
+                return await self._remove_trigger(live, token, None)
+            backup = await self._create(desired)
+        name = key_of(backup).name
         live = await self._record.change(live, self._handled(token[:TOKEN_MAX]))
-        live = await self._take_away(live, token, name)
-        said = f"OpenBaoBackup {name} was made"
-        self._events.event(live, "Normal", "BackupManualTriggerAccepted", said)
+        live = await self._remove_trigger(live, token, name)
+        message = f"OpenBaoBackup {name} was made"
+        self._events.event(live, "Normal", "BackupManualTriggerAccepted", message)
         return live
 
-    def _why_not(self, place: ObjectKey, cluster: OpenBaoCluster) -> str:
+    def _refusal(self, cluster_key: ObjectKey, cluster: OpenBaoCluster) -> str:
         if cluster.spec.backup is None:
             return f"{labels.TRIGGER_BACKUP} was taken away: spec.backup is not set"
-        other = on_its_way(self._sight.backups_of(place))
+        other = on_its_way(self._caches.backups_of(cluster_key))
         if other is None:
             return ""
         return (
@@ -155,12 +155,12 @@ class ScheduleReconciler:
 
         def change(status: BackupStatus) -> BackupStatus:
             handled = {"last_handled_manual_trigger": token}
-            return begun(status, None, now).model_copy(update=handled)
+            return with_attempt(status, None, now).model_copy(update=handled)
 
         return change
 
-    async def _take_away(self, live: Object, token: str, made: str | None) -> Object:
-        """Take the annotation away, and leave the name of what was made, in one write."""
+    async def _remove_trigger(self, live: Object, token: str, backup_name: str | None) -> Object:
+        """Remove the annotation and store the name of the created backup, in one write."""
         trigger, triggered = (
             "/metadata/annotations/" + name.replace("/", "~1")
             for name in (labels.TRIGGER_BACKUP, labels.BACKUP_TRIGGERED)
@@ -170,72 +170,72 @@ class ScheduleReconciler:
             {"op": "test", "path": trigger, "value": token},
             {"op": "remove", "path": trigger},
         ]
-        if made is not None:
-            ops.append({"op": "add", "path": triggered, "value": made})
+        if backup_name is not None:
+            ops.append({"op": "add", "path": triggered, "value": backup_name})
         try:
             live = await self._client.json_patch(CLUSTERS, key_of(live), ops, field_manager=MANAGER)
         except PatchFailed:
-            # Somebody wrote another one meanwhile, and that wakes us.
+            # The annotation changed meanwhile; that change triggers another pass.
             return live
-        self._sight.clusters.observe(live)
+        self._caches.clusters.observe(live)
         return live
 
     # --- schedule -----------------------------------------------------------------------------
 
-    async def _keep_time(
+    async def _run_schedule(
         self, live: Object, cluster: OpenBaoCluster
     ) -> tuple[Object, float | None]:
-        """Make the backup that is due; answer in how many seconds to look again."""
+        """Create the backup that is due; return the seconds until the next pass."""
         if not cluster.status.initialized or cluster.spec.hibernate:
-            # What passes meanwhile is made up for by one backup.
+            # One backup makes up for all times missed meanwhile.
             return live, None
-        wish, now = cluster.spec.backup, self._clock.now()
-        backups = [*self._sight.backups_of(key_of(live))]
+        spec, now = cluster.spec.backup, self._clock.now()
+        backups = [*self._caches.backups_of(key_of(live))]
         busy = any(one.spec.scheduled_time and one.status.phase not in TERMINAL for one in backups)
         try:
-            if tick(wish, stored(live), now, on_its_way=busy).due is not None:
-                # Whoever led before may have made it: no cache has the last word on that.
+            if tick(spec, stored(live), now, on_its_way=busy).due is not None:
+                # The previous leader may have created it: the cache may be behind.
                 live = await self._client.get(CLUSTERS, key_of(live))
-            due = tick(wish, stored(live), now, on_its_way=busy).due
-            late = overdue(wish, backups, now, resumed_at(cluster, now))
+            due = tick(spec, stored(live), now, on_its_way=busy).due
+            late = overdue(spec, backups, now, resumed_at(cluster, now))
         except ValueError:
-            # A schedule from before the rule about schedules: the workload reconciler says so.
+            # A schedule older than its validation rule: the workload reconciler reports it.
             return live, None
         if due is not None:
-            await self._make(backup_request.for_schedule(*key_of(live), due))
+            await self._create(backup_request.for_schedule(*key_of(live), due))
         last = last_scheduled(backups, due)
 
         def change(status: BackupStatus) -> BackupStatus:
-            at = tick(wish, status, now, on_its_way=busy or due is not None)
-            after = planned(wish, status, at).model_copy(update={"overdue_since": late.since})
-            known = status.last_attempt_scheduled_time
-            news = last is not None and (known is None or last > known)
-            return begun(after, last, now) if news else after
+            at = tick(spec, status, now, on_its_way=busy or due is not None)
+            after = planned(spec, status, at).model_copy(update={"overdue_since": late.since})
+            last_attempt = status.last_attempt_scheduled_time
+            news = last is not None and (last_attempt is None or last > last_attempt)
+            return with_attempt(after, last, now) if news else after
 
         live = await self._record.change(live, change)
-        ahead = (stored(live).next_scheduled_backup, late.from_now_on)
+        ahead = (stored(live).next_scheduled_backup, late.overdue_at)
         waits = [(moment - now).total_seconds() for moment in ahead if moment is not None]
         return live, min((*waits, LONGEST_SLEEP)) if waits else None
 
-    async def _make(self, wanted: Object) -> Object:
-        """Make an OpenBaoBackup, or meet the one that an earlier try made."""
+    async def _create(self, desired: Object) -> Object:
+        """Create an OpenBaoBackup, or return the one of an earlier attempt."""
         try:
-            made = await self._client.create(BACKUPS, wanted, field_manager=MANAGER)
+            created = await self._client.create(BACKUPS, desired, field_manager=MANAGER)
         except AlreadyExists:
-            return await self._client.get(BACKUPS, key_of(wanted))
-        self._sight.backups.observe(made)
-        return made
+            return await self._client.get(BACKUPS, key_of(desired))
+        self._caches.backups.observe(created)
+        return created
 
     # --- history ------------------------------------------------------------------------------
 
-    async def _tidy(self, live: Object, cluster: OpenBaoCluster) -> None:
-        place = key_of(live)
-        restored = self._sight.restored_keys(place.namespace)
-        for one in history([*self._sight.backups_of(place)], cluster.spec.backup, restored):
+    async def _prune(self, live: Object, cluster: OpenBaoCluster) -> None:
+        cluster_key = key_of(live)
+        restored = self._caches.restored_keys(cluster_key.namespace)
+        for one in history([*self._caches.backups_of(cluster_key)], cluster.spec.backup, restored):
             key = ObjectKey(one.metadata.namespace, one.metadata.name)
             with suppress(NotFound, Conflict):
                 await self._client.delete(BACKUPS, key, uid=one.metadata.uid)
 
 
-def _counting(backup: OpenBaoBackup) -> Change:
+def _count_of(backup: OpenBaoBackup) -> Change:
     return lambda status: counted(status, backup)

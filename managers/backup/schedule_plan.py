@@ -1,7 +1,7 @@
-"""When a snapshot is due, and which OpenBaoBackups are history. Pure.
+"""Computes when a snapshot is due, and which OpenBaoBackups are deleted. Pure.
 
-At most one OpenBaoBackup per time of the schedule, for its name is made of that time; and at most
-one for all the times that passed while none could be made. The next time is stored beside the
+There is at most one OpenBaoBackup per scheduled time, because its name is derived from that time;
+and at most one for all times missed while none could be created. The next time is stored with the
 schedule that it was computed from, so that an edit takes effect at once.
 """
 
@@ -22,91 +22,91 @@ from managers.backup.job import backup_time, protected_keys
 
 COMPLETED_KEPT: Final = 30
 FAILED_KEPT: Final = 10
-"""OpenBaoBackups of the operator that stay beside those in use; of the first at least as many as
-snapshots are to be kept."""
+"""OpenBaoBackups of the operator that are kept, not counting those in use; of completed ones at
+least as many as snapshots are retained."""
 COMPLETED_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What the schedule asks for now. `due`: the time for which a backup is to be made."""
+    """The state of the schedule. `due`: the scheduled time for which a backup is due."""
 
     due: datetime | None
     next: datetime | None
     """None without a schedule."""
 
 
-def tick(wish: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
-    """Look at the clock. `on_its_way`: a backup of the schedule has not ended yet.
+def tick(spec: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
+    """Evaluate the schedule. `on_its_way`: a scheduled backup has not finished yet.
 
-    Times that pass meanwhile, or while nobody looked, are made up for by one backup. The next one
-    is never after the first time that the schedule has from now on: a clock that was wrong once
-    must not end backups. Raises ValueError for a schedule that no rule would let in.
+    One backup makes up for all missed times. The next time is never later than the first time of
+    the schedule after now: a clock that was wrong once must not stop backups. Raises ValueError for
+    an invalid schedule.
     """
-    if wish is None:
+    if spec is None:
         return Tick(None, None)
-    ahead = cron.next_after(wish.schedule, now)
+    ahead = cron.next_after(spec.schedule, now)
     stored = status.next_scheduled_backup
-    if stored is None or status.schedule != wish.schedule or stored > ahead:
+    if stored is None or status.schedule != spec.schedule or stored > ahead:
         return Tick(None, ahead)
     if stored > now:
         return Tick(None, stored)
     return Tick(None if on_its_way else stored, ahead)
 
 
-def planned(wish: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
-    """The status with the time that comes next, and the schedule that says so."""
-    schedule = wish.schedule if wish else None
+def planned(spec: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
+    """Return the status with the next scheduled time and its schedule."""
+    schedule = spec.schedule if spec else None
     return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": at.next})
 
 
-def begun(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
-    """The status once there is an OpenBaoBackup, for a time of the schedule or for a trigger."""
-    tried = {"last_attempt_time": now.replace(microsecond=0)}
+def with_attempt(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
+    """Return the status after an OpenBaoBackup was created, by the schedule or by a trigger."""
+    changes = {"last_attempt_time": now.replace(microsecond=0)}
     if scheduled is not None:
-        tried["last_attempt_scheduled_time"] = scheduled
-    return status.model_copy(update=tried)
+        changes["last_attempt_scheduled_time"] = scheduled
+    return status.model_copy(update=changes)
 
 
 def last_scheduled(backups: Iterable[OpenBaoBackup], due: datetime | None) -> datetime | None:
-    """The last time of the schedule that there is an OpenBaoBackup for, `due` among them."""
+    """Return the latest scheduled time that has an OpenBaoBackup, including `due`."""
     times = (one.spec.scheduled_time for one in backups)
     return max((moment for moment in (*times, due) if moment is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Since which time of the schedule a snapshot is overdue, and when it will be if none is."""
+    """The scheduled time since which a snapshot is overdue; else when it will be overdue."""
 
     since: datetime | None = None
-    from_now_on: datetime | None = None
+    overdue_at: datetime | None = None
 
 
 def overdue(
-    wish: Backup | None,
+    spec: Backup | None,
     backups: Iterable[OpenBaoBackup],
     now: datetime,
     resumed: datetime | None = None,
 ) -> Late:
-    """Tell whether a turn of the schedule and the one after it have passed without a Job.
+    """Report whether two consecutive scheduled times have passed without a Job.
 
-    `resumed`: when the last pause ended; turns that passed before that are nobody's fault. Raises
-    ValueError as `tick` does.
+    `resumed`: when the last pause ended; times before that do not count. Raises ValueError as
+    `tick` does.
     """
     waiting = [
         one.spec.scheduled_time
         for one in backups
         if one.spec.scheduled_time and one.status.phase in (None, "Pending")
     ]
-    if wish is None or not waiting:
+    if spec is None or not waiting:
         return Late()
     first = min(waiting)
-    turn = cron.next_after(wish.schedule, counted_from(first, resumed))
-    return Late(since=first) if now >= turn else Late(from_now_on=turn)
+    deadline = cron.next_after(spec.schedule, counted_from(first, resumed))
+    return Late(since=first) if now >= deadline else Late(overdue_at=deadline)
 
 
 def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
-    """A backup that people or the schedule asked for and that has not ended, the oldest first."""
+    """Return the oldest unfinished backup of a user or of the schedule."""
     open_ones = [
         one
         for one in backups
@@ -116,21 +116,21 @@ def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
 
 
 def history(
-    backups: Collection[OpenBaoBackup], wish: Backup | None, restored: Collection[str]
+    backups: Collection[OpenBaoBackup], spec: Backup | None, restored: Collection[str]
 ) -> tuple[OpenBaoBackup, ...]:
-    """The OpenBaoBackups that may go, the oldest first.
+    """Return the OpenBaoBackups to delete, the oldest first.
 
-    Never one that a person made, one whose end is not counted, or one whose snapshot is in use: the
-    newest, the newest proven, one under test, one that a restore reads (`restored`: their keys).
+    Never one that a user created, one whose result is not counted, or one whose snapshot is in use:
+    the newest, the newest tested, one under test, one that a restore reads (`restored`: the keys).
     """
-    kept = {*protected_keys(backups), *restored}
+    protected = {*protected_keys(backups), *restored}
     ended = sorted(
-        (one for one in backups if _may_go(one) and one.status.key not in kept),
+        (one for one in backups if _may_go(one) and one.status.key not in protected),
         key=_age,
         reverse=True,
     )
-    asked = wish.retention.max_count if wish and wish.retention else 0
-    room = min(max(COMPLETED_KEPT, asked), COMPLETED_MAX)
+    max_count = spec.retention.max_count if spec and spec.retention else 0
+    room = min(max(COMPLETED_KEPT, max_count), COMPLETED_MAX)
     good = [one for one in ended if one.status.phase == "Completed"]
     bad = [one for one in ended if one.status.phase != "Completed"]
     return tuple(sorted((*good[room:], *bad[FAILED_KEPT:]), key=_age))

@@ -1,15 +1,15 @@
-"""The table of all that may happen to an OpenBaoBackup. Pure.
+"""The state machine of an OpenBaoBackup. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
-| Waiting | nothing is prepared; the cluster, the lock and what goes first are looked at |
-| Prepared | receipts are written: for which cluster, under which lock, to which key |
-| Running | the Job is written down; its report decides |
+| Waiting | nothing is reserved; cluster, lock and operations with precedence are checked |
+| Prepared | the reservation is stored: the cluster, the lock and the key |
+| Running | the UID of the Job is stored; its report decides |
 | Ended | Completed, Failed or Unknown |
 
-Of the rows of a place the first whose guard has something to say decides. Its act is done, then its
-next place is written. A crash between the two repeats the act, which is safe: a lock knows its
-holder, a Job has one name, and what ends with a run is done before the end is written.
+In each state the first transition whose guard returns a message applies. Its action is carried out,
+then the next state is written. A crash between the two repeats the action, which is safe: a lock
+has a holder, a Job has one name, and cleanup is done before the end is written.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ from contracts.naming import names, snapshot_keys
 from managers.backup.inputs import POD_PATIENCE, BackupFacts
 from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
 
-Place = Literal["Waiting", "Prepared", "Running", "Ended"]
-PLACES: Final[tuple[Place, ...]] = get_args(Place)
+State = Literal["Waiting", "Prepared", "Running", "Ended"]
+STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal["Waiting", "Prepared", "Running", "Completed", "Failed", "Unknown"]
-Act = Literal["take-lock", "make-job", "release", "cancel", "settle"]
-"""settle lets the Job expire, takes back the rights of its pod, and gives the lock back; cancel
-deletes the Job before that."""
+Action = Literal["take-lock", "make-job", "release", "cancel", "settle"]
+"""settle sets a TTL on the Job, removes the RBAC of its pod and releases the lock; cancel deletes
+the Job before that."""
 Guard = Callable[[BackupFacts], str | None]
-"""None: it does not apply. Otherwise a message; "" for the meaning of the reason."""
+"""None: it does not apply. Otherwise a message; "" for the default message of the reason."""
 
 FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
 TARGET_RECHECK: Final = 1.0
 LOCK_RECHECK: Final = 15.0
-"""Seconds. A lock that is given back wakes whoever waits; the timer is for what nobody tells."""
+"""Seconds. The release of a lock triggers a pass; the timer covers what causes no event."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupTransition:
-    """One line of the table; without `to` it stays where it is. `after` in seconds."""
+    """One transition; without `to` the state does not change. `after` in seconds."""
 
-    at: Place
+    at: State
     when: Guard
     to: Next | None = None
     reason: str = ""
-    act: Act | None = None
+    action: Action | None = None
     after: float | None = None
     blocked: bool = False
-    """A person must act."""
+    """A user has to act."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupDecision:
-    """What is done now, and what is said of it."""
+    """The transition to carry out, with the reason and message for the status."""
 
-    row: BackupTransition
+    transition: BackupTransition
     reason: str
     message: str
 
 
-def state_of(status: BackupObjectStatus) -> Place:
-    """Where a backup is, told by its receipts."""
+def state_of(status: BackupObjectStatus) -> State:
+    """Return the state of a backup, derived from its stored status."""
     if status.phase in TERMINAL:
         return "Ended"
     if status.job_uid:
@@ -74,31 +74,33 @@ def state_of(status: BackupObjectStatus) -> Place:
 
 
 def decide(facts: BackupFacts) -> BackupDecision:
-    """Choose what is next. Raises ValueError for what has ended: nothing happens to it."""
-    here = state_of(facts.status)
-    for row in ROWS:
-        message = row.when(facts) if row.at == here else None
+    """Choose the next transition. Raises ValueError for a backup that has ended."""
+    state = state_of(facts.status)
+    for transition in TRANSITIONS:
+        message = transition.when(facts) if transition.at == state else None
         if message is not None:
-            return BackupDecision(row, row.reason or _failure(facts), message)
+            return BackupDecision(transition, transition.reason or _failure(facts), message)
     raise ValueError(f"backup {facts.name} has ended: no row is about it")
 
 
 def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
-    """The decision when its act found out that it has to wait: nothing else is written."""
-    row = replace(decision.row, to="Waiting", act=None, after=after, blocked=after is None)
-    return BackupDecision(row, reason, message)
+    """Return the decision after its action found that it has to wait."""
+    transition = replace(
+        decision.transition, to="Waiting", action=None, after=after, blocked=after is None
+    )
+    return BackupDecision(transition, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
-    """The decision when its act found out that it can never be done."""
+    """Return the decision after its action was refused for good."""
     return BackupDecision(
-        replace(decision.row, to="Failed", act="settle", after=None), reason, message
+        replace(decision.transition, to="Failed", action="settle", after=None), reason, message
     )
 
 
-# --- guards: what goes first --------------------------------------------------------------------
+# --- guards: preconditions ----------------------------------------------------------------------
 
 
 def _invalid(facts: BackupFacts) -> str | None:
@@ -153,7 +155,7 @@ def _no_upgrade(facts: BackupFacts) -> str | None:
 
 
 def _key_elsewhere(facts: BackupFacts) -> str | None:
-    """The target changed after the key was chosen: the Job would refuse a key outside of it."""
+    """The target changed after the key was chosen: the Job would refuse the key."""
     cluster, key = facts.cluster, snapshot_keys.parse(facts.status.key)
     if cluster is None or cluster.spec.backup is None:
         return None
@@ -182,7 +184,7 @@ def _foreign(facts: BackupFacts) -> str | None:
     return FOREIGN.format(job=facts.status.job_name)
 
 
-def _job_is_there(facts: BackupFacts) -> str | None:
+def _job_exists(facts: BackupFacts) -> str | None:
     return _job_is_made(facts) if facts.job is not None else None
 
 
@@ -190,20 +192,20 @@ def _job_is_made(facts: BackupFacts) -> str:
     return f"{_job(facts)} takes the snapshot"
 
 
-def _said_success(facts: BackupFacts) -> str | None:
+def _reported_success(facts: BackupFacts) -> str | None:
     report = facts.report
     if report is None or report.outcome != "Succeeded":
         return None
     return f"stored as {facts.status.key}"
 
 
-def _said_failure(facts: BackupFacts) -> str | None:
+def _reported_failure(facts: BackupFacts) -> str | None:
     report = facts.report
     return None if report is None or report.outcome != "Failed" else report.message
 
 
 def _job_gone(facts: BackupFacts) -> str | None:
-    if not facts.job_asked or facts.job is not None:
+    if not facts.job_queried or facts.job is not None:
         return None
     return f"{_job(facts)} is gone and left no word: there may be a snapshot or none"
 
@@ -246,11 +248,13 @@ def _failure(facts: BackupFacts) -> str:
 def _waits(
     when: Guard, reason: str, after: float | None = None
 ) -> tuple[BackupTransition, BackupTransition]:
-    """What holds up a backup that waits also undoes what was prepared, as no Job was made."""
+    """Apply a guard to Waiting and Prepared; in Prepared undo the reservation: no Job exists."""
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
-        BackupTransition("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
+        BackupTransition(
+            "Prepared", when, to="Waiting", reason=reason, action="release", after=after
+        ),
     )
 
 
@@ -265,43 +269,49 @@ _FIRST: Final = (
     *_waits(_no_upgrade, "UpgradeLockMissing", LOCK_RECHECK),
 )
 
-ROWS: Final[tuple[BackupTransition, ...]] = (
-    # Under a pause whatever is on its way stays as it is: what its job says is heard afterwards.
+TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
+    # A pause freezes a backup: the report of its job is read after the pause.
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
-    # A Job that was made and not written down goes on, whatever has come up since.
-    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
-    BackupTransition("Prepared", _job_is_there, to="Running", reason="BackupRunning"),
+    # A Job that was created and not recorded goes on, whatever changed since.
+    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
+    BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
-        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"
+        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", action="settle"
     ),
-    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
+    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", action="settle"),
     *_FIRST,
-    BackupTransition("Waiting", _always, to="Prepared", reason="BackupPrepared", act="take-lock"),
+    BackupTransition(
+        "Waiting", _always, to="Prepared", reason="BackupPrepared", action="take-lock"
+    ),
     BackupTransition(
         "Prepared",
         _key_elsewhere,
         to="Waiting",
         reason="TargetChanged",
-        act="release",
+        action="release",
         after=TARGET_RECHECK,
     ),
     BackupTransition(
-        "Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"
+        "Prepared", _job_is_made, to="Running", reason="BackupRunning", action="make-job"
     ),
     BackupTransition(
-        "Running", _said_success, to="Completed", reason="BackupCompleted", act="settle"
+        "Running", _reported_success, to="Completed", reason="BackupCompleted", action="settle"
     ),
-    BackupTransition("Running", _said_failure, to="Failed", act="settle"),
-    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
-    BackupTransition("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
+    BackupTransition("Running", _reported_failure, to="Failed", action="settle"),
+    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", action="settle"),
+    BackupTransition(
+        "Running", _job_silent, to="Unknown", reason="OutcomeUnknown", action="settle"
+    ),
+    BackupTransition(
+        "Running", _job_unstarted, to="Failed", reason="JobNotStarted", action="cancel"
+    ),
     BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
 )
 
 
 def job_of(name: str) -> str:
-    """The name of the Job of an OpenBaoBackup."""
+    """Return the name of the Job of an OpenBaoBackup."""
     return names.run_job("backup", name)

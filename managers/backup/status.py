@@ -1,7 +1,7 @@
-"""What is written of a backup: the next status, and the one write of it.
+"""Computes and writes the status of an OpenBaoBackup.
 
-`next_status` is pure. The writer sends our own part of the status, never what the job or the test
-of a backup writes, and only if the object is still the one that was looked at.
+`next_status` is pure. The writer applies only the fields that we own, never those of the job or of
+a restore test, and only if the object has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
 
 @dataclass(frozen=True, slots=True)
 class JobReservation:
-    """What is written down before a Job is made."""
+    """What is stored before a Job is created."""
 
     key: str
     job_name: str
@@ -43,24 +43,24 @@ class JobReservation:
 
 
 def next_status(
-    facts: BackupFacts, decision: BackupDecision, receipts: JobReservation | None
+    facts: BackupFacts, decision: BackupDecision, reservation: JobReservation | None
 ) -> BackupObjectStatus:
-    """The status after a decision was carried out; equal input gives an equal status.
+    """Return the status after a decision was carried out; deterministic.
 
-    Raises ValueError for a reason that no table has.
+    Raises ValueError for an unknown reason.
     """
     if decision.reason not in RUN_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a backup")
-    found: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
-    if decision.row.to is not None:
-        found |= MOVES[decision.row.to](facts, receipts)
+    fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
+    if decision.transition.to is not None:
+        fields |= MOVES[decision.transition.to](facts, reservation)
     message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
-    found |= {
+    fields |= {
         "observed_generation": facts.backup.metadata.generation,
         "reason": decision.reason,
         "message": message,
     }
-    after = facts.status.model_copy(update=found)
+    after = facts.status.model_copy(update=fields)
     return after.model_copy(update={"conditions": (_completed(facts, after),)})
 
 
@@ -72,15 +72,15 @@ def _waiting(_: BackupFacts, __: JobReservation | None) -> Fields:
     return {"phase": "Pending", **_NOTHING}
 
 
-def _prepared(_: BackupFacts, receipts: JobReservation | None) -> Fields:
-    if receipts is None:
-        return _waiting(_, receipts)
+def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
+    if reservation is None:
+        return _waiting(_, reservation)
     return {
         "phase": "Pending",
-        "key": receipts.key,
-        "job_name": receipts.job_name,
-        "cluster_uid": receipts.cluster_uid,
-        "lock_epoch": receipts.lock_epoch,
+        "key": reservation.key,
+        "job_name": reservation.job_name,
+        "cluster_uid": reservation.cluster_uid,
+        "lock_epoch": reservation.lock_epoch,
     }
 
 
@@ -113,20 +113,20 @@ MOVES: Mapping[Next, Callable[[BackupFacts, JobReservation | None], Fields]] = {
     "Failed": _ended("Failed"),
     "Unknown": _ended("Unknown"),
 }
-"""The fields that a backup has in another place."""
+"""The status fields to set on entering a state."""
 
 
 def _end(facts: BackupFacts) -> datetime:
     report, job = facts.report, facts.job
-    said = report.finished_at if report else None
-    seen = job.finished_at if job else None
-    return said or seen or facts.now
+    reported = report.finished_at if report else None
+    observed = job.finished_at if job else None
+    return reported or observed or facts.now
 
 
 def _snapshot(facts: BackupFacts) -> Snapshot:
-    told = facts.report.snapshot if facts.report else None
-    # The key is ours: what a job says that it wrote elsewhere is not found by anybody.
-    return (told or Snapshot()).model_copy(update={"key": facts.status.key})
+    snapshot = facts.report.snapshot if facts.report else None
+    # Always the key of the reservation: other keys that a job reports are ignored.
+    return (snapshot or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
 def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
@@ -145,29 +145,28 @@ def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
 
 
 def own_part(status: Object) -> Object:
-    """A stored status without what others wrote into it."""
+    """Return a stored status without the fields of other controllers."""
     return {field: value for field, value in status.items() if field not in OF_OTHERS}
 
 
-def _said(status: BackupObjectStatus) -> Object:
+def _own_fields(status: BackupObjectStatus) -> Object:
     return own_part(status.to_object())
 
 
 class BackupStatusWriter:
-    """Writes our part of a status, if it is not there already."""
+    """Writes the fields of a status that we own, if they differ."""
 
     def __init__(self, client: Client, backups: Cache) -> None:
         self._client = client
         self._backups = backups
 
     async def write(self, live: Object, status: BackupObjectStatus) -> Object:
-        """Return the object as it is stored now.
+        """Apply the status and return the stored object.
 
-        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
-        gone.
+        Raises Conflict when the object changed since it was read, NotFound when it is gone.
         """
-        wanted = {field: value for field, value in _said(status).items() if value != ""}
-        if own_part(live.get("status") or {}) == wanted:
+        desired = {field: value for field, value in _own_fields(status).items() if value != ""}
+        if own_part(live.get("status") or {}) == desired:
             return live
         key = key_of(live)
         body = {
@@ -177,10 +176,10 @@ class BackupStatusWriter:
                 "name": key.name,
                 "namespace": key.namespace,
                 "uid": uid_of(live),
-                # The job may have reported meanwhile: then this decision is void.
+                # If the job reported meanwhile, this decision is outdated.
                 "resourceVersion": resource_version_of(live),
             },
-            "status": wanted,
+            "status": desired,
         }
         result = await self._client.apply(
             BACKUPS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"

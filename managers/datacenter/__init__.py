@@ -1,7 +1,7 @@
-"""Shared services of a datacenter: from what sources say to what runs, and back out again.
+"""Shared services of a datacenter: from sources to running workloads, and their removal.
 
-    sources -> merge -> rows -> observe -> decide -> provide or retire -> progress
+    sources -> merge -> records -> observe -> decide -> provision or deprovision -> progress
 
 May use contracts, managers.context and the runtime. Called by baoctl.controllers.datacenter, and by
-whoever embeds `service.Service` with a store and a provider of their own.
+programs that embed `lifecycle.service.DatacenterService` with their own store and provider.
 """

@@ -1,8 +1,8 @@
-"""When a service is tried again after an attempt failed, and what a failure leaves behind. Pure.
+"""Backoff of failed attempts to provision or retire a service. Pure.
 
 Uses contracts.datacenter. Called by managers.datacenter.lifecycle.state_machine and
-managers.datacenter.lifecycle.service. An attempt is for a goal: the digest of the wish, or RETIRE.
-Another goal starts over. Every moment is in whole seconds, as the API server keeps no smaller ones.
+managers.datacenter.lifecycle.service. An attempt has a goal: the desired digest, or RETIRE.
+A new goal resets the backoff. Times are in whole seconds, the resolution of the API server.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from managers.datacenter.interfaces import ProviderError
 BASE: Final = timedelta(seconds=5)
 CAP: Final = timedelta(minutes=10)
 SPREAD: Final = 0.2
-"""Part of a delay that chance may add to it or take from it."""
+"""Jitter: fraction of a delay that is added or subtracted at random."""
 CALM: Final = timedelta(minutes=10)
-"""A service that ran this long has left its failures behind."""
+"""After running this long, a service has its failure count reset."""
 RETIRE: Final = ""
-"""The goal of a row that is to go: no wish at all."""
+"""The goal of a retiring record."""
 FORBIDDEN: Final = "Forbidden"
-"""The one terminal reason that is tried again: rights are given without an event."""
+"""The only terminal reason that is retried: granting RBAC causes no event."""
 REASON_MAX: Final = 128
 _DOUBLINGS: Final = 7
 
 
-def goal_of(row: ServiceRecord) -> str:
-    """What is attempted for a row: the digest of its wish, or RETIRE."""
-    return RETIRE if row.retiring else row.wish.digest
+def goal_of(record: ServiceRecord) -> str:
+    """Return the goal of a record: its desired digest, or RETIRE."""
+    return RETIRE if record.retiring else record.wish.digest
 
 
 def failed(progress: ServiceProgress, goal: str) -> Failure | None:
-    """Return why the last attempt at this very goal failed; None when none did."""
+    """Return the failure of the last attempt at this goal; None without one."""
     return progress.failure if progress.digest == goal else None
 
 
 def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
-    """Tell whether an attempt may be made now."""
+    """Return whether an attempt may be made now."""
     if failed(progress, goal) is None:
         return True
     return progress.next_retry is not None and progress.next_retry <= now
 
 
 def delay(attempts: int, rng_unit: float) -> timedelta:
-    """How long to wait after that many failures, at least one; `rng_unit` is in [0, 1)."""
+    """Return the delay after that many failures, at least one; `rng_unit` is in [0, 1)."""
     doubled = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
     return doubled * (1 - SPREAD + 2 * SPREAD * rng_unit)
 
 
 def ran_calmly(progress: ServiceProgress, now: datetime) -> bool:
-    """Tell whether it has been Running for so long that earlier failures do not count."""
+    """Return whether it has been Running for so long that earlier failures do not count."""
     return progress.running_since is not None and now - progress.running_since >= CALM
 
 
 def after_failure(
     progress: ServiceProgress, goal: str, error: ProviderError, now: datetime, rng_unit: float
 ) -> ServiceProgress:
-    """What is known after an attempt at `goal` failed at `now`.
+    """Return the progress after an attempt at `goal` failed at `now`.
 
-    The time of the failure is when its reason and message were first seen. A terminal one has no
-    next attempt, but for FORBIDDEN, which waits CAP.
+    The time of the failure is the first with its reason and message. A terminal one has no next
+    attempt, except FORBIDDEN, which waits CAP.
     """
     fresh = progress.digest != goal or ran_calmly(progress, now)
     attempts = 1 if fresh else progress.attempts + 1
@@ -83,10 +83,10 @@ def after_failure(
 
 
 def after_success(progress: ServiceProgress, goal: str) -> ServiceProgress:
-    """What is known once the objects are as `goal` asks, or an attempt at a new goal begins.
+    """Return the progress once `goal` is reached, or an attempt at a new goal begins.
 
-    Attempts at the same goal stay counted until it has been Running for CALM, so that what works
-    and breaks in turns is tried ever more slowly.
+    Attempts at the same goal stay counted until it has been Running for CALM, so that a flapping
+    service is retried with increasing delays.
     """
     attempts = progress.attempts if progress.digest == goal else 0
     return replace(progress, digest=goal, attempts=attempts, failure=None, next_retry=None)

@@ -1,6 +1,7 @@
-"""What a store of rows and a provider of workloads promise.
+"""Interfaces of a store of service records and of a provider of workloads.
 
-Uses contracts.datacenter. Implemented by `memory_store`, `kubernetes_store`, `kubernetes_provider`.
+Uses contracts.datacenter. Implemented by managers.datacenter.store.kubernetes and
+managers.datacenter.provider.kubernetes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from contracts.datacenter.workload_records import (
 
 
 class StoreConflictError(Exception):
-    """The row changed or was made by somebody else since it was read; look again."""
+    """The record changed or was created since it was read; read it again."""
 
 
 class ProviderError(Exception):
-    """A provider could not do it.
+    """An operation of a provider failed.
 
-    `terminal`: nothing but a change of the wish or of the surroundings makes another attempt worth
-    it. Attributes `reason` is one CamelCase word, `message` a sentence for people.
+    `terminal`: only a change of the desired service or of the environment justifies a retry.
+    Attribute `reason` is one CamelCase word, `message` a sentence for users.
     """
 
     def __init__(self, reason: str, message: str, *, terminal: bool = False) -> None:
@@ -34,42 +35,42 @@ class ProviderError(Exception):
 
 
 class WorkloadStore(Protocol):
-    """Keeps rows; (datacenter, name) is there at most once.
+    """Stores service records; (datacenter, name) is unique.
 
-    Every write raises StoreConflictError when the row is not as it was read, and may raise the
-    errors of its medium. Reads may lag behind writes, never the other way round for one row.
+    Every write raises StoreConflictError if the record changed since it was read, and may raise
+    errors of its medium. Reads may lag behind writes, but never go back in time for one record.
     """
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return its rows, by name."""
+        """Return its records, sorted by name."""
         ...
 
-    async def get(self, row_id: str) -> ServiceRecord | None:
-        """Return a row by its id; None when it is gone."""
+    async def get(self, record_id: str) -> ServiceRecord | None:
+        """Return a record by its id; None when it is gone."""
         ...
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
-        """Return a row by the name of its service; None without one."""
+        """Return a record by the name of its service; None without one."""
         ...
 
-    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
-        """Make a row. Raises StoreConflictError when one of that name is there."""
+    async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
+        """Create a record. Raises StoreConflictError if one of that name exists."""
         ...
 
-    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
-        """Change what a row is to be."""
+    async def update(self, record: ServiceRecord, desired: DesiredService) -> ServiceRecord:
+        """Change the desired service of a record."""
         ...
 
-    async def retire(self, row: ServiceRecord) -> None:
-        """Say that a row is to go; it stays until `remove`. No news when it was said before."""
+    async def retire(self, record: ServiceRecord) -> None:
+        """Mark a record as retiring; it stays until `remove`. Idempotent."""
         ...
 
-    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Keep what became of a row; no write when it says the same."""
+    async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
+        """Store the progress of a record; no write without a difference."""
         ...
 
-    async def remove(self, row: ServiceRecord) -> bool:
-        """Let a retiring row go for good; false when it was gone, and others have told of it."""
+    async def remove(self, record: ServiceRecord) -> bool:
+        """Delete a retiring record; false if it was gone already, so that events are sent once."""
         ...
 
 
@@ -81,21 +82,21 @@ class Provider(Protocol):
         """What spec.provider of a datacenter calls it."""
         ...
 
-    async def observe(self, row: ServiceRecord) -> Observation:
-        """Look at what is there."""
+    async def observe(self, record: ServiceRecord) -> Observation:
+        """Read the state of the workload."""
         ...
 
-    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Bring everything to what the row asks, in place; never tear down to build anew.
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+        """Create or update all objects of the record in place; never delete to recreate.
 
-        `vaults`: what the service is told when it depends on `openbao:ready`, sorted by service.
+        `vaults`: passed to a service that depends on `openbao:ready`, sorted by service.
         """
         ...
 
-    async def deprovision(self, row: ServiceRecord) -> bool:
-        """Take the row's own objects away; True once all of them are proven to be gone.
+    async def deprovision(self, record: ServiceRecord) -> bool:
+        """Delete the objects of the record; True once all of them are confirmed gone.
 
-        In reverse of how they were made, each by its UID. Volumes stay unless the body says so;
-        with deletionPolicy Orphan the objects stay, without a mark that they are ours.
+        In reverse order of creation, each by its UID. Volumes stay unless the body requests their
+        deletion; with deletionPolicy Orphan the objects stay, without our ownership metadata.
         """
         ...

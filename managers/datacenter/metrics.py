@@ -1,8 +1,8 @@
-"""The Prometheus families about datacenters.
+"""Prometheus metrics of datacenters.
 
-Read off the caches at each scrape, so none outlives its datacenter; only the leader tells them.
-Labels are names of datacenters and words of a fixed set: two series per datacenter, and one per
-state in all. docs/datacenters.md lists them.
+Read from the caches at each scrape, so none outlives its datacenter; only the leader exports them.
+Labels are names of datacenters and values of a fixed set: two series per datacenter, and one per
+state in total. docs/datacenters.md lists them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FAILED: Final = "openbao_datacenter_failed_services"
 
 
 class DatacenterMetrics:
-    """The families of all datacenters that this process looks after."""
+    """The metrics of all datacenters that this process manages."""
 
     def __init__(
-        self, metrics: Metrics, datacenters: Cache, rows: Cache, leads: Callable[[], bool]
+        self, metrics: Metrics, datacenters: Cache, workloads: Cache, leads: Callable[[], bool]
     ) -> None:
-        self._datacenters, self._rows, self._leads = datacenters, rows, leads
+        self._datacenters, self._workloads, self._leads = datacenters, workloads, leads
         for name, meaning, label, read in (
             (SERVICES, "Services of all datacenters by state.", "state", self._states),
             (READY, "1 while every service of the datacenter runs, else 0.", "name", self._ready),
@@ -38,13 +38,15 @@ class DatacenterMetrics:
 
     def _states(self) -> Iterator[Reading]:
         if self._leads():
-            counted = Counter(_state(_map(row.get("status"))) for row in self._rows.list())
+            counted = Counter(
+                _state(_map(workload.get("status"))) for workload in self._workloads.list()
+            )
             yield from (((state,), float(counted[state])) for state in STATES)
 
     def _ready(self) -> Iterator[Reading]:
         for name, status in self._statuses():
-            found = status.get("conditions")
-            conditions = found if isinstance(found, list) else []
+            value = status.get("conditions")
+            conditions = value if isinstance(value, list) else []
             ready = any(_is_ready(one) for one in conditions)
             yield (name,), float(ready)
 
@@ -60,12 +62,12 @@ class DatacenterMetrics:
 
 
 def _map(value: Any) -> Object:
-    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    """Return a mapping; a malformed status must not fail a scrape."""
     return value if isinstance(value, dict) else {}
 
 
 def _state(status: Object) -> str:
-    """The state of a row; that of one which nobody has looked at yet, where it says none."""
+    """Return the state of a workload; Pending without a valid one."""
     return next((state for state in STATES if state == status.get("state")), PENDING)
 
 

@@ -1,7 +1,7 @@
-"""The two reconcilers of datacenters: one for a Datacenter and its rows, one for each row.
+"""The two reconcilers of datacenters: one for a Datacenter and its records, one for each record.
 
-    Datacenter         sources -> merge -> plan -> rows -> status
-    BootstrapWorkload  observe -> decide -> act -> record
+    Datacenter         sources -> merge -> plan -> records -> status
+    BootstrapWorkload  observe -> decide -> act -> store
 
 Uses managers.datacenter.lifecycle.service for both. Composed by baoctl.controllers.datacenter;
 called by runtime.controller.controller.
@@ -52,25 +52,25 @@ from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
 ASK_AGAIN: Final = 300.0
-"""Seconds after which hooks are asked again: nothing tells when one of them changes its mind."""
+"""Seconds after which hooks are called again: a change of their answer causes no event."""
 DEGRADED_AGAIN: Final = 30.0
 """The same while one of them fails."""
 BEGUN_LOOK: Final = 5.0
-"""Seconds to the first account of a new datacenter, if its rows do not ask for it before."""
+"""Seconds to the first status of a new datacenter, if its records do not trigger it before."""
 LEAVING: Final = 10.0
 FLEET: Final = 4096
-"""Datacenters that are kept as they were read."""
+"""Parsed Datacenters that are cached."""
 SHOWN: Final = 5
 CLOSED: Final[State] = "Maintenance"
 
 
 class NotRecordedError(Transient):
-    """Rows could not be made, changed or retired; the message names each of them."""
+    """Records could not be inserted, updated or retired; the message names each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDatacenter:
-    """A Datacenter that can be served: what hooks see of it, and what it says."""
+    """A valid Datacenter: its info for hooks, its spec and its declaration."""
 
     info: DatacenterInfo
     spec: DatacenterSpec
@@ -79,31 +79,31 @@ class AcceptedDatacenter:
 
 @dataclass(frozen=True, slots=True)
 class RefusedDatacenter:
-    """A Datacenter that cannot be served, and why; its rows go on as they are."""
+    """An invalid Datacenter, and why; its records stay as they are."""
 
     info: DatacenterInfo
     why: str
 
 
 def read(live: Object) -> AcceptedDatacenter | RefusedDatacenter:
-    """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
+    """Parse and validate an object; a refusal is a value, so that it is cached per version."""
     try:
-        found = Datacenter.from_object(live, known_body)
-        violations = datacenter_violations(found)
+        datacenter = Datacenter.from_object(live, known_body)
+        violations = datacenter_violations(datacenter)
         if violations:
             raise InvalidDatacenterError(violations)
     except InvalidDatacenterError as error:
         return RefusedDatacenter(_remains(live), clean_message(str(error)))
-    services = found.spec.bootstrap_services
+    services = datacenter.spec.bootstrap_services
     declared = None if services is None else SourceAnswer(ServiceSource(DECLARED), services)
-    return AcceptedDatacenter(info_of(found), found.spec, declared)
+    return AcceptedDatacenter(info_of(datacenter), datacenter.spec, declared)
 
 
 _read = memoize(read, size=FLEET, slot=uid_of)
 
 
 def info_of(datacenter: Datacenter) -> DatacenterInfo:
-    """What hooks, stores and providers are told of a datacenter."""
+    """Return the info of a datacenter for hooks, stores and providers."""
     spec, metadata = datacenter.spec, datacenter.metadata
     return DatacenterInfo(
         name=metadata.name,
@@ -118,22 +118,22 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
 
 
 def _remains(live: Object) -> DatacenterInfo:
-    """What is known of a datacenter whose spec cannot be read: above all, whether to touch it.
+    """Return the info of a datacenter with an invalid spec: above all, whether changes are allowed.
 
-    Its rows know themselves where they are.
+    Its records have their own location.
     """
     spec: Any = live.get("spec")
-    asked = (spec if isinstance(spec, dict) else {}).get("state", "Active")
-    # A word that only a newer version knows: it may say that nothing may happen.
-    state = next((known for known in GATES if known == asked), CLOSED)
+    requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
+    # An unknown value of a newer version: it may forbid changes.
+    state = next((name for name in GATES if name == requested), CLOSED)
     return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state)
 
 
 class DatacenterReconciler:
-    """Brings the rows of a datacenter to what its sources say, and tells what became of them.
+    """Reconciles the records of a datacenter with its sources, and writes its status.
 
-    Guarantees: what a spec that cannot be read or a source that fails contributed stays; the
-    finalizer goes when no row is left; an unchanged datacenter costs no request.
+    Guarantees: contributions of an invalid spec or a failing source stay; the finalizer is removed
+    when no record is left; an unchanged datacenter costs no request.
     """
 
     def __init__(
@@ -156,35 +156,36 @@ class DatacenterReconciler:
         live = self._datacenters.get(request)
         if live is None:
             return Done()
-        wanted = _read(live)
-        if isinstance(wanted, RefusedDatacenter) and not is_terminating(live):
-            return await self._refuse(live, wanted)
+        datacenter = _read(live)
+        if isinstance(datacenter, RefusedDatacenter) and not is_terminating(live):
+            return await self._refuse(live, datacenter)
         return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
 
     async def _refuse(self, live: Object, refused: RefusedDatacenter) -> Outcome:
-        rows = await self._store.list_by_datacenter(refused.info)
-        await self._tell(
-            live, DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), rows)
+        records = await self._store.list_by_datacenter(refused.info)
+        await self._write_status(
+            live,
+            DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), records),
         )
         return Blocked("InvalidSpec", refused.why)
 
-    async def _tell(self, live: Object, account: DatacenterSummary) -> None:
-        await self._statuses.write(live, compute(live, account, self._clock.now()))
+    async def _write_status(self, live: Object, summary: DatacenterSummary) -> None:
+        await self._statuses.write(live, compute(live, summary, self._clock.now()))
 
     async def _serve(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):
-            # The answer to the write of the finalizer.
+            # The response to the write of the finalizer.
             live = as_cached(self._datacenters, live)
-        wanted = _read(live)
-        if isinstance(wanted, RefusedDatacenter):
-            return await self._refuse(live, wanted)
-        spec = wanted.spec
+        datacenter = _read(live)
+        if isinstance(datacenter, RefusedDatacenter):
+            return await self._refuse(live, datacenter)
+        spec = datacenter.spec
         orders = {one.name: one.token for one in spec.redeploy}
-        extras = ServiceOptions(orders, frozenset(spec.forget_sources))
-        report = await self._service.converge(wanted.info, wanted.declared, extras)
+        options = ServiceOptions(orders, frozenset(spec.forget_sources))
+        report = await self._service.converge(datacenter.info, datacenter.declared, options)
         if _is_begun(live, report):
             return combine(report.outcome, Done(BEGUN_LOOK))
-        await self._tell(live, account_of(report, spec.state))
+        await self._write_status(live, account_of(report, spec.state))
         _expect_written(report)
         return combine(report.outcome, Done(_next_question(report)))
 
@@ -192,37 +193,38 @@ class DatacenterReconciler:
 
     async def _leave(self, live: Object) -> Outcome:
         info = _read(live).info
-        rows = await self._store.list_by_datacenter(info)
-        if rows and not GATES[info.state].writes:
-            told = (
+        records = await self._store.list_by_datacenter(info)
+        if records and not GATES[info.state].writes:
+            message = (
                 f"spec.state is {info.state}, in which nothing is taken away: set it to Draining, "
-                f"and these services go: {_names(rows)}"
+                f"and these services go: {_names(records)}"
             )
-            await self._tell(
-                live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), rows)
+            await self._write_status(
+                live, DatacenterSummary(DatacenterCondition("False", "Deleting", message), records)
             )
-            return Wait("Deleting", told)
+            return Wait("Deleting", message)
         report = await self._service.converge(info, None, ServiceOptions(deleting=True))
         if not report.rows:
             return Done()
-        told = f"waits until these services are gone: {_names(report.rows)}"
-        await self._tell(
-            live, DatacenterSummary(DatacenterCondition("False", "Deleting", told), report.rows)
+        message = f"waits until these services are gone: {_names(report.rows)}"
+        await self._write_status(
+            live,
+            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.rows),
         )
         _expect_written(report)
-        return combine(Wait("Deleting", told, LEAVING), report.outcome)
+        return combine(Wait("Deleting", message, LEAVING), report.outcome)
 
 
 def _is_begun(live: Object, report: DatacenterReport) -> bool:
-    """Whether all there is to tell of a new datacenter is that its rows have just been made.
+    """Return whether a new datacenter has only just inserted its records.
 
-    What becomes of them is told within seconds: so a fleet that begins is told of once.
+    Their state follows within seconds: so a new fleet writes each status once.
     """
     return not live.get("status") and bool(report.planned.insert) and not report.troubles
 
 
 def _expect_written(report: DatacenterReport) -> None:
-    """Raise when a row could not be written: what goes wrong for long is tried ever more slowly."""
+    """Raise if a record could not be written, so that the pass is retried with backoff."""
     if report.troubles:
         raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
 
@@ -232,16 +234,16 @@ def _next_question(report: DatacenterReport) -> float:
     return DEGRADED_AGAIN if degraded else ASK_AGAIN
 
 
-def _names(rows: Iterable[ServiceRecord]) -> str:
-    names = [row.name for row in rows]
+def _names(records: Iterable[ServiceRecord]) -> str:
+    names = [record.name for record in records]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
 
 class BootstrapWorkloadReconciler:
-    """Brings one row one step forward.
+    """Advances one record by one step.
 
-    A row whose Datacenter is gone is being collected; it is driven by what it knows itself.
+    A record whose Datacenter is gone is being garbage-collected; it is driven by its own spec.
     """
 
     def __init__(
@@ -261,22 +263,22 @@ class BootstrapWorkloadReconciler:
         live = self._workloads.get(request)
         if live is None:
             return Done()
-        rows = [
-            row
+        records = [
+            record
             for name in by_datacenter(live)
-            for row in await self._store.list_by_datacenter(self._datacenter(name))
+            for record in await self._store.list_by_datacenter(self._datacenter(name))
         ]
-        found = next((one for one in rows if one.id == uid_of(live)), None)
-        return Done() if found is None else await self._service.drive(found, rows)
+        current = next((one for one in records if one.id == uid_of(live)), None)
+        return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:
-        """The datacenter as it is now; when it is gone its rows know what they need."""
+        """Return the present datacenter; if it is gone, its records have what they need."""
         live = self._datacenters.get(ObjectKey("", name))
         return DatacenterInfo(name, "", "") if live is None else _read(live).info
 
 
 class EventReporter:
-    """Tells of transitions as events, about a Datacenter or the row of a service."""
+    """Sends transitions as events, for a Datacenter or a BootstrapWorkload."""
 
     def __init__(self, events: EventRecorder) -> None:
         self._events = events

@@ -1,4 +1,4 @@
-"""What a datacenter is told: counts, sources and three conditions, and nothing twice.
+"""Computes and writes the status of a datacenter: counts, sources and three conditions.
 
 Uses contracts.datacenter.reasons. Called by managers.datacenter.reconcile.
 """
@@ -27,14 +27,14 @@ from runtime.errors import NotFound
 from runtime.types import Object, key_of, uid_of
 
 SHOWN: Final = 5
-"""Services, sources or conflicts that a message names."""
+"""Most services, sources or conflicts that a message names."""
 
 Answer = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class DatacenterCondition:
-    """The answer of one condition. Raises ValueError for a reason that the catalogue lacks."""
+    """The status of one condition. Raises ValueError for an unknown reason."""
 
     answer: Answer
     reason: str
@@ -47,29 +47,31 @@ class DatacenterCondition:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterSummary:
-    """What a pass has to say: of the services, and of the sources when they were asked."""
+    """The result of a pass: services, and sources if they were queried."""
 
     ready: DatacenterCondition
-    rows: tuple[ServiceRecord, ...] = ()
+    records: tuple[ServiceRecord, ...] = ()
     merged: Merged | None = None
 
 
 def account_of(report: DatacenterReport, state: State) -> DatacenterSummary:
-    """What a pass over the sources and rows of a datacenter found."""
+    """Return the summary of a pass over the sources and records of a datacenter."""
     return DatacenterSummary(_ready(report, state), report.rows, report.merged)
 
 
 def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
     if state == "Offline":
         return DatacenterCondition("Unknown", "Offline")
-    failed = [row for row in report.rows if row.progress.state == FAILED]
+    failed = [record for record in report.rows if record.progress.state == FAILED]
     if failed:
-        return DatacenterCondition("False", "ServicesFailed", _list(_said(row) for row in failed))
+        return DatacenterCondition(
+            "False", "ServicesFailed", _list(_describe(record) for record in failed)
+        )
     if report.planned.held and state == "Maintenance":
         return DatacenterCondition("False", "Maintenance", report.planned.held)
     unmet = [
         *(f"{one.name}: {one.message}" for one in report.troubles),
-        *(_said(row) for row in report.rows if not _runs(row)),
+        *(_describe(record) for record in report.rows if not _runs(record)),
         *(f"{name}: not made yet" for name in _absent(report)),
     ]
     return (
@@ -81,65 +83,72 @@ _ALL_RUNNING: Final = DatacenterCondition("True", "AllRunning")
 
 
 def _absent(report: DatacenterReport) -> list[str]:
-    known = {row.name for row in report.rows} | {one.name for one in report.troubles}
-    return [wish.name for wish in report.merged.wishes if wish.name not in known]
+    existing = {record.name for record in report.rows} | {one.name for one in report.troubles}
+    return [service.name for service in report.merged.services if service.name not in existing]
 
 
-def _runs(row: ServiceRecord) -> bool:
-    """Whether a row runs as it is asked."""
-    progress = row.progress
-    return progress.state == RUNNING and progress.digest == row.wish.digest and not row.retiring
+def _runs(record: ServiceRecord) -> bool:
+    """Return whether a record runs as desired."""
+    progress = record.progress
+    return (
+        progress.state == RUNNING and progress.digest == record.wish.digest and not record.retiring
+    )
 
 
-def _said(row: ServiceRecord) -> str:
-    return f"{row.name}: {row.progress.message or row.progress.state}"
+def _describe(record: ServiceRecord) -> str:
+    return f"{record.name}: {record.progress.message or record.progress.state}"
 
 
-def compute(live: Object, account: DatacenterSummary, now: datetime) -> DatacenterStatus:
-    """The status of a datacenter; whatever stays as it is keeps its time."""
+def compute(live: Object, summary: DatacenterSummary, now: datetime) -> DatacenterStatus:
+    """Compute the status of a datacenter; unchanged conditions and sources keep their time."""
     before = DatacenterStatus.lenient(live.get("status"))
     generation = int(live["metadata"].get("generation") or 0)
-    wanted = _wanted(account)
-    running = sum(_runs(row) and wanted.get(row.name) == row.wish.digest for row in account.rows)
-    findings = {READY: account.ready, **_of_sources(account.merged)}
+    desired = _desired_digests(summary)
+    running = sum(
+        _runs(record) and desired.get(record.name) == record.wish.digest
+        for record in summary.records
+    )
+    findings = {READY: summary.ready, **_of_sources(summary.merged)}
     old = {one.type: one for one in before.conditions}
     conditions = [
         _condition(kind, finding, old.get(kind), generation, now)
         for kind, finding in findings.items()
     ]
-    if account.merged is None:
+    if summary.merged is None:
         conditions += [old[kind] for kind in (SOURCES_READY, NO_CONFLICTS) if kind in old]
     return DatacenterStatus(
         observed_generation=generation,
-        services=len(wanted),
+        services=len(desired),
         running=running,
-        failed=sum(row.progress.state == FAILED for row in account.rows),
-        summary=f"{running}/{len(wanted)}",
-        sources=_sources(account.merged, before.sources, now),
+        failed=sum(record.progress.state == FAILED for record in summary.records),
+        summary=f"{running}/{len(desired)}",
+        sources=_sources(summary.merged, before.sources, now),
         conditions=tuple(conditions),
     )
 
 
-def _wanted(account: DatacenterSummary) -> dict[str, str]:
-    """The digest of each service that is wanted, by name; what there is, when nobody was asked."""
-    if account.merged is None:
-        return {row.name: row.wish.digest for row in account.rows}
-    return {wish.name: wish.digest for wish in account.merged.wishes}
+def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
+    """Return the digests of the desired services; of the records, if sources were not queried."""
+    if summary.merged is None:
+        return {record.name: record.wish.digest for record in summary.records}
+    return {service.name: service.digest for service in summary.merged.services}
 
 
 def _of_sources(merged: Merged | None) -> dict[str, DatacenterCondition]:
     if merged is None:
         return {}
-    ill = [one for one in merged.sources if one.error]
+    failing = [one for one in merged.sources if one.error]
     degraded = DatacenterCondition(
-        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in ill)
+        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in failing)
     )
-    fought = DatacenterCondition(
+    conflicting = DatacenterCondition(
         "False", "Conflict", _list(one.message for one in merged.conflicts)
     )
     return {
-        SOURCES_READY: degraded if ill else DatacenterCondition("True", "AllAnswer"),
-        NO_CONFLICTS: fought if merged.conflicts else DatacenterCondition("True", "NoConflict"),
+        SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllAnswer"),
+        NO_CONFLICTS: conflicting
+        if merged.conflicts
+        else DatacenterCondition("True", "NoConflict"),
     }
 
 
@@ -186,23 +195,23 @@ def _condition(
 
 
 class DatacenterStatusWriter:
-    """Writes a status when it differs from the one that is there, and only then."""
+    """Writes a status only when it differs from the stored one."""
 
     def __init__(self, client: Client, datacenters: Cache) -> None:
         self._client = client
         self._datacenters = datacenters
 
     async def write(self, live: Object, status: DatacenterStatus) -> bool:
-        """Apply the whole status; tell whether a request was made."""
-        wanted = status.to_object()
-        if (live.get("status") or {}) == wanted:
+        """Apply the whole status; return whether a request was made."""
+        desired = status.to_object()
+        if (live.get("status") or {}) == desired:
             return False
         body = {
             "apiVersion": DATACENTERS.api_version,
             "kind": DATACENTERS.kind,
-            # A datacenter that was deleted and made anew has a status of its own.
+            # The UID protects the status of a recreated datacenter.
             "metadata": {"name": key_of(live).name, "uid": uid_of(live)},
-            "status": wanted,
+            "status": desired,
         }
         try:
             result = await self._client.apply(

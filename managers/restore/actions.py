@@ -1,7 +1,6 @@
-"""Carries out what the table decided. Every act may be repeated after a crash; none decides.
+"""Actions of the restore state machine. Each may be repeated after a crash; none decides.
 
-Raises what runtime.client.client raises; what would be refused again and again is answered as
-Trouble.
+Raises what runtime.client.client raises; a permanent refusal is returned as RestoreFailure.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from managers.operation_lock.decide import Acquired, HeldBy, LockRequest
 from managers.restore.fresh_target import fresh_cluster
 from managers.restore.inputs import PREPARATION, RestoreFacts, RestoreFailure, SnapshotSource
 from managers.restore.observe import RestoreObservation
-from managers.restore.state_machine import LOCK_RECHECK, Act
+from managers.restore.state_machine import LOCK_RECHECK, Action
 from managers.restore.status import STATUS_MANAGER
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.ownership import Owner
@@ -35,21 +34,21 @@ from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
 Ending = RestoreFailure | Wait | None
-"""Trouble ends the restore, Wait ends the pass; None: look again."""
+"""RestoreFailure ends the restore, Wait ends the pass; None: observe again."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreActions:
-    """The hands of a restore."""
+    """Carries out the actions of a restore."""
 
     client: Client
     clusters: Cache
     locks: OperationLocks
     jobs: Jobs
 
-    async def carry_out(self, act: Act, seen: RestoreObservation) -> Ending:
-        """Do one act."""
-        table: Mapping[Act, Callable[[RestoreObservation], Awaitable[Ending]]] = {
+    async def carry_out(self, action: Action, observation: RestoreObservation) -> Ending:
+        """Carry out one action."""
+        table: Mapping[Action, Callable[[RestoreObservation], Awaitable[Ending]]] = {
             "make-target": self._make_target,
             "take-lock": self._take_lock,
             "make-job": self._make_job,
@@ -58,46 +57,46 @@ class RestoreActions:
             "release": self._release,
             "remove": self._remove,
         }
-        return await table[act](seen)
+        return await table[action](observation)
 
-    async def let_job_go(self, seen: RestoreObservation) -> None:
-        """Once nothing depends on it any more: its logs stay an hour, its rights go at once."""
-        execution = seen.facts.execution
+    async def release_job(self, observation: RestoreObservation) -> None:
+        """Release a Job that is no longer needed: its logs stay an hour, its RBAC is removed."""
+        execution = observation.facts.execution
         if execution is None or not execution.job_uid:
             return
-        run = run_of(seen.live)
+        run = run_of(observation.live)
         await self.jobs.withdraw_rights(run, execution.job_name)
-        named = ObjectKey(run.namespace, execution.job_name)
-        await self.jobs.expire(named, execution.job_uid)
+        job_key = ObjectKey(run.namespace, execution.job_name)
+        await self.jobs.expire(job_key, execution.job_uid)
 
-    async def _make_target(self, seen: RestoreObservation) -> Ending:
-        facts = seen.facts
+    async def _make_target(self, observation: RestoreObservation) -> Ending:
+        facts = observation.facts
         if not isinstance(facts.source, SnapshotSource):
             return None
-        key = key_of(seen.live)
+        key = key_of(observation.live)
         body = fresh_cluster(key, facts.uid, facts.spec, facts.source.expected)
         if isinstance(body, RestoreFailure):
             return body
         try:
-            made = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
+            created = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
         except AlreadyExists:
-            # Whose it is, the next look tells.
+            # The next observation reads its owner.
             return Wait("TargetBootstrapping", "looks at the cluster", 1.0)
         except ApiError as error:
             if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
                 return RestoreFailure("TargetRefused", f"spec.clusterTemplate: {error.message}")
             raise
-        self.clusters.observe(made)
+        self.clusters.observe(created)
         return None
 
-    async def _take_lock(self, seen: RestoreObservation) -> Ending:
-        facts = seen.facts
+    async def _take_lock(self, observation: RestoreObservation) -> Ending:
+        facts = observation.facts
         if facts.target is None:
             return None
         forced = facts.spec.force and facts.spec.override_operation_lock
         answer = await self.locks.acquire(
-            self._cluster_key(seen),
-            LockRequest("Restore", facts.holder, f"restores {_key(facts)}"[:200]),
+            self._cluster_key(observation),
+            LockRequest("Restore", facts.holder, f"restores {_snapshot_name(facts)}"[:200]),
             uid=facts.target.uid,
             force=(lambda lock: lock.operation != "Restore") if forced else None,
         )
@@ -105,13 +104,17 @@ class RestoreActions:
             return None
         return Wait("OperationLockBlocked", HeldBy(answer.lock).message, LOCK_RECHECK)
 
-    async def _make_job(self, seen: RestoreObservation) -> Ending:
-        facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
-        if executor is None or execution is None or not isinstance(facts.source, SnapshotSource):
+    async def _make_job(self, observation: RestoreObservation) -> Ending:
+        facts, template, execution = (
+            observation.facts,
+            observation.job_template,
+            observation.facts.execution,
+        )
+        if template is None or execution is None or not isinstance(facts.source, SnapshotSource):
             return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
-        run = run_of(seen.live)
-        rights = Rights(executor.cluster, execution.job_name, executor.account, RESTORES)
-        job = restore_job(executor, facts.source.store, environment(seen, facts.source))
+        run = run_of(observation.live)
+        rights = Rights(template.cluster, execution.job_name, template.account, RESTORES)
+        job = restore_job(template, facts.source.store, environment(observation, facts.source))
         try:
             await self.jobs.ensure_rights(run, rights)
             await self.jobs.ensure(job, run)
@@ -119,18 +122,22 @@ class RestoreActions:
             return RestoreFailure("JobRefused", str(error))
         return None
 
-    async def _mark_target(self, seen: RestoreObservation) -> Ending:
-        return await self._write_restored(seen, {})
+    async def _mark_target(self, observation: RestoreObservation) -> Ending:
+        return await self._write_restored(observation, {})
 
-    async def _settle(self, seen: RestoreObservation) -> Ending:
-        return await self._write_restored(seen, {"restartCompletedAt": rfc3339(seen.facts.now)})
+    async def _settle(self, observation: RestoreObservation) -> Ending:
+        return await self._write_restored(
+            observation, {"restartCompletedAt": rfc3339(observation.facts.now)}
+        )
 
-    async def _write_restored(self, seen: RestoreObservation, more: Mapping[str, Any]) -> Ending:
-        """Write status.restore of the cluster, which is ours alone."""
-        facts = seen.facts
+    async def _write_restored(
+        self, observation: RestoreObservation, more: Mapping[str, Any]
+    ) -> Ending:
+        """Write status.restore of the cluster, which this package owns."""
+        facts = observation.facts
         if facts.target is None:
             return None
-        key = self._cluster_key(seen)
+        key = self._cluster_key(observation)
         body: Object = {
             "apiVersion": CLUSTERS.api_version,
             "kind": CLUSTERS.kind,
@@ -142,50 +149,58 @@ class RestoreActions:
                 CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
             )
         except (NotFound, Conflict):
-            # It went, or another one has its name: the next look tells.
+            # The cluster is gone or was replaced: the next observation reads that.
             return Wait("RestoreRecovering", "looks at the cluster again", 1.0)
         self.clusters.observe(result.object)
         return None
 
-    async def _release(self, seen: RestoreObservation) -> Ending:
-        facts = seen.facts
+    async def _release(self, observation: RestoreObservation) -> Ending:
+        facts = observation.facts
         if facts.target is not None:
-            key = self._cluster_key(seen)
+            key = self._cluster_key(observation)
             await self.locks.release(key, facts.holder, uid=facts.target.uid)
         return None
 
-    async def _remove(self, seen: RestoreObservation) -> Ending:
-        target = seen.facts.target
+    async def _remove(self, observation: RestoreObservation) -> Ending:
+        target = observation.facts.target
         if target is None:
             return None
         try:
-            await self.client.delete(CLUSTERS, self._cluster_key(seen), uid=target.uid)
+            await self.client.delete(CLUSTERS, self._cluster_key(observation), uid=target.uid)
         except (NotFound, Conflict):
             return None
-        # The cache tells when it is on its way.
+        # The cache delivers the start of its deletion.
         return Wait("RestoreRunning", "the cluster that was made is being deleted", 1.0)
 
-    def _cluster_key(self, seen: RestoreObservation) -> ObjectKey:
-        return ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
+    def _cluster_key(self, observation: RestoreObservation) -> ObjectKey:
+        return ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
 
 
 def run_of(live: Object) -> Owner:
-    """Name the restore as owner of its Job."""
+    """Return the restore as owner of its Job."""
     return Owner(API_VERSION, RESTORE_KIND, *key_of(live), uid_of(live))
 
 
-def environment(seen: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
-    """The orders of the job. Raises ValueError without executor and receipts."""
-    facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
-    if executor is None or execution is None or execution.prepared_at is None:
+def environment(observation: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
+    """Build the environment of the job. Raises ValueError without job template and execution."""
+    facts, template, execution = (
+        observation.facts,
+        observation.job_template,
+        observation.facts.execution,
+    )
+    if template is None or execution is None or execution.prepared_at is None:
         raise ValueError("a job has an executor, and receipts with the time of its preparation")
-    key = key_of(seen.live)
-    # With force it is the server that takes what it cannot open.
-    seal = "" if facts.spec.force or seen.cluster is None else seal_identity(seen.cluster)
+    key = key_of(observation.live)
+    # With force the server accepts a snapshot that it cannot unseal.
+    seal = (
+        ""
+        if facts.spec.force or observation.cluster is None
+        else seal_identity(observation.cluster)
+    )
     return RestoreEnv(
         run=RunEnv("openbaorestores", key.namespace, key.name, facts.uid),
-        store=store_env(source.store, executor),
-        server=executor.server_env(),
+        store=store_env(source.store, template),
+        server=template.server_env(),
         key=source.key,
         expected_cluster_id=source.expected.cluster_id,
         named_cluster_id=facts.spec.source.expected_cluster_id or "",
@@ -199,5 +214,5 @@ def environment(seen: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
     )
 
 
-def _key(facts: RestoreFacts) -> str:
+def _snapshot_name(facts: RestoreFacts) -> str:
     return facts.source.key if isinstance(facts.source, SnapshotSource) else facts.name

@@ -1,4 +1,4 @@
-"""What a cluster is told of its restores. Pure; called by managers.cluster.status.conditions."""
+"""The condition Restoring of a cluster. Pure; called by managers.cluster.status.conditions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ KIND = "Restoring"
 
 
 def restoring(cluster: OpenBaoCluster) -> ConditionUpdate | None:
-    """State whether data are being put back; nothing of a cluster that never was restored."""
+    """Report whether a restore is running; None for a cluster that was never restored."""
     lock, last = cluster.status.operation_lock, cluster.status.restore
     if lock is not None and lock.operation == "Restore":
-        told = f"{lock.holder}: {lock.message or 'data of a snapshot are being put back'}"
-        return ConditionUpdate(KIND, "True", "RestoreInProgress", told)
+        message = f"{lock.holder}: {lock.message or 'data of a snapshot are being put back'}"
+        return ConditionUpdate(KIND, "True", "RestoreInProgress", message)
     if last is None:
         return None
     since = last.restart_completed_at
-    told = f"the last restore was OpenBaoRestore {last.name}"
+    message = f"the last restore was OpenBaoRestore {last.name}"
     if since is not None:
-        told += f"; all servers were started since, by {since:%Y-%m-%d %H:%M:%S} UTC"
-    return ConditionUpdate(KIND, "False", "NoRestore", told)
+        message += f"; all servers were started since, by {since:%Y-%m-%d %H:%M:%S} UTC"
+    return ConditionUpdate(KIND, "False", "NoRestore", message)

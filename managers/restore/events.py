@@ -1,7 +1,7 @@
-"""What people and Prometheus are told of restores: once per change, never per look.
+"""Events and metrics of restores: once per change, never per pass.
 
-Names of metrics: the public operator's (openbao_restore_*). Called by managers.restore.reconcile
-after a status was written.
+Names of metrics are those of the public operator (openbao_restore_*). Called by
+managers.restore.reconcile after a status was written.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey
 
 DURATION_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0)
-"""Seconds from the beginning of a restore to its end."""
+"""Seconds from the start of a restore to its end."""
 ACTION: Final = "Restore"
 
-# What is on its way is no warning. A reason that is not here is one: it waits for somebody.
+# Progress is no warning. A reason that is not listed here is one: it needs a user.
 NORMAL: Final[Mapping[str, str]] = {
     "RestoreValidating": "RestoreValidationStarted",
     "RestoreRunning": "RestoreStarted",
@@ -30,11 +30,11 @@ NORMAL: Final[Mapping[str, str]] = {
     "SnapshotPending": "SnapshotPending",
     "ExecutorPending": "ExecutorPending",
 }
-"""Reason of an event by reason of RestoreComplete."""
+"""Reason of the event by reason of the condition RestoreComplete."""
 
 
 class RestoreReporter:
-    """Events about restores, and the series of the clusters that they restore."""
+    """Sends the events of restores and maintains the metrics of their clusters."""
 
     def __init__(self, events: EventRecorder, metrics: Metrics) -> None:
         self._events = events
@@ -60,7 +60,7 @@ class RestoreReporter:
         before: RestoreObjectStatus,
         after: RestoreObjectStatus,
     ) -> None:
-        """Tell what a write changed."""
+        """Report what a status write changed."""
         for kind, reason, message in changed_conditions(before.conditions, after.conditions):
             if kind == RESTORE_COMPLETE:
                 normal = reason in NORMAL
@@ -68,22 +68,22 @@ class RestoreReporter:
                 self._events.event(live, level, NORMAL.get(reason, reason), message, action=ACTION)
             elif kind == OPERATION_LOCK_OVERRIDE:
                 self._events.event(live, "Warning", kind, message, action=ACTION)
-        self._job_made(live, before, after)
+        self._job_created(live, before, after)
         self._count(cluster, before, after)
 
     def forget(self, cluster: ObjectKey) -> None:
-        """Drop the series of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         for family in (self._all, self._succeeded, self._failed, self._durations):
             family.forget(cluster)
 
-    def _job_made(
+    def _job_created(
         self, live: Object, before: RestoreObjectStatus, after: RestoreObjectStatus
     ) -> None:
-        made = after.execution.job_uid if after.execution else ""
-        known = before.execution.job_uid if before.execution else ""
-        if made and not known and after.execution is not None:
-            told = f"Made Job {after.execution.job_name}"
-            self._events.event(live, "Normal", "RestoreJobCreated", told, action=ACTION)
+        new_uid = after.execution.job_uid if after.execution else ""
+        old_uid = before.execution.job_uid if before.execution else ""
+        if new_uid and not old_uid and after.execution is not None:
+            message = f"Made Job {after.execution.job_name}"
+            self._events.event(live, "Normal", "RestoreJobCreated", message, action=ACTION)
 
     def _count(
         self, cluster: ObjectKey, before: RestoreObjectStatus, after: RestoreObjectStatus

@@ -1,8 +1,8 @@
-"""The cluster that a restore makes for itself: one server, of the shape of the template. Pure.
+"""Builds the cluster that a restore creates from its template: one server. Pure.
 
-Profile Development, because the operator starts it and it is replaced by the data of another one;
-self-initialized with a login for the job, so that there is no root token to lose. A cluster that is
-kept stays when the restore is deleted: it has no owner, and the annotation says where it is from.
+Profile Development, because the operator initializes it and the snapshot replaces its data;
+self-initialized with a login for the job, so that no root token exists. A retained cluster survives
+the deletion of the restore: it has no owner, and an annotation stores its origin.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from contracts.naming import labels
 from managers.restore.inputs import ExpectedSnapshot, RestoreFailure
 from runtime.types import Object, ObjectKey
 
-# A first boot has requests, for somebody has to be able to log in; here it is the job alone, whose
-# role comes with oidc. All of it is gone once the data of the snapshot are there.
+# Self-init needs a request, so that a login exists; here only the job logs in, whose role comes
+# with oidc. The data of the snapshot replace all of it.
 NOTHING: Final[dict[str, Any]] = {
     "name": "until-restored",
     "operation": "update",
@@ -27,13 +27,13 @@ NOTHING: Final[dict[str, Any]] = {
 }
 DEFAULT_STORAGE: Final = {"size": "10Gi"}
 COPIED: Final = ("image", "imagePullSecrets", "unseal", "serviceAccount", "plugins", "resources")
-"""Fields of the template that are fields of a cluster, word for word."""
+"""Fields of the template that are copied unchanged to the cluster spec."""
 
 
 def fresh_cluster(
     key: ObjectKey, uid: str, spec: RestoreSpec, expected: ExpectedSnapshot
 ) -> Object | RestoreFailure:
-    """Build the cluster, or tell what is missing. `key` and `uid` are those of the restore."""
+    """Build the cluster, or return what is missing. `key` and `uid` are those of the restore."""
     template = spec.cluster_template
     version = (template.version if template else None) or expected.version
     if template is None or not version:
@@ -61,17 +61,17 @@ def fresh_cluster(
 
 
 def _spec(template: ClusterTemplate) -> dict[str, Any]:
-    given = template.to_object()
-    found: dict[str, Any] = {
+    fields = template.to_object()
+    spec: dict[str, Any] = {
         "profile": "Development",
         "replicas": 1,
-        "storage": given.get("storage") or dict(DEFAULT_STORAGE),
-        "tls": given.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
+        "storage": fields.get("storage") or dict(DEFAULT_STORAGE),
+        "tls": fields.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
         "selfInit": {"enabled": True, "oidc": {"enabled": True}, "requests": [NOTHING]},
     }
     for field in COPIED:
-        if given.get(field):
-            found[field] = thaw(given[field])
-    if given.get("podMetadata"):
-        found["podMetadata"] = thaw(given["podMetadata"])
-    return found
+        if fields.get(field):
+            spec[field] = thaw(fields[field])
+    if fields.get("podMetadata"):
+        spec["podMetadata"] = thaw(fields["podMetadata"])
+    return spec

@@ -1,6 +1,6 @@
-"""The guards of the table: each says why its row holds, or None. Pure.
+"""Guards of the restore state machine: each returns a message if its transition applies. Pure.
 
-What they say is for people: it becomes status.message and the message of a condition.
+The message is for users: it becomes status.message and the message of a condition.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ def new(facts: RestoreFacts) -> str:
 
 
 def snapshot_pending(facts: RestoreFacts) -> RestoreFailure | None:
-    found = facts.source
-    return found if isinstance(found, RestoreFailure) and found.reason == SNAPSHOT_PENDING else None
+    source = facts.source
+    return (
+        source if isinstance(source, RestoreFailure) and source.reason == SNAPSHOT_PENDING else None
+    )
 
 
 def source_trouble(facts: RestoreFacts) -> RestoreFailure | None:
@@ -56,19 +58,19 @@ def no_target(facts: RestoreFacts) -> str | None:
     name = facts.spec.cluster
     if facts.spec.cluster_template is None:
         return f"spec.cluster: there is no OpenBaoCluster {name} in this namespace"
-    made = facts.status.target.uid if facts.status.target else ""
-    return f"OpenBaoCluster {name}, made for this restore, was deleted" if made else None
+    created_uid = facts.status.target.uid if facts.status.target else ""
+    return f"OpenBaoCluster {name}, made for this restore, was deleted" if created_uid else None
 
 
-def fresh_target_wanted(facts: RestoreFacts) -> str | None:
+def fresh_target_missing(facts: RestoreFacts) -> str | None:
     return None if facts.target else f"makes OpenBaoCluster {facts.spec.cluster}"
 
 
 def target_collision(facts: RestoreFacts) -> str | None:
-    target, made = facts.target, facts.status.target
+    target, created = facts.target, facts.status.target
     if facts.spec.cluster_template is None or target is None:
         return None
-    if target.origin == facts.uid and (made is None or made.uid in ("", target.uid)):
+    if target.origin == facts.uid and (created is None or created.uid in ("", target.uid)):
         return None
     return (
         f"spec.cluster: OpenBaoCluster {facts.spec.cluster} exists and was not made for this "
@@ -104,7 +106,7 @@ def target_paused(facts: RestoreFacts) -> str | None:
 
 
 def rests_under_pause(facts: RestoreFacts) -> str | None:
-    """Of a restore that has ended: what it holds is given back after the pause."""
+    """For a restore that has ended: what it holds is released after the pause."""
     return None if target_paused(facts) is None else facts.status.message
 
 
@@ -213,7 +215,7 @@ def job_foreign(facts: RestoreFacts) -> str | None:
     return f"{_job(facts)} exists and does not belong to this restore: delete it"
 
 
-def job_there(facts: RestoreFacts) -> str | None:
+def job_exists(facts: RestoreFacts) -> str | None:
     return None if facts.job is None else f"{_job(facts)} gets and checks the snapshot"
 
 
@@ -222,8 +224,8 @@ def reported_success(facts: RestoreFacts) -> str | None:
 
 
 def reported_doubt(facts: RestoreFacts) -> str | None:
-    said = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
-    return None if said is None else f"{said}; {how_to_answer(facts)}"
+    message = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
+    return None if message is None else f"{message}; {how_to_answer(facts)}"
 
 
 def reported_failure(facts: RestoreFacts) -> str | None:
@@ -245,7 +247,7 @@ def unclaimed(facts: RestoreFacts) -> str | None:
 
 
 def job_lost(facts: RestoreFacts) -> str | None:
-    if not facts.job_asked or facts.job is not None:
+    if not facts.job_queried or facts.job is not None:
         return None
     return f"{_job(facts)} was deleted before it sent the snapshot"
 
@@ -254,8 +256,8 @@ def job_ended(facts: RestoreFacts) -> str | None:
     if not _job_is_over(facts) or facts.job is None:
         return None
     why = ": ".join(filter(None, (facts.job.reason, facts.job.message)))
-    told = f" ({why})" if why else ""
-    return f"{_job(facts)} ended before it sent the snapshot{told}: read its log"
+    detail = f" ({why})" if why else ""
+    return f"{_job(facts)} ended before it sent the snapshot{detail}: read its log"
 
 
 def job_runs(facts: RestoreFacts) -> str:
@@ -289,40 +291,44 @@ def resumed(facts: RestoreFacts) -> str | None:
 
 
 def recovered(facts: RestoreFacts) -> str | None:
-    seen = facts.recovery
-    return seen.message if seen is not None and seen.state == "Verified" else None
+    verdict = facts.recovery
+    return verdict.message if verdict is not None and verdict.state == "Verified" else None
 
 
 def accepted(facts: RestoreFacts) -> str | None:
-    """A person takes the members as they are; servers that do not serve are taken by nobody."""
-    seen = facts.recovery
-    if seen is None or facts.answer != "Resume" or seen.state not in ("Refused", "Astray"):
+    """A user accepts the members as they are; servers that do not serve are not accepted."""
+    verdict = facts.recovery
+    if verdict is None or facts.answer != "Resume" or verdict.state not in ("Refused", "Astray"):
         return None
-    return f"accepted by {ACKNOWLEDGE} although {seen.message}"
+    return f"accepted by {ACKNOWLEDGE} although {verdict.message}"
 
 
 def servers_sealed(facts: RestoreFacts) -> str | None:
-    """For longer than all of them are when they start at once."""
-    seen, execution = facts.recovery, facts.execution
-    if seen is None or execution is None or seen.state != "Sealed":
+    """True only after longer than a simultaneous start takes."""
+    verdict, execution = facts.recovery, facts.execution
+    if verdict is None or execution is None or verdict.state != "Sealed":
         return None
-    return seen.message if facts.is_over(execution.terminal_observed_at, CONVERGENCE) else None
+    return verdict.message if facts.is_over(execution.terminal_observed_at, CONVERGENCE) else None
 
 
 def recovery_blocked(facts: RestoreFacts) -> str | None:
-    seen, execution = facts.recovery, facts.execution
-    if seen is None or execution is None or seen.state not in ("Refused", "Astray"):
+    verdict, execution = facts.recovery, facts.execution
+    if verdict is None or execution is None or verdict.state not in ("Refused", "Astray"):
         return None
     if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return f"{seen.message}; {how_to_answer(facts)}"
+    return f"{verdict.message}; {how_to_answer(facts)}"
 
 
 def recovering(facts: RestoreFacts) -> str:
-    seen = facts.recovery
-    if seen is None:
+    verdict = facts.recovery
+    if verdict is None:
         return "looks at the servers"
-    return "the servers start, and all are sealed still" if seen.state == "Sealed" else seen.message
+    return (
+        "the servers start, and all are sealed still"
+        if verdict.state == "Sealed"
+        else verdict.message
+    )
 
 
 def unanswered(facts: RestoreFacts) -> str:
@@ -338,7 +344,7 @@ def target_disposable(facts: RestoreFacts) -> str | None:
     done = facts.status.completion_time
     if not _is_disposable(facts) or done is None:
         return None
-    # What was asked for by a number of seconds is no deadline: a pause does not begin it anew.
+    # cleanupAfterSeconds is no deadline: a pause does not restart it.
     if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
         return None
     return facts.status.message
@@ -353,16 +359,16 @@ def ended(facts: RestoreFacts) -> str:
 
 
 def _is_disposable(facts: RestoreFacts) -> bool:
-    """Whether there is a cluster to delete: one that this restore made, and by its UID."""
-    made, target = facts.status.target, facts.target
-    if facts.spec.target_lifecycle != "Disposable" or made is None or target is None:
+    """Return whether this restore created the cluster, by its UID, and has to delete it."""
+    created, target = facts.status.target, facts.target
+    if facts.spec.target_lifecycle != "Disposable" or created is None or target is None:
         return False
-    own = target.origin == facts.uid and target.uid == made.uid
+    own = target.origin == facts.uid and target.uid == created.uid
     return own and not target.terminating
 
 
 def _job_is_over(facts: RestoreFacts) -> bool:
-    if not facts.job_asked:
+    if not facts.job_queried:
         return False
     return facts.job is None or facts.job.state != "Active"
 
@@ -371,15 +377,15 @@ def _job(facts: RestoreFacts) -> str:
     return f"Job {facts.execution.job_name if facts.execution else ''}"
 
 
-def _reported(facts: RestoreFacts, how: str, told: str) -> str | None:
+def _reported(facts: RestoreFacts, how: str, message: str) -> str | None:
     report = facts.status.report
     if facts.report != how or report is None:
         return None
-    return f"{told}: {report.message}" if report.message else told
+    return f"{message}: {report.message}" if report.message else message
 
 
 def how_to_answer(facts: RestoreFacts) -> str:
-    """Tell a person what the annotation has to be."""
+    """Return the annotation that a user has to set."""
     run = facts.execution.operation_id if facts.execution else facts.uid
     return (
         f"look at the data, then annotate this object with {ACKNOWLEDGE}={run}/Resume to go on "

@@ -1,7 +1,7 @@
-"""Guards of the time between the new data and the restart: whether all servers have them. Pure.
+"""Guards between the restore of the data and the restart: replication to all servers. Pure.
 
-What is seen is judged by managers.restore.server_recovery (judge_copies). Each answers as those of
-managers.restore.guards do.
+managers.restore.server_recovery (judge_copies) evaluates the servers. Guards return the same as
+those of managers.restore.guards.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
 def data_spread(facts: RestoreFacts) -> str | None:
-    """Nobody needs the connections of before any more, or nobody has any: sealed ones do not."""
-    seen = facts.recovery
-    if facts.marked or seen is None or seen.state not in ("Spread", "Sealed"):
+    """The old connections of servers are unused, or there are none: sealed servers have none."""
+    verdict = facts.recovery
+    if facts.marked or verdict is None or verdict.state not in ("Spread", "Sealed"):
         return None
-    return f"{seen.message}; asks for a restart of the servers"
+    return f"{verdict.message}; asks for a restart of the servers"
 
 
 def spread_accepted(facts: RestoreFacts) -> str | None:
-    """A person takes it that a server may be lost; before its time the answer was to Unknown."""
-    told = _late(facts)
-    if told is None or facts.answer != "Resume":
+    """A user accepts that a server may be lost; an earlier answer was to the state Unknown."""
+    message = _late(facts)
+    if message is None or facts.answer != "Resume":
         return None
-    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {told}"
+    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {message}"
 
 
 def spread_blocked(facts: RestoreFacts) -> str | None:
-    """It ought to take seconds."""
-    told = _late(facts)
-    if told is None:
+    """Replication should take seconds."""
+    message = _late(facts)
+    if message is None:
         return None
     return (
-        f"{told}; who is restarted without them may never get them: see what keeps it from them. "
-        f"Or {how_to_answer(facts)}"
+        f"{message}; who is restarted without them may never get them: see what keeps it from "
+        f"them. Or {how_to_answer(facts)}"
     )
 
 
 def still_spreads(facts: RestoreFacts) -> str | None:
-    """A restore that is being deleted waits for it, and not for ever."""
+    """A restore that is being deleted waits for replication, for a limited time."""
     execution = facts.execution
     if execution is None or not facts.same_target or facts.answer == "Abandon":
         return None
@@ -51,10 +51,10 @@ def still_spreads(facts: RestoreFacts) -> str | None:
 
 
 def _late(facts: RestoreFacts) -> str | None:
-    """Who has not got the data although there was time."""
-    seen, execution = facts.recovery, facts.execution
-    if facts.marked or seen is None or execution is None or seen.state != "Spreading":
+    """Return which servers still lack the data after the deadline."""
+    verdict, execution = facts.recovery, facts.execution
+    if facts.marked or verdict is None or execution is None or verdict.state != "Spreading":
         return None
     if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return seen.message
+    return verdict.message

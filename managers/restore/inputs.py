@@ -1,6 +1,6 @@
-"""What one look at a restore found: the records that the table is asked about. Pure.
+"""The observed state of a restore: the input of its state machine. Pure.
 
-Gathered by managers.restore.observe. A part that a stage does not ask about is None.
+Filled by managers.restore.observe. A part that a state does not need is None.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import restore_holder
 
 PREPARATION: Final = timedelta(minutes=30)
-"""From `preparedAt` on: nothing is sent any more after this."""
+"""From `preparedAt` on: no snapshot is sent after this."""
 BOOTSTRAP: Final = timedelta(minutes=30)
-"""From `startTime` on: a fresh cluster that is not there by then is given up."""
+"""From `startTime` on: a fresh cluster that is not available by then fails the restore."""
 CONVERGENCE: Final = timedelta(minutes=2)
-"""How long servers may take to agree, and logins to work, before a person is asked."""
+"""How long servers may take to agree, and logins to work, before a user has to decide."""
 
 Disposition = Literal["Resume", "Abandon"]
 Recovery = Literal[
     "Spreading", "Spread", "Restarting", "Sealed", "Leaderless", "Refused", "Astray", "Verified"
 ]
 """Spreading: not every server has the new data yet. Spread: all have. Restarting: not all servers
-run since the restore. Sealed: some cannot open the data. Leaderless: not exactly one leads, or not
-all are of one cluster. Refused: nobody may ask for the members. Astray: the members are not those
-of the spec. Verified: all is as it should be."""
+restarted since the restore. Sealed: some cannot unseal the data. Leaderless: not exactly one leads,
+or not all are of one cluster. Refused: the leader refuses to list the members. Astray: the members
+differ from the spec. Verified: the servers match the spec."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreFailure:
     """Why something cannot be done: a reason of contracts.conditions.reasons_restore, and a
-    sentence.
+    message.
     """
 
     reason: str
@@ -45,7 +45,7 @@ class RestoreFailure:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSnapshot:
-    """What the snapshot has to be; "" and 0: not known."""
+    """The expected properties of the snapshot; "" and 0: unknown."""
 
     cluster_id: str = ""
     version: str = ""
@@ -55,40 +55,40 @@ class ExpectedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """Where the snapshot is, with an OpenBaoBackup resolved to store and key."""
+    """The location of the snapshot: an OpenBaoBackup resolved to store and key."""
 
     key: str
     store: BackupTarget
     expected: ExpectedSnapshot = field(default_factory=ExpectedSnapshot)
     any_cluster_id: bool = False
-    """The servers may have another id than the snapshot although no person named it."""
+    """The servers may have another cluster id than the snapshot, without a user having named it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreTarget:
-    """The cluster that gets the data, as last seen."""
+    """The cluster to restore into, as last observed."""
 
     uid: str
     origin: str = ""
-    """UID of the restore that made it; "" for all others."""
+    """UID of the restore that created it; "" for all others."""
     terminating: bool = False
     paused: bool = False
     resumed: datetime | None = None
-    """When its last pause ended; None if there was none."""
+    """When its last pause ended; None without one."""
     initialized: bool = False
     available: bool = False
     upgrading: bool = False
     lock: OperationLock | None = None
     restored: RestoreStatus | None = None
     trouble: RestoreFailure | None = None
-    """Why no job can ever be made for it: no login, a refused image, a spec that does not fit."""
+    """Why no job can ever be created for it: no login, a refused image, an invalid spec."""
     hindrance: RestoreFailure | None = None
-    """Why none can be made now."""
+    """Why none can be created now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryVerdict:
-    """How the servers are since the data were replaced."""
+    """The state of the servers since the data were replaced."""
 
     state: Recovery
     message: str
@@ -96,7 +96,7 @@ class RecoveryVerdict:
 
 @dataclass(frozen=True, slots=True)
 class RestoreFacts:
-    """Everything that a decision rests on."""
+    """The input of a decision."""
 
     name: str
     uid: str
@@ -106,29 +106,29 @@ class RestoreFacts:
     source: SnapshotSource | RestoreFailure
     target: RestoreTarget | None
     job: JobSeen | None = None
-    job_asked: bool = False
-    """The API server was asked for the Job: None means that there is none."""
+    job_queried: bool = False
+    """The Job was read from the API server: None means that it does not exist."""
     recovery: RecoveryVerdict | None = None
     answer: Disposition | None = None
-    """What a person decided, by the annotation."""
+    """The decision of a user, from the annotation."""
     foreign_answer: str = ""
-    """An annotation that decides nothing about this run, for the message."""
+    """An annotation that is not for this run; used in the message."""
 
     @property
     def execution(self) -> Execution | None:
-        """The receipts, None before there are any."""
+        """The record of the execution; None before it is stored."""
         return self.status.execution
 
     @property
     def holder(self) -> str:
-        """How this restore calls itself in the lock."""
+        """The holder name of this restore in the lock."""
         return restore_holder(self.name)
 
     @property
     def has_lock(self) -> bool:
-        """Whether the lock of the cluster is this restore's.
+        """Whether this restore holds the lock of the cluster.
 
-        Names come again: a restore that wrote down under which epoch it runs has no other one.
+        Names can be reused: a restore that stored the epoch of its lock holds no other one.
         """
         lock = self.target.lock if self.target else None
         if lock is None or lock.operation != "Restore" or lock.holder != self.holder:
@@ -137,54 +137,54 @@ class RestoreFacts:
 
     @property
     def other_lock(self) -> OperationLock | None:
-        """The lock, if it is another's."""
+        """The lock, if another operation holds it."""
         lock = self.target.lock if self.target else None
         return None if lock is None or self.has_lock else lock
 
     @property
     def may_override(self) -> bool:
-        """Whether the spec takes the lock from whoever has it now."""
+        """Whether the spec allows to override the present holder of the lock."""
         lock = self.other_lock
-        asked = self.spec.force and self.spec.override_operation_lock
-        return asked and lock is not None and lock.operation != "Restore"
+        requested = self.spec.force and self.spec.override_operation_lock
+        return requested and lock is not None and lock.operation != "Restore"
 
     @property
     def same_target(self) -> bool:
-        """Whether the cluster is still the one that the receipts speak of."""
+        """Whether the cluster is still the one that the execution names."""
         uid = self.execution.target_uid if self.execution else ""
         return self.target is not None and self.target.uid == uid
 
     @property
     def marked(self) -> bool:
-        """Whether the cluster is told to restart its servers for this restore."""
+        """Whether the cluster has been told to restart its servers for this restore."""
         restored = self.target.restored if self.target else None
         return restored is not None and restored.uid == self.uid
 
     @property
     def claimed(self) -> bool:
-        """Whether the job has taken its one permission to send."""
+        """Whether the job has taken its submission permit."""
         return self.status.submission_claim is not None
 
     @property
     def report(self) -> Literal["Succeeded", "Failed", "Uncertain"] | None:
-        """How the job of the receipts says that it ended; the word of any other one counts not."""
-        found, execution = self.status.report, self.execution
-        if found is None or execution is None or not execution.job_uid:
+        """The result that the job of the execution reported; reports of other jobs are ignored."""
+        report, execution = self.status.report, self.execution
+        if report is None or execution is None or not execution.job_uid:
             return None
-        if found.job_uid != execution.job_uid:
+        if report.job_uid != execution.job_uid:
             return None
-        if found.outcome == "Failed" and self.claimed and not found.untouched:
-            # A job that fails in a way that nobody thought of says nothing of the servers.
+        if report.outcome == "Failed" and self.claimed and not report.untouched:
+            # An unexpected failure of the job does not show whether the servers changed.
             return "Uncertain"
-        return found.outcome
+        return report.outcome
 
     def is_over(self, since: datetime | None, period: timedelta) -> bool:
-        """Whether that much time has passed since a moment that was written down.
+        """Whether a period has passed since a stored time.
 
-        A pause of the cluster gives all of it again.
+        A pause of the cluster restarts the period.
         """
         return since is not None and self.now - self.counted_from(since) >= period
 
     def counted_from(self, moment: datetime) -> datetime:
-        """From when a period is counted that began at a moment."""
+        """Return from when a period is counted that began at a moment."""
         return counted_from(moment, self.target.resumed if self.target else None)

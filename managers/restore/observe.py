@@ -1,6 +1,6 @@
-"""Gathers the facts of one look at a restore: from caches, and by name what no cache holds.
+"""Reads the facts about a restore: from caches, and by name what no cache holds.
 
-Asks only for what the place of the restore decides on. Raises what runtime.client.client raises.
+Reads only what the present state of the restore needs. Raises what runtime.client.client raises.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from managers.restore.inputs import (
     SnapshotSource,
 )
 from managers.restore.server_recovery import ServerSight, judge, judge_copies
-from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
+from managers.restore.source import backup_of, backup_source, inline_source, spec_trouble
 from managers.restore.state_machine import REPLACED
 from runtime.apply.ownership import Owner
 from runtime.cache.cache import Cache
@@ -45,31 +45,31 @@ read_cluster = memoize(OpenBaoCluster.from_object)
 
 @dataclass(frozen=True, slots=True)
 class RestoreObservation:
-    """The facts, and the records with which acts are carried out."""
+    """The facts, and the records that actions need."""
 
     live: Object
     facts: RestoreFacts
     cluster: OpenBaoCluster | None = None
-    executor: JobTemplate | None = None
+    job_template: JobTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreObserver:
-    """Looks at everything that a restore depends on."""
+    """Reads everything that a restore depends on."""
 
     client: Client
     clusters: Cache
     backups: Cache
     jobs: Jobs
-    executors: JobTemplateSource
-    sight: ServerSight
+    template_source: JobTemplateSource
+    servers: ServerSight
     clock: Clock
 
-    async def look(self, live: Object, restore: OpenBaoRestore) -> RestoreObservation:
-        """Gather the facts of a restore whose spec can be read."""
+    async def observe(self, live: Object, restore: OpenBaoRestore) -> RestoreObservation:
+        """Read the facts of a restore with a valid spec."""
         key = key_of(live)
-        found = await self._cluster(ObjectKey(key.namespace, restore.spec.cluster))
-        cluster = None if found is None else _read(found)
+        live_cluster = await self._cluster(ObjectKey(key.namespace, restore.spec.cluster))
+        cluster = None if live_cluster is None else _read(live_cluster)
         facts = RestoreFacts(
             name=key.name,
             uid=uid_of(live),
@@ -77,7 +77,9 @@ class RestoreObserver:
             status=restore.status,
             now=self.clock.now(),
             source=self._source(key, restore, cluster),
-            target=None if found is None else target_of(found, cluster, self.clock.now()),
+            target=None
+            if live_cluster is None
+            else target_of(live_cluster, cluster, self.clock.now()),
             **answer_of(live),
         )
         held = target_paused(facts) is not None and not is_terminating(live)
@@ -86,16 +88,16 @@ class RestoreObserver:
         facts = await self._with_job(key, facts)
         if facts.target is None or cluster is None:
             return RestoreObservation(live, facts, cluster)
-        facts, executor = await self._with_executor(cluster, facts)
+        facts, template = await self._with_job_template(cluster, facts)
         return RestoreObservation(
-            live, await self._with_recovery(cluster, facts), cluster, executor
+            live, await self._with_recovery(cluster, facts), cluster, template
         )
 
     async def _cluster(self, key: ObjectKey) -> Object | None:
         cached = self.clusters.get(key)
         if cached is not None:
             return cached
-        # One that was made a moment ago is in no cache, and its absence would end a restore.
+        # A new cluster may not be in the cache yet, and its absence would fail the restore.
         try:
             return await self.client.get(CLUSTERS, key)
         except NotFound:
@@ -104,42 +106,42 @@ class RestoreObserver:
     def _source(
         self, key: ObjectKey, restore: OpenBaoRestore, cluster: OpenBaoCluster | None
     ) -> SnapshotSource | RestoreFailure:
-        known = spec_trouble(restore, cluster) or given_source(restore)
-        if known is not None:
-            return known
+        source = spec_trouble(restore, cluster) or inline_source(restore)
+        if source is not None:
+            return source
         name = restore.spec.source.backup or ""
         backup = backup_of(restore, self.backups.get(ObjectKey(key.namespace, name)))
         if isinstance(backup, RestoreFailure):
             return backup
-        taken = self.clusters.get(ObjectKey(key.namespace, backup.spec.cluster))
-        return backup_source(restore, backup, None if taken is None else _read(taken))
+        origin = self.clusters.get(ObjectKey(key.namespace, backup.spec.cluster))
+        return backup_source(restore, backup, None if origin is None else _read(origin))
 
     async def _with_job(self, key: ObjectKey, facts: RestoreFacts) -> RestoreFacts:
         execution = facts.execution
         if execution is None or execution.stage not in ("Committed", "Created"):
             return facts
-        named = ObjectKey(key.namespace, execution.job_name)
-        job = await self.jobs.look(named, execution.job_uid, facts.uid)
-        return replace(facts, job=job, job_asked=True)
+        job_key = ObjectKey(key.namespace, execution.job_name)
+        job = await self.jobs.look(job_key, execution.job_uid, facts.uid)
+        return replace(facts, job=job, job_queried=True)
 
-    async def _with_executor(
+    async def _with_job_template(
         self, cluster: OpenBaoCluster, facts: RestoreFacts
     ) -> tuple[RestoreFacts, JobTemplate | None]:
-        """Ask who runs the job; only with the lock, for the account of the job comes with it."""
+        """Get the job template; only with the lock, which the account of the job depends on."""
         execution, target = facts.execution, facts.target
-        wanted = execution is None or (execution.stage == "Committed" and facts.job is None)
-        if not wanted or not facts.has_lock or target is None:
+        needed = execution is None or (execution.stage == "Committed" and facts.job is None)
+        if not needed or not facts.has_lock or target is None:
             return facts, None
         spec = facts.spec
-        asked = JobOverrides(
+        overrides = JobOverrides(
             image=spec.image or "",
             role=spec.jwt_auth_role or "",
             token_secret=spec.token_secret_ref.name if spec.token_secret_ref else "",
         )
-        told = await self.executors.of(cluster, "restore", asked)
-        if isinstance(told, JobTemplate):
-            return facts, told
-        return replace(facts, target=with_obstacle(target, told)), None
+        template = await self.template_source.of(cluster, "restore", overrides)
+        if isinstance(template, JobTemplate):
+            return facts, template
+        return replace(facts, target=with_obstacle(target, template)), None
 
     async def _with_recovery(self, cluster: OpenBaoCluster, facts: RestoreFacts) -> RestoreFacts:
         execution = facts.execution
@@ -148,30 +150,30 @@ class RestoreObserver:
         if execution.terminal_result == "Failed":
             return facts
         if not facts.marked:
-            copies = await self.sight.copies(cluster, owner_of(cluster))
+            copies = await self.servers.copies(cluster, owner_of(cluster))
             return replace(facts, recovery=judge_copies(copies))
-        seen = await self.sight.look(cluster, owner_of(cluster), facts.uid)
+        servers = await self.servers.look(cluster, owner_of(cluster), facts.uid)
         fresh = facts.spec.cluster_template is not None
-        return replace(facts, recovery=judge(seen, fresh=fresh))
+        return replace(facts, recovery=judge(servers, fresh=fresh))
 
 
 def owner_of(cluster: OpenBaoCluster) -> Owner:
-    """Name the cluster as owner."""
+    """Return the cluster as owner."""
     at = cluster.metadata
     return Owner(API_VERSION, CLUSTER_KIND, at.namespace, at.name, at.uid)
 
 
 def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> RestoreTarget:
-    """Read a cluster; one whose spec cannot be read gets no job."""
+    """Read a cluster; one with an invalid spec gets no job."""
     uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
     if cluster is None:
         name = key_of(live).name
-        told = f"spec.cluster: the spec of OpenBaoCluster {name} cannot be read"
+        message = f"spec.cluster: the spec of OpenBaoCluster {name} cannot be read"
         return RestoreTarget(
-            uid, origin, is_terminating(live), trouble=RestoreFailure("InvalidSpec", told)
+            uid, origin, is_terminating(live), trouble=RestoreFailure("InvalidSpec", message)
         )
     status = cluster.status
-    answers = {one.type: one.status for one in status.conditions}
+    statuses = {one.type: one.status for one in status.conditions}
     return RestoreTarget(
         uid=uid,
         origin=origin,
@@ -179,28 +181,28 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
         paused=cluster.spec.paused,
         resumed=resumed_at(cluster, now),
         initialized=bool(status.initialized),
-        available=answers.get("Available") == "True",
-        upgrading=answers.get("Upgrading") == "True" or status.upgrade is not None,
+        available=statuses.get("Available") == "True",
+        upgrading=statuses.get("Upgrading") == "True" or status.upgrade is not None,
         lock=status.operation_lock,
         restored=status.restore,
     )
 
 
-def with_obstacle(target: RestoreTarget, told: Wait | Blocked) -> RestoreTarget:
-    """The cluster with what stands in the way of its job, in the words of this kind."""
-    lasting = isinstance(told, Blocked)
+def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarget:
+    """Return the target with the obstacle to its job, as a reason of this kind."""
+    lasting = isinstance(outcome, Blocked)
     fallback = "ExecutorUnavailable" if lasting else "ExecutorPending"
-    reason = told.reason if told.reason in RESTORE_REASONS else fallback
-    trouble = RestoreFailure(reason, told.message)
+    reason = outcome.reason if outcome.reason in RESTORE_REASONS else fallback
+    trouble = RestoreFailure(reason, outcome.message)
     return replace(target, trouble=trouble) if lasting else replace(target, hindrance=trouble)
 
 
 def answer_of(live: Object) -> dict[str, Any]:
-    """What a person decided: `<operationID>/Resume` or `/Abandon`, for this very run."""
+    """Return the decision of a user: `<operationID>/Resume` or `/Abandon`, for this run."""
     text = annotations_of(live).get(labels.RESTORE_ACKNOWLEDGE, "")
-    run, _, word = text.partition("/")
-    if run == uid_of(live) and word in ANSWERS:
-        return {"answer": ANSWERS[word]}
+    run, _, disposition = text.partition("/")
+    if run == uid_of(live) and disposition in ANSWERS:
+        return {"answer": ANSWERS[disposition]}
     return {"foreign_answer": text}
 
 

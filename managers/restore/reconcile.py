@@ -1,7 +1,7 @@
-"""The reconciler of restores: look, decide, act, write, until nothing is left to do at once.
+"""The reconciler of restores: observe, decide, act, write, until nothing is left to do at once.
 
-Guarantees: one write of the status per decision, under the version that was looked at; no snapshot
-is ever opened or sent from here; a restore that has ended costs no request.
+Guarantees: one status write per decision, conditional on the observed resource version; no snapshot
+is ever opened or sent from here; a finished restore costs no request.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from runtime.types import Object, ObjectKey, Request, key_of
 
 FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
 STEPS: Final = 16
-"""More than any restore takes in one pass: a table that goes round in circles stops here."""
+"""More than any restore takes in one pass; stops a loop in the state machine."""
 SOON: Final = 1.0
 
 
 class RestoreReconciler:
-    """Brings one restore as far as it can be brought now."""
+    """Advances one restore as far as possible now."""
 
     def __init__(
         self,
         client: Client,
         restores: Cache,
         observer: RestoreObserver,
-        acts: RestoreActions,
-        telling: RestoreReporter,
+        actions: RestoreActions,
+        reporter: RestoreReporter,
     ) -> None:
         self._restores = restores
         self._observer = observer
-        self._acts = acts
-        self._telling = telling
+        self._actions = actions
+        self._reporter = reporter
         self._statuses = RestoreStatusWriter(client, restores)
         self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
 
@@ -66,63 +66,63 @@ class RestoreReconciler:
             try:
                 restore = OpenBaoRestore.from_object(live)
             except InvalidRestoreError as invalid:
-                # Without its spec nobody knows which cluster it is about: it never held a lock.
+                # Without a valid spec its cluster is unknown: it never held a lock.
                 return Done() if leaving else Blocked("InvalidSpec", str(invalid))
-            seen = await self._observer.look(live, restore)
-            decision = decide(seen.facts, leaving=leaving)
+            observation = await self._observer.observe(live, restore)
+            decision = decide(observation.facts, leaving=leaving)
             try:
-                ending, live = await self._step(seen, decision)
+                ending, live = await self._step(observation, decision)
             except Conflict:
-                # Somebody wrote meanwhile, perhaps the job its claim: decide on what is there now.
+                # The object changed, perhaps by the permit of the job: decide on its present state.
                 return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
             if isinstance(ending, Wait):
                 return ending
             if not decision.goes_on and ending is None:
-                return _rest(seen, decision)
+                return _outcome(observation, decision)
         return Wait("RestoreRunning", "there is more to do", SOON)
 
     async def _step(
-        self, seen: RestoreObservation, decision: RestoreDecision
+        self, observation: RestoreObservation, decision: RestoreDecision
     ) -> tuple[Ending, Object]:
-        """Carry out one decision; return how the act ended and the object as it is now."""
-        act, live = decision.row.act, seen.live
-        if decision.row.told_first:
-            live = await self._write(seen, decision)
-        if decision.row.to in ("End", "Completed"):
-            await self._acts.let_job_go(seen)
-        ending = await self._acts.carry_out(act, seen) if act else None
+        """Carry out one decision; return the result of the action and the present object."""
+        action, live = decision.transition.action, observation.live
+        if decision.transition.status_first:
+            live = await self._write(observation, decision)
+        if decision.transition.to in ("End", "Completed"):
+            await self._actions.release_job(observation)
+        ending = await self._actions.carry_out(action, observation) if action else None
         if isinstance(ending, RestoreFailure):
-            return ending, await self._write(seen, refused(seen.facts, ending))
-        if not decision.row.told_first:
-            live = await self._write(seen, decision)
+            return ending, await self._write(observation, refused(observation.facts, ending))
+        if not decision.transition.status_first:
+            live = await self._write(observation, decision)
         return ending, live
 
-    async def _write(self, seen: RestoreObservation, decision: RestoreDecision) -> Object:
-        before = seen.facts.status
-        generation = int(seen.live["metadata"].get("generation") or 0)
-        after = next_status(seen.facts, decision, generation)
-        written = await self._statuses.write(seen.live, after)
-        if written is not seen.live:
-            key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
-            self._telling.changed(written, key, before, after)
+    async def _write(self, observation: RestoreObservation, decision: RestoreDecision) -> Object:
+        before = observation.facts.status
+        generation = int(observation.live["metadata"].get("generation") or 0)
+        after = next_status(observation.facts, decision, generation)
+        written = await self._statuses.write(observation.live, after)
+        if written is not observation.live:
+            key = ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
+            self._reporter.changed(written, key, before, after)
         return written
 
 
-def _rest(seen: RestoreObservation, decision: RestoreDecision) -> Outcome:
-    """When to look again, if nothing happens before."""
-    row = decision.row
-    if row.blocked:
-        return Blocked(decision.reason, decision.message, row.after)
-    if row.after is not None:
-        return Wait(decision.reason, decision.message, row.after)
-    return Done(cleanup_due(seen))
+def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
+    """Return when to run again, if no event comes before."""
+    transition = decision.transition
+    if transition.blocked:
+        return Blocked(decision.reason, decision.message, transition.after)
+    if transition.after is not None:
+        return Wait(decision.reason, decision.message, transition.after)
+    return Done(cleanup_due(observation))
 
 
-def cleanup_due(seen: RestoreObservation) -> float | None:
-    """Seconds until the fresh cluster of an ended restore is to go; None if none is."""
-    facts = seen.facts
-    kept = facts.spec.target_lifecycle == "Disposable" and facts.target is not None
-    if not kept or facts.status.phase not in ENDED or facts.status.completion_time is None:
+def cleanup_due(observation: RestoreObservation) -> float | None:
+    """Return the seconds until the disposable cluster of a finished restore is deleted, or None."""
+    facts = observation.facts
+    disposable = facts.spec.target_lifecycle == "Disposable" and facts.target is not None
+    if not disposable or facts.status.phase not in ENDED or facts.status.completion_time is None:
         return None
     age = (facts.now - facts.status.completion_time).total_seconds()
     return max(SOON, facts.spec.cleanup_after_seconds - age)

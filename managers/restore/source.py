@@ -1,7 +1,7 @@
-"""Where the snapshot of a restore is, and what it has to be. Pure.
+"""Resolves the snapshot of a restore: its location and expected properties. Pure.
 
-Called by managers.restore.observe with objects of the API server, older ones than its rules among
-them.
+Called by managers.restore.observe with objects of the API server, which may be older than its
+validation rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AT = "spec.source.backup"
 
 
 def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> RestoreFailure | None:
-    """Judge the spec by the rules of the API, and by what its cluster asks of every store."""
+    """Validate the spec by the rules of the API and by what its cluster requires of stores."""
     if (restore.metadata.generation or 0) > 1:
         return RestoreFailure(
             "InvalidSpec", "spec: was changed after it was made; make another OpenBaoRestore"
@@ -30,20 +30,20 @@ def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> Res
     broken: Iterable[Violation] = restore_violations(restore)
     if not broken and cluster is not None:
         broken = hardened_violations(restore, cluster)
-    told = "; ".join(str(one) for one in broken)
-    return RestoreFailure("InvalidSpec", told) if told else None
+    message = "; ".join(str(one) for one in broken)
+    return RestoreFailure("InvalidSpec", message) if message else None
 
 
-def given_source(restore: OpenBaoRestore) -> SnapshotSource | None:
-    """The store and the key that the spec names itself; None when it names a backup."""
-    given = restore.spec.source
-    if given.target is None or given.key is None:
+def inline_source(restore: OpenBaoRestore) -> SnapshotSource | None:
+    """Return the store and key in the spec itself; None when it names a backup."""
+    source = restore.spec.source
+    if source.target is None or source.key is None:
         return None
-    return SnapshotSource(given.key, given.target, _expected(restore))
+    return SnapshotSource(source.key, source.target, _expected(restore))
 
 
 def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | RestoreFailure:
-    """Read the backup that the spec names, and tell why there is no snapshot of it to restore."""
+    """Read the backup that the spec names, or return why it has no snapshot to restore."""
     name = restore.spec.source.backup
     if live is None:
         return RestoreFailure(
@@ -66,9 +66,9 @@ def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | R
 
 
 def backup_source(
-    restore: OpenBaoRestore, backup: OpenBaoBackup, taken_from: OpenBaoCluster | None
+    restore: OpenBaoRestore, backup: OpenBaoBackup, origin: OpenBaoCluster | None
 ) -> SnapshotSource | RestoreFailure:
-    """The store of the cluster that the backup was taken from, and the key that it got there."""
+    """Return the store of the cluster that the backup was taken from, and its key."""
     snapshot = backup.status.snapshot
     key = snapshot.key if snapshot else None
     if snapshot is None or not key:
@@ -76,38 +76,38 @@ def backup_source(
     refusal = _of_another_cluster(restore, backup, snapshot.cluster_id or "")
     if refusal:
         return RestoreFailure(OF_ANOTHER, refusal)
-    if taken_from is None or taken_from.spec.backup is None:
+    if origin is None or origin.spec.backup is None:
         return RestoreFailure(
             UNAVAILABLE,
             f"{_AT}: OpenBaoCluster {backup.spec.cluster}, whose spec.backup says where its "
             f"snapshots are, is gone or has none: set source.target, and source.key to {key}",
         )
-    given = _expected(restore)
+    requested = _expected(restore)
     expected = ExpectedSnapshot(
-        cluster_id=given.cluster_id or snapshot.cluster_id or "",
-        version=given.version or snapshot.version or "",
-        digest=given.digest or snapshot.digest or "",
-        size=given.size or snapshot.size or 0,
+        cluster_id=requested.cluster_id or snapshot.cluster_id or "",
+        version=requested.version or snapshot.version or "",
+        digest=requested.digest or snapshot.digest or "",
+        size=requested.size or snapshot.size or 0,
     )
-    store = taken_from.spec.backup.target
+    store = origin.spec.backup.target
     return SnapshotSource(key, store, expected, any_cluster_id=_may_be_anew(restore, backup))
 
 
 def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
-    """Whether the servers may be younger than the snapshot, and so have an id of their own.
+    """Return whether the servers may be newer than the snapshot, and have another cluster id.
 
-    A cluster that was deleted and made again has the name of the backup's; one that the restore
-    makes itself holds nothing that could be lost.
+    A cluster that was recreated has the name of the backup's cluster; one that the restore creates
+    holds no data that could be lost.
     """
     spec = restore.spec
     return backup.spec.cluster == spec.cluster or spec.cluster_template is not None
 
 
 def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot_id: str) -> str:
-    """Why the data of the backup's cluster do not go into that of the restore; "" if they may.
+    """Return why the backup may not be restored into the cluster of the restore; "" if it may.
 
-    Compared are the two objects, so that a person has to name what no object says: which other
-    cluster is meant. An id that nobody wrote down is compared by the job, with the manifest.
+    It compares the two objects, so a user has to name another cluster explicitly. The job compares
+    an id that no object has with the manifest.
     """
     spec, source = restore.spec, restore.spec.source
     if spec.force or _may_be_anew(restore, backup):
@@ -115,20 +115,20 @@ def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot
     named = source.expected_cluster_id or ""
     if named and named == (snapshot_id or named):
         return ""
-    given = f", and spec.source.expectedClusterID is {named}" if named else ""
+    detail = f", and spec.source.expectedClusterID is {named}" if named else ""
     return (
         f"{_AT}: OpenBaoBackup {source.backup} is of OpenBaoCluster {backup.spec.cluster} and "
-        f"spec.cluster is {spec.cluster}{given}: choose a backup of {spec.cluster}; or, to replace "
-        f"all data of {spec.cluster} by those of {backup.spec.cluster}, set "
+        f"spec.cluster is {spec.cluster}{detail}: choose a backup of {spec.cluster}; or, to "
+        f"replace all data of {spec.cluster} by those of {backup.spec.cluster}, set "
         f"spec.source.expectedClusterID to {snapshot_id or 'the id of that cluster'}"
     )
 
 
 def _expected(restore: OpenBaoRestore) -> ExpectedSnapshot:
-    given = restore.spec.source
+    source = restore.spec.source
     return ExpectedSnapshot(
-        cluster_id=given.expected_cluster_id or "",
-        version=given.expected_version or "",
-        digest=given.expected_digest or "",
-        size=given.expected_size or 0,
+        cluster_id=source.expected_cluster_id or "",
+        version=source.expected_version or "",
+        digest=source.expected_digest or "",
+        size=source.expected_size or 0,
     )

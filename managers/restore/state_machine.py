@@ -1,22 +1,22 @@
-"""The table of all that may happen to an OpenBaoRestore. Pure.
+"""The state machine of an OpenBaoRestore. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
 | New | nothing is decided |
-| Validating | the cluster, the lock and the spec are looked at; nothing is prepared |
-| Prepared | receipts are written: for which cluster, under which lock |
-| Committed | it is written down that a Job is to be made |
-| Created | the Job is written down; from now on it may claim its one permission to send |
-| TerminalObserved | it is written down how the Job ended |
-| Recovering | the data are new: all servers get them, are restarted, their members looked at |
-| Unknown | it cannot be told whether the servers took the snapshot: a person decides |
+| Validating | the cluster, the lock and the spec are checked; nothing is reserved |
+| Prepared | the execution is stored: the cluster and the lock |
+| Committed | the decision to create a Job is stored |
+| Created | the UID of the Job is stored; from now on it may take its submission permit |
+| TerminalObserved | the result of the Job is stored |
+| Recovering | the data are new: they replicate, servers restart, members are verified |
+| Unknown | it is unknown whether the servers took the snapshot: a user decides |
 | Ended | Completed or Failed |
 
-Of the rows of a place the first whose guard has something to say decides. Its act is done, and then
-its next place is written, with the version of the object that was looked at as precondition: the
-claim of the job (`baoctl.jobs.restore`) and every step here exclude each other. A crash between the
-two repeats the act, which is safe; nothing is ever sent twice, because the job may claim only once,
-and only while its own UID stands in the receipts of a restore at Created.
+In each state the first transition whose guard returns a message applies. Its action is carried out,
+then the next state is written, with the observed resource version as precondition: the permit of
+the job (`baoctl.jobs.restore`) and every step here exclude each other. A crash between the two
+repeats the action, which is safe; nothing is ever sent twice, because the job may take the permit
+only once, and only while its own UID is in the execution of a restore in state Created.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from managers.restore import guards, guards_replication
 from managers.restore.guards import Guard
 from managers.restore.inputs import RestoreFacts, RestoreFailure
 
-Place = Literal[
+State = Literal[
     "New",
     "Validating",
     "Prepared",
@@ -41,7 +41,7 @@ Place = Literal[
     "Unknown",
     "Ended",
 ]
-PLACES: Final[tuple[Place, ...]] = get_args(Place)
+STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal[
     "Validating",
     "Prepared",
@@ -54,13 +54,15 @@ Next = Literal[
     "Completed",
     "End",
 ]
-"""Succeeded and Failed are TerminalObserved, with how it ended; End is phase Failed."""
-Act = Literal["make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"]
-"""take-lock also overrides, if the spec says so. mark-target tells the workload to restart the
-servers, settle that they were. release gives the lock back, remove deletes the fresh cluster."""
+"""Succeeded and Failed are TerminalObserved with that result; End is phase Failed."""
+Action = Literal[
+    "make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"
+]
+"""take-lock also overrides, if the spec requests it. mark-target requests a restart of the servers,
+settle records that they restarted. release releases the lock, remove deletes the fresh cluster."""
 
-REPLACED: Final[tuple[Place, ...]] = ("TerminalObserved", "Recovering")
-"""The data are new, or a person said so."""
+REPLACED: Final[tuple[State, ...]] = ("TerminalObserved", "Recovering")
+"""The data are new, or a user confirmed it."""
 LOCK_RECHECK: Final = 5.0
 JOB_RECHECK: Final = 5.0
 SERVERS_RECHECK: Final = 2.0
@@ -69,59 +71,59 @@ PERSON_RECHECK: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RestoreTransition:
-    """One line of the table. Without `to` it stays where it is; with `again` it looks anew at once.
+    """One transition. Without `to` the state does not change.
 
-    `reason` is of contracts.conditions.reasons_restore, unless the guard gives one. `after` in
-    seconds; None: an event is certain. `blocked`: a person must act.
+    `reason` is of contracts.conditions.reasons_restore, unless the guard returns one. `after`
+    in seconds; None: an event is certain. `blocked`: a user has to act.
     """
 
-    at: Place
+    at: State
     when: Guard
-    act: Act | None = None
+    action: Action | None = None
     to: Next | None = None
     reason: str = ""
     after: float | None = None
     blocked: bool = False
-    told_first: bool = False
-    """The status is written before the act and not after it: what is lost by a crash between the
-    two is the act, which is decided again, and not the word of it."""
+    status_first: bool = False
+    """The status is written before the action and not after it: a crash between the two loses the
+    action, which is decided again, and not its report."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreDecision:
-    """What is done now, and what is said of it."""
+    """The transition to carry out, with the reason and message for the status."""
 
-    row: RestoreTransition
+    transition: RestoreTransition
     reason: str
     message: str
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is more to do at once, when the act is done and the status is written."""
-        return self.row.to is not None or self.row.act is not None
+        """Whether there is more to do at once after the action and the status write."""
+        return self.transition.to is not None or self.transition.action is not None
 
 
-def _fails(at: Place, when: Guard, reason: str = "") -> RestoreTransition:
+def _fails(at: State, when: Guard, reason: str = "") -> RestoreTransition:
     return RestoreTransition(at, when, to="End", reason=reason)
 
 
-def _waits(at: Place, when: Guard, reason: str, after: float) -> RestoreTransition:
+def _waits(at: State, when: Guard, reason: str, after: float) -> RestoreTransition:
     return RestoreTransition(at, when, reason=reason, after=after)
 
 
-def _before_sending(at: Place) -> tuple[RestoreTransition, ...]:
-    """What ends a run that has a Job or not, and that has not claimed."""
+def _before_sending(at: State) -> tuple[RestoreTransition, ...]:
+    """Failures before the job has taken its permit, with or without a Job."""
     return (
         _fails(at, guards.target_changed, "TargetIdentityMismatch"),
         _fails(at, guards.lock_lost, "OperationLockLost"),
     )
 
 
-def _keeps_lock(at: Place, reason: str) -> tuple[RestoreTransition, ...]:
-    """What keeps others away after the data were replaced, whatever became of the lock."""
+def _keeps_lock(at: State, reason: str) -> tuple[RestoreTransition, ...]:
+    """Keep or retake the lock after the data were replaced."""
     return (
         _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        RestoreTransition(at, guards.lock_is_free, act="take-lock", reason=reason),
+        RestoreTransition(at, guards.lock_is_free, action="take-lock", reason=reason),
     )
 
 
@@ -131,7 +133,10 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     _fails("Validating", guards.override_without_force, "InvalidSpec"),
     _fails("Validating", guards.no_target, "TargetUnavailable"),
     RestoreTransition(
-        "Validating", guards.fresh_target_wanted, act="make-target", reason="TargetBootstrapping"
+        "Validating",
+        guards.fresh_target_missing,
+        action="make-target",
+        reason="TargetBootstrapping",
     ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
     _fails("Validating", guards.target_leaves, "TargetUnavailable"),
@@ -140,13 +145,13 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.lock_to_override,
-        act="take-lock",
+        action="take-lock",
         reason="RestoreValidating",
-        told_first=True,
+        status_first=True,
     ),
     _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
     RestoreTransition(
-        "Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"
+        "Validating", guards.lock_is_free, action="take-lock", reason="RestoreValidating"
     ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
@@ -161,13 +166,13 @@ RUNNING: tuple[RestoreTransition, ...] = (
     RestoreTransition("Prepared", guards.prepared, to="Committed", reason="RestoreRunning"),
     *_before_sending("Committed"),
     _fails("Committed", guards.job_foreign, "ForeignObject"),
-    RestoreTransition("Committed", guards.job_there, to="Created", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.job_exists, to="Created", reason="RestoreRunning"),
     _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
     _fails("Committed", guards.source_trouble),
     _fails("Committed", guards.target_trouble),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
-    RestoreTransition("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
-    # What the job says is believed before what is seen of it.
+    RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
+    # The report of the job has precedence over its observed state.
     RestoreTransition(
         "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
     ),
@@ -193,12 +198,15 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Recovering", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     *_keeps_lock("Recovering", "RestoreRecovering"),
     RestoreTransition(
-        "Recovering", guards_replication.data_spread, act="mark-target", reason="RestoreRecovering"
+        "Recovering",
+        guards_replication.data_spread,
+        action="mark-target",
+        reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
         guards_replication.spread_accepted,
-        act="mark-target",
+        action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
@@ -209,10 +217,10 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         blocked=True,
     ),
     RestoreTransition(
-        "Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.recovered, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     RestoreTransition(
-        "Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.accepted, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
     RestoreTransition(
@@ -223,7 +231,7 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         blocked=True,
     ),
     _waits("Recovering", guards.recovering, "RestoreRecovering", SERVERS_RECHECK),
-    # Its word may come late, when the API server was away at the end of the job.
+    # Its report may be late, if the API server was unavailable at the end of the job.
     RestoreTransition(
         "Unknown", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
     ),
@@ -231,20 +239,20 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
     RestoreTransition(
-        "Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"
+        "Unknown", guards.lock_is_free, action="take-lock", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    RestoreTransition("Ended", guards.lock_is_ours, act="release"),
-    RestoreTransition("Ended", guards.target_disposable, act="remove"),
+    RestoreTransition("Ended", guards.lock_is_ours, action="release"),
+    RestoreTransition("Ended", guards.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
-# A pause holds a restore wherever it is, and says so once. Its job goes on if it runs, and is heard
-# afterwards. The end of the pause wakes us.
+# A pause holds a restore in every state, and reports so once. A running job goes on, and its report
+# is read after the pause, whose end triggers a pass.
 HELD: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.target_paused, reason="TargetPaused")
-        for at in PLACES
+        for at in STATES
         if at not in ("New", "Ended")
     ),
     RestoreTransition("Ended", guards.rests_under_pause),
@@ -259,38 +267,38 @@ TABLE: tuple[RestoreTransition, ...] = (
 )
 
 
-def _lets_go(at: Place) -> tuple[RestoreTransition, ...]:
+def _lets_go(at: State) -> tuple[RestoreTransition, ...]:
     return (
-        RestoreTransition(at, guards.lock_is_ours, act="release"),
-        RestoreTransition(at, guards.disposable_leaves, act="remove"),
+        RestoreTransition(at, guards.lock_is_ours, action="release"),
+        RestoreTransition(at, guards.disposable_leaves, action="remove"),
         RestoreTransition(at, guards.always),
     )
 
 
-# Of a restore that is being deleted: first the job is kept from claiming, then what it holds goes.
+# A restore that is being deleted: first revoke the permit of the job, then release what it holds.
 LEAVING: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.unclaimed, to="End", reason="RestoreDeleted")
         for at in ("Prepared", "Committed", "Created")
     ),
-    *(row for row in RUNNING if row.to in ("Succeeded", "Failed", "Unknown")),
+    *(transition for transition in RUNNING if transition.to in ("Succeeded", "Failed", "Unknown")),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
-    # The data are new: the servers have to be restarted, whoever waits for it. Not if a server
-    # would be lost by that, for which nobody is there to answer any more.
+    # The data are new: the servers have to be restarted even so. Not if that would lose a server,
+    # which no user could decide on any more.
     *(
-        row
+        transition
         for at in REPLACED
-        for row in (
-            RestoreTransition(at, guards_replication.data_spread, act="mark-target"),
+        for transition in (
+            RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
             _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
-    *(row for at in PLACES for row in _lets_go(at)),
+    *(transition for at in STATES for transition in _lets_go(at)),
 )
 
 
-def state_of(facts: RestoreFacts) -> Place:
-    """Where a restore is, by its status alone."""
+def state_of(facts: RestoreFacts) -> State:
+    """Return the state of a restore, derived from its status alone."""
     status = facts.status
     if status.phase in ENDED:
         return "Ended"
@@ -304,27 +312,27 @@ def state_of(facts: RestoreFacts) -> Place:
 
 
 def decide(facts: RestoreFacts, *, leaving: bool = False) -> RestoreDecision:
-    """Ask the rows of its place, in their order. `leaving`: the restore is being deleted.
+    """Return the first transition that applies. `leaving`: the restore is being deleted.
 
-    Every place has a row that always has something to say.
+    Every state has a transition that always applies.
     """
-    place = state_of(facts)
-    return next(_answers(LEAVING if leaving else TABLE, place, facts))
+    state = state_of(facts)
+    return next(_answers(LEAVING if leaving else TABLE, state, facts))
 
 
 def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
-    """What becomes of a restore whose act was refused for good."""
+    """Return the decision for a restore whose action was refused for good."""
     return RestoreDecision(_fails(state_of(facts), guards.always), trouble.reason, trouble.message)
 
 
 def _answers(
-    rows: tuple[RestoreTransition, ...], place: Place, facts: RestoreFacts
+    transitions: tuple[RestoreTransition, ...], state: State, facts: RestoreFacts
 ) -> Iterator[RestoreDecision]:
-    for row in rows:
-        if row.at != place:
+    for transition in transitions:
+        if transition.at != state:
             continue
-        said = row.when(facts)
-        if isinstance(said, RestoreFailure):
-            yield RestoreDecision(row, said.reason, said.message)
-        elif said is not None:
-            yield RestoreDecision(row, row.reason, said)
+        result = transition.when(facts)
+        if isinstance(result, RestoreFailure):
+            yield RestoreDecision(transition, result.reason, result.message)
+        elif result is not None:
+            yield RestoreDecision(transition, transition.reason, result)

@@ -1,7 +1,7 @@
-"""What is written of a restore: the next status, and the one write of it.
+"""Computes and writes the status of an OpenBaoRestore.
 
-`next_status` is pure. The writer sends our own part of the status, never what the job writes, and
-only if the object is still the one that was looked at.
+`next_status` is pure. The writer applies only the fields that we own, never those of the job, and
+only if the object has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ OF_THE_JOB: Final = ("report", "submissionClaim")
 def next_status(
     facts: RestoreFacts, decision: RestoreDecision, generation: int
 ) -> RestoreObjectStatus:
-    """The status after a decision was carried out. `generation` is that of the spec.
+    """Return the status after a decision was carried out. `generation` is that of the spec.
 
-    A row without a reason says nothing new. Raises ValueError for a reason that no table has.
+    Without a reason the message stays. Raises ValueError for an unknown reason.
     """
     status = facts.status
-    found: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
+    fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
     if isinstance(facts.source, SnapshotSource):
-        found["snapshot_key"] = facts.source.key
-    if decision.row.to is not None:
-        found |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
+        fields["snapshot_key"] = facts.source.key
+    if decision.transition.to is not None:
+        fields |= MOVES[decision.transition.to](facts, facts.now.replace(microsecond=0))
     if not decision.reason:
-        return status.model_copy(update=found)
+        return status.model_copy(update=fields)
     if decision.reason not in RESTORE_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a restore")
-    found["message"] = clean_message(decision.message)
-    after = status.model_copy(update=found)
+    fields["message"] = clean_message(decision.message)
+    after = status.model_copy(update=fields)
     conditions = _conditions(facts, decision, after, generation)
     return after.model_copy(update={"conditions": conditions})
 
@@ -72,7 +72,7 @@ def _validating(_: RestoreFacts, now: datetime) -> Fields:
 
 
 def _prepared(facts: RestoreFacts, now: datetime) -> Fields:
-    return {"phase": "Running", "execution": _receipts(facts, now)}
+    return {"phase": "Running", "execution": _execution(facts, now)}
 
 
 def _committed(facts: RestoreFacts, now: datetime) -> Fields:
@@ -95,8 +95,8 @@ def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[RestoreFacts,
 
 
 def _recovering(facts: RestoreFacts, now: datetime) -> Fields:
-    seen = facts.execution.terminal_observed_at if facts.execution else None
-    staged = _staged(facts, "Recovering", terminal_observed_at=seen or now)
+    observed_at = facts.execution.terminal_observed_at if facts.execution else None
+    staged = _staged(facts, "Recovering", terminal_observed_at=observed_at or now)
     return {**staged, "phase": "Running", **_answered(facts)}
 
 
@@ -123,10 +123,10 @@ MOVES: Mapping[Next, Callable[[RestoreFacts, datetime], Fields]] = {
     "Completed": _ended("Completed"),
     "End": _ended("Failed"),
 }
-"""The fields that a restore has in another place."""
+"""The status fields to set on entering a state."""
 
 
-def _receipts(facts: RestoreFacts, now: datetime) -> Execution:
+def _execution(facts: RestoreFacts, now: datetime) -> Execution:
     target = facts.target
     return Execution(
         operation_id=facts.uid,
@@ -145,7 +145,7 @@ def _staged(facts: RestoreFacts, stage: Stage, **more: Any) -> dict[str, Any]:
 
 
 def _answered(facts: RestoreFacts) -> dict[str, Any]:
-    """What a person decided, once it was carried out."""
+    """Return the decision of a user, once it was carried out."""
     return {"administrator_disposition": facts.answer} if facts.answer else {}
 
 
@@ -157,18 +157,18 @@ def _size(facts: RestoreFacts) -> int | None:
 
 
 def _fresh(facts: RestoreFacts) -> FreshTarget | None:
-    """The record of the cluster that this restore made; it is written once and stays."""
-    made, target = facts.status.target, facts.target
+    """Return the record of the cluster that this restore created; it is written once and stays."""
+    created, target = facts.status.target, facts.target
     if facts.spec.cluster_template is None:
         return None
-    if made is None:
+    if created is None:
         if target is None or target.origin != facts.uid:
             return None
-        made = FreshTarget(uid=target.uid)
+        created = FreshTarget(uid=target.uid)
     if facts.spec.target_lifecycle != "Disposable" or facts.status.phase not in ENDED:
-        return made
-    gone = target is None or target.uid != made.uid
-    return made.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
+        return created
+    gone = target is None or target.uid != created.uid
+    return created.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
 
 
 # --- conditions ---------------------------------------------------------------------------------
@@ -177,21 +177,28 @@ def _fresh(facts: RestoreFacts) -> FreshTarget | None:
 def _conditions(
     facts: RestoreFacts, decision: RestoreDecision, after: RestoreObjectStatus, generation: int
 ) -> tuple[Condition, ...]:
-    said = {RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)}
-    if decision.row.act == "take-lock" and (told := lock_to_override(facts)) is not None:
-        said[OPERATION_LOCK_OVERRIDE] = Condition(
+    conditions = {
+        RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)
+    }
+    if (
+        decision.transition.action == "take-lock"
+        and (message := lock_to_override(facts)) is not None
+    ):
+        conditions[OPERATION_LOCK_OVERRIDE] = Condition(
             type=OPERATION_LOCK_OVERRIDE,
             status="True",
             reason="OperationLockOverridden",
-            message=clean_message(told),
+            message=clean_message(message),
             observed_generation=generation,
         )
     execution = after.execution
     if execution is not None and execution.stage == "Recovering":
         released: Literal["True", "False"] = "True" if after.phase == "Completed" else "False"
-        said[RECOVERY_RELEASED] = _condition(RECOVERY_RELEASED, released, decision, generation)
+        conditions[RECOVERY_RELEASED] = _condition(
+            RECOVERY_RELEASED, released, decision, generation
+        )
     stored = {one.type: one for one in facts.status.conditions}
-    merged = (_since(said.get(kind), stored.get(kind), facts.now) for kind in TYPES)
+    merged = (_since(conditions.get(kind), stored.get(kind), facts.now) for kind in TYPES)
     return tuple(one for one in merged if one is not None)
 
 
@@ -220,17 +227,17 @@ def _condition(
 
 
 def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condition | None:
-    """The condition with the time of its last change; one that is not said again stays."""
+    """Return the condition with its last transition time; without a new one the old one stays."""
     if new is None:
         return old
-    kept = old.last_transition_time if old is not None and old.status == new.status else None
-    return new.model_copy(update={"last_transition_time": kept or now.replace(microsecond=0)})
+    since = old.last_transition_time if old is not None and old.status == new.status else None
+    return new.model_copy(update={"last_transition_time": since or now.replace(microsecond=0)})
 
 
 def changed_conditions(
     before: Iterable[Condition], after: Iterable[Condition]
 ) -> tuple[tuple[str, str, str], ...]:
-    """Type, reason and message of what is said for another reason than before."""
+    """Return type, reason and message of the conditions whose status or reason changed."""
     old = {one.type: (one.status, one.reason) for one in before}
     return tuple(
         (one.type, one.reason, one.message)
@@ -243,20 +250,19 @@ def changed_conditions(
 
 
 class RestoreStatusWriter:
-    """Writes our part of a status, if it is not there already."""
+    """Writes the fields of a status that we own, if they differ."""
 
     def __init__(self, client: Client, restores: Cache) -> None:
         self._client = client
         self._restores = restores
 
     async def write(self, live: Object, status: RestoreObjectStatus) -> Object:
-        """Return the object as it is stored now.
+        """Apply the status and return the stored object.
 
-        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
-        gone.
+        Raises Conflict when the object changed since it was read, NotFound when it is gone.
         """
-        wanted = own_part(status.to_object())
-        if own_part(live.get("status") or {}) == wanted:
+        desired = own_part(status.to_object())
+        if own_part(live.get("status") or {}) == desired:
             return live
         key = key_of(live)
         body = {
@@ -266,10 +272,10 @@ class RestoreStatusWriter:
                 "name": key.name,
                 "namespace": key.namespace,
                 "uid": uid_of(live),
-                # The job may have claimed meanwhile: then this decision is void.
+                # If the job took its permit meanwhile, this decision is outdated.
                 "resourceVersion": resource_version_of(live),
             },
-            "status": wanted,
+            "status": desired,
         }
         result = await self._client.apply(
             RESTORES, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
@@ -279,5 +285,5 @@ class RestoreStatusWriter:
 
 
 def own_part(status: Object) -> Object:
-    """A stored status without what the job wrote into it."""
+    """Return a stored status without the fields of the job."""
     return {field: value for field, value in status.items() if field not in OF_THE_JOB}

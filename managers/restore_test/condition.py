@@ -1,4 +1,4 @@
-"""Condition BackupProven: whether the snapshots of a cluster are known to be good. Pure.
+"""Condition BackupProven: whether restore tests of a cluster pass. Pure.
 
 Called through the table of `managers.cluster.status.conditions`.
 """
@@ -19,61 +19,60 @@ PROVEN = "BackupProven"
 
 
 def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | None:
-    """Judge what is known; None when the spec asks for no backups."""
+    """Report the last restore test; None without spec.backup."""
     backup = cluster.spec.backup
     if backup is None:
         return None
     status = cluster.status.backup or BackupStatus()
-    known = status.restore_test or RestoreTestStatus()
-    if known.last is None:
-        if known.active is not None:
-            told = (
-                f"{known.active.key or 'A snapshot'} is being restored to see, for the first time"
-            )
-            return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", told)
+    test_status = status.restore_test or RestoreTestStatus()
+    if test_status.last is None:
+        if test_status.active is not None:
+            key = test_status.active.key or "A snapshot"
+            message = f"{key} is being restored to see, for the first time"
+            return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", message)
         return ConditionUpdate(
             PROVEN, "Unknown", "NeverTested", "No snapshot was ever restored to see"
         )
-    told = _told(known.last)
-    if known.last.outcome == "Failed":
-        return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", told)
-    if known.last.outcome != "Passed":
-        return ConditionUpdate(PROVEN, "Unknown", "RestoreTestInconclusive", told)
+    message = _summary(test_status.last)
+    if test_status.last.outcome == "Failed":
+        return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", message)
+    if test_status.last.outcome != "Passed":
+        return ConditionUpdate(PROVEN, "Unknown", "RestoreTestInconclusive", message)
     counting = (status.successful_backups or 0, resumed_at(cluster, now))
-    late = _late(backup.restore_test, known, counting, now)
+    late = _late(backup.restore_test, test_status, counting, now)
     if late:
-        return ConditionUpdate(PROVEN, "False", "ProofOutdated", f"{told}; {late}")
-    return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", told)
+        return ConditionUpdate(PROVEN, "False", "ProofOutdated", f"{message}; {late}")
+    return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", message)
 
 
-def _told(last: FinishedRestoreTest) -> str:
+def _summary(last: FinishedRestoreTest) -> str:
     at = rfc3339(last.finished_at) if last.finished_at else "an unknown time"
     return f"{last.key or 'No snapshot'}, tested at {at}: {last.reason}: {last.message or ''}"
 
 
 def _late(
-    wishes: RestoreTest | None,
-    known: RestoreTestStatus,
+    spec: RestoreTest | None,
+    test_status: RestoreTestStatus,
     counting: tuple[int, datetime | None],
     now: datetime,
 ) -> str:
-    """Why a test that passed says no longer enough; "" when it does.
+    """Return why a passed test is outdated; "" if it is not.
 
     `counting`: how many snapshots were stored, and when the last pause ended.
 
-    A whole round late: the one that is due may be on its way.
+    Outdated only one whole interval late: a due test may be in progress.
     """
-    if wishes is None:
+    if spec is None:
         return ""
     successful, resumed = counting
-    if wishes.schedule and known.next_scheduled_test is not None:
-        due = known.next_scheduled_test
-        round_of = counted_from(due, resumed)
-        if due <= now and cron.next_after(wishes.schedule, round_of) <= now:
-            return f"the test of {rfc3339(due)} has not been run"
-    every = wishes.every_successful_backups
+    if spec.schedule and test_status.next_scheduled_test is not None:
+        scheduled = test_status.next_scheduled_test
+        round_of = counted_from(scheduled, resumed)
+        if scheduled <= now and cron.next_after(spec.schedule, round_of) <= now:
+            return f"the test of {rfc3339(scheduled)} has not been run"
+    every = spec.every_successful_backups
     if every is not None:
-        since = successful - (known.last_backup_count or 0)
+        since = successful - (test_status.last_backup_count or 0)
         if since >= 2 * every:
             return f"{since} snapshots were taken since the last test, and one in {every} is due"
     return ""

@@ -1,4 +1,4 @@
-"""What the decisions about tests look at: a cluster, its snapshots, the Job that runs. Pure."""
+"""The input of decisions about restore tests: cluster, snapshots and the running Job. Pure."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from contracts.api.job_result import ProofReport
 from managers.jobs.status import JobSeen
 
 TEST_RESTORE = "openbao.org/test-restore"
-"""Annotation of an OpenBaoBackup; each new value asks for one test of its snapshot."""
+"""Annotation of an OpenBaoBackup; each new value requests one test of its snapshot."""
 
-# A value is kept in the status, which takes no more.
+# The value is stored in the status, which limits its length.
 REQUEST_MAX = 253
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One OpenBaoBackup as tests see it."""
+    """One OpenBaoBackup, as input of a test."""
 
     name: str
     uid: str
     cluster_uid: str
     ended: bool
-    """It has come to its end, whichever that was."""
+    """It has finished, with any result."""
     snapshot: Snapshot | None
-    """None: there is none that could be tested."""
+    """None: it has no snapshot that can be tested."""
     completed_at: datetime | None = None
     proof: Proof | None = None
     test: ProofRun | None = None
@@ -40,52 +40,52 @@ class Candidate:
     leaving: bool = False
 
     @property
-    def asks(self) -> bool:
-        """A person wants a test that nobody has carried out."""
+    def is_requested(self) -> bool:
+        """Whether a user requests a test that was not run yet."""
         return bool(self.request) and (self.proof is None or self.proof.request != self.request)
 
     @property
     def answer(self) -> ProofReport | None:
-        """What the Job of the running test says; the word of any other Job counts not."""
+        """The report of the Job of the running test; reports of other Jobs are ignored."""
         if self.test is None or self.report is None or not self.test.job_uid:
             return None
         return self.report if self.report.job_uid == self.test.job_uid else None
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """The newest snapshot sorts last."""
+        """Sort key: the newest snapshot is last."""
         return self.completed_at or _NEVER, self.name
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreTestFacts:
-    """Everything that a decision is made from."""
+    """The input of a decision."""
 
     now: datetime
     cluster_uid: str
-    wishes: RestoreTest | None
-    """spec.backup.restoreTest; None: only what a person asks for is tested."""
-    known: RestoreTestStatus
-    """What the status of the cluster says of tests."""
+    spec: RestoreTest | None
+    """spec.backup.restoreTest; None: only tests that a user requests."""
+    status: RestoreTestStatus
+    """status.backup.restoreTest of the cluster."""
     successful: int
     """status.backup.successfulBackups."""
     namespace: str = ""
     candidates: tuple[Candidate, ...] = ()
     """Oldest first."""
     job: JobSeen | None = None
-    """The Job of the test that runs; None: it is gone, or nobody looked for it."""
+    """The Job of the running test; None: it is gone, or was not read."""
     resumed: datetime | None = None
-    """When the last pause of the cluster ended; None if there was none."""
+    """When the last pause of the cluster ended; None without one."""
 
     @property
     def running(self) -> Candidate | None:
-        """The snapshot under test; the one that began first, should there be two."""
+        """The snapshot under test; if there are two, the one whose test started first."""
         tested = [one for one in self.candidates if one.test is not None]
         return min(tested, key=_began, default=None)
 
     @property
     def newest(self) -> Candidate | None:
-        """The newest snapshot of this very cluster that can be tested."""
+        """The newest testable snapshot of this cluster, by UID."""
         able = [
             one
             for one in self.candidates
@@ -95,7 +95,7 @@ class RestoreTestFacts:
 
     @property
     def last_proof(self) -> tuple[Candidate, Proof] | None:
-        """The test that ended last, and what it was about."""
+        """The last finished test, with its snapshot."""
         proven = [
             (one.proof.at, one, one.proof)
             for one in self.candidates
@@ -110,7 +110,7 @@ def _began(candidate: Candidate) -> tuple[datetime, str]:
 
 
 def candidate(backup: OpenBaoBackup, *, leaving: bool) -> Candidate:
-    """Read one OpenBaoBackup."""
+    """Convert one OpenBaoBackup."""
     status = backup.status
     stored = status.snapshot if status.phase == "Completed" else None
     able = stored is not None and bool(stored.key) and bool(stored.digest)

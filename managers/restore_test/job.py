@@ -1,4 +1,4 @@
-"""The Job of one test. Pure: contracts.builders.job builds it from what is known here."""
+"""Builds the Job of one restore test. Pure; uses contracts.builders.job."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from runtime.types import Object
 
 def job_of(
     cluster: OpenBaoCluster,
-    executor: JobTemplate,
+    template: JobTemplate,
     sidecar: Sidecar,
     subject: Candidate,
     run: ProofRun,
 ) -> Object:
-    """Build it. Raises ValueError for a cluster without spec.backup, or nothing to test."""
+    """Build the Job. Raises ValueError without spec.backup or without a snapshot to test."""
     backup, snapshot = cluster.spec.backup, subject.snapshot
     if backup is None or snapshot is None or not snapshot.key:
         raise ValueError(f"OpenBaoBackup {subject.name}: there is nothing to test")
     env = TestEnv(
-        run=RunEnv("openbaobackups", executor.namespace, subject.name, subject.uid),
-        store=store_env(backup.target, executor),
-        server=executor.server_env(),
+        run=RunEnv("openbaobackups", template.namespace, subject.name, subject.uid),
+        store=store_env(backup.target, template),
+        server=template.server_env(),
         key=snapshot.key,
         expected_cluster_id=snapshot.cluster_id or "",
         expected_version=snapshot.version or "",
@@ -36,6 +36,6 @@ def job_of(
         expected_index=snapshot.index or 0,
         expected_seal=snapshot.seal or "",
     )
-    job = proof_job(executor, backup.target, env, sidecar)
+    job = proof_job(template, backup.target, env, sidecar)
     # A snapshot may be tested again while the Job of its last test can still be read.
     return {**job, "metadata": {**job["metadata"], "name": run.job_name}}

@@ -1,7 +1,7 @@
-"""The Prometheus families about restore tests.
+"""Prometheus metrics of restore tests.
 
-All are read off `status.backup.restoreTest` at each scrape: nothing is kept, and none outlives its
-cluster. Only the leader tells them. docs/restore-test.md lists them.
+All are read from `status.backup.restoreTest` at each scrape: nothing is stored, and none outlives
+its cluster. Only the leader exports them. docs/restore-test.md lists them.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ ABOUT: Final = ("namespace", "name")
 Read = Callable[[RestoreTestStatus], float | None]
 
 
-def _outcome(known: RestoreTestStatus) -> float | None:
-    if known.last is None:
+def _outcome(status: RestoreTestStatus) -> float | None:
+    if status.last is None:
         return None
-    return float(known.last.outcome == "Passed")
+    return float(status.last.outcome == "Passed")
 
 
-def _success(known: RestoreTestStatus) -> float | None:
-    return known.last_success_time.timestamp() if known.last_success_time else None
+def _success(status: RestoreTestStatus) -> float | None:
+    return status.last_success_time.timestamp() if status.last_success_time else None
 
 
-def _next(known: RestoreTestStatus) -> float | None:
-    return known.next_scheduled_test.timestamp() if known.next_scheduled_test else None
+def _next(status: RestoreTestStatus) -> float | None:
+    return status.next_scheduled_test.timestamp() if status.next_scheduled_test else None
 
 
-def _running(known: RestoreTestStatus) -> float:
-    return float(known.active is not None)
+def _running(status: RestoreTestStatus) -> float:
+    return float(status.active is not None)
 
 
 FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
@@ -58,19 +58,19 @@ FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
     (
         "openbao_restore_test_passed",
         "Restore tests of a cluster that passed so far.",
-        lambda known: float(known.passed or 0),
+        lambda status: float(status.passed or 0),
     ),
     (
         "openbao_restore_test_failed",
         "Restore tests of a cluster that did not pass so far, those of unknown end among them.",
-        lambda known: float(known.failed or 0),
+        lambda status: float(status.failed or 0),
     ),
 )
 SERIES_PER_CLUSTER: Final = len(FAMILIES)
 
 
 def register(metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
-    """Tell the families of all clusters that this process watches over."""
+    """Register the metrics of all clusters that this process watches."""
     for name, meaning, read in FAMILIES:
         metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, leads, read))
 
@@ -80,16 +80,16 @@ def _reader(
 ) -> Callable[[], Iterator[Reading]]:
     def readings() -> Iterator[Reading]:
         for live in clusters.list() if leads() else ():
-            known = _known(live)
-            value = read(known) if known is not None else None
+            status = _test_status(live)
+            value = read(status) if status is not None else None
             if value is not None:
                 yield (*key_of(live),), value
 
     return readings
 
 
-def _known(live: Object) -> RestoreTestStatus | None:
-    """What is known of tests; None for a cluster that has nothing to do with them."""
+def _test_status(live: Object) -> RestoreTestStatus | None:
+    """Return status.backup.restoreTest; None for a cluster without it."""
     status = live.get("status")
     backup = status.get("backup") if isinstance(status, dict) else None
     if not isinstance(backup, dict) or "restoreTest" not in backup:

@@ -1,11 +1,11 @@
-"""When a snapshot is tested, and what the end of a test means. Pure.
+"""Decides when a snapshot is tested, and evaluates the result of a test. Pure.
 
-A test runs in four steps: it is written down on the OpenBaoBackup (Begin), its Job is made under
-the name that was written (Launch), the Job is waited for (Watch), and its end is written down
-(Conclude). Whoever dies between two of them leaves a state from which the next pass goes on: the
-Job has the name that was written down before it was made, so no run has two.
+A test has four steps: it is recorded on the OpenBaoBackup (Begin), its Job is created under the
+recorded name (Launch), the operator waits for the Job (WatchJob), and the result is recorded
+(Conclude). After a crash between two steps the next pass continues: the name of the Job is recorded
+before the Job is created, so no run has two.
 
-The cluster's own summary is derived from the OpenBaoBackups and counts each run once, by its id.
+The summary of the cluster is derived from the OpenBaoBackups and counts each run once, by its id.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from contracts.naming import names
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 
 POLL_SECONDS = 5.0
-"""Nobody tells of the end of a Job that says nothing itself."""
+"""A Job that ends without a report causes no event."""
 _RUN_DIGITS = 10
 _TEXT_MAX = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing to do before `until`; None: before something changes."""
+    """Nothing to do before `until`; None: until a change."""
 
     until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Write down that this snapshot is being tested."""
+    """Record that this snapshot is being tested."""
 
     candidate: Candidate
     run: ProofRun
@@ -51,7 +51,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Make the Job, and write down its UID."""
+    """Create the Job, and record its UID."""
 
     candidate: Candidate
     run: ProofRun
@@ -66,7 +66,7 @@ class WatchJob:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Write down how a test ended, or why there was none."""
+    """Record the result of a test, or why none was run."""
 
     candidate: Candidate
     proof: Proof
@@ -75,100 +75,106 @@ class Conclude:
 Decision = Idle | Begin | Launch | WatchJob | Conclude
 
 
-def decide(situation: RestoreTestFacts) -> Decision:
+def decide(facts: RestoreTestFacts) -> Decision:
     """Decide on the next step for one cluster; one test at a time."""
-    running = situation.running
+    running = facts.running
     if running is not None and running.test is not None:
-        return _go_on(situation, running, running.test)
-    due = next((found for rule in DUE if (found := rule(situation)) is not None), None)
-    return due if due is not None else Idle(situation.known.next_scheduled_test)
+        return _continue_test(facts, running, running.test)
+    decision = next((decision for rule in RULES if (decision := rule(facts)) is not None), None)
+    return decision if decision is not None else Idle(facts.status.next_scheduled_test)
 
 
-def _go_on(situation: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
+def _continue_test(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
     if not run.job_uid:
         return Launch(candidate, run)
     if candidate.answer is not None:
-        return Conclude(candidate, of_report(candidate.answer, run, situation.now))
-    job = situation.job
+        return Conclude(candidate, of_report(candidate.answer, run, facts.now))
+    job = facts.job
     if job is None:
-        return Conclude(candidate, unproven(run, "JobGone", run.job_name, situation.now))
-    if job.unstarted(situation.now, situation.resumed):
-        told = f"the pod of Job {run.job_name} does not start: read its events"
-        return Conclude(candidate, unproven(run, "JobNotStarted", told, situation.now))
+        return Conclude(candidate, unproven(run, "JobGone", run.job_name, facts.now))
+    if job.unstarted(facts.now, facts.resumed):
+        message = f"the pod of Job {run.job_name} does not start: read its events"
+        return Conclude(candidate, unproven(run, "JobNotStarted", message, facts.now))
     if job.state == "Active":
         return WatchJob(candidate)
-    told = f"Job {run.job_name}: {job.reason} {job.message}".strip()
-    return Conclude(candidate, unproven(run, "JobFailed", told, situation.now))
+    message = f"Job {run.job_name}: {job.reason} {job.message}".strip()
+    return Conclude(candidate, unproven(run, "JobFailed", message, facts.now))
 
 
-# --- when a test is due: the first rule that has a say decides -----------------------------------
+# --- when a test is due: the first rule that applies decides -------------------------------------
 
 
-def _requested(situation: RestoreTestFacts) -> Decision | None:
-    """A person asks, at one snapshot; the one that was taken first is answered first."""
-    asked = next((one for one in situation.candidates if one.asks and not one.leaving), None)
-    if asked is None:
+def _requested(facts: RestoreTestFacts) -> Decision | None:
+    """A user requests a test of one snapshot; the oldest snapshot comes first."""
+    candidate = next(
+        (one for one in facts.candidates if one.is_requested and not one.leaving), None
+    )
+    if candidate is None:
         return None
-    run = _run(situation, asked, "Requested", asked.request)
-    if asked.snapshot is not None and asked.cluster_uid == situation.cluster_uid:
-        return Begin(asked, run)
-    if not asked.ended:
-        # Its snapshot is on its way, and its end wakes us.
+    run = _run(facts, candidate, "Requested", candidate.request)
+    if candidate.snapshot is not None and candidate.cluster_uid == facts.cluster_uid:
+        return Begin(candidate, run)
+    if not candidate.ended:
+        # Its backup is running, and its completion triggers a pass.
         return None
-    told = f"OpenBaoBackup {asked.name} has no snapshot of this cluster"
-    return Conclude(asked, unproven(run, "NothingToTest", told, situation.now))
+    message = f"OpenBaoBackup {candidate.name} has no snapshot of this cluster"
+    return Conclude(candidate, unproven(run, "NothingToTest", message, facts.now))
 
 
-def _counted(situation: RestoreTestFacts) -> Decision | None:
+def _counted(facts: RestoreTestFacts) -> Decision | None:
     """Enough snapshots were taken since the last test."""
-    wishes, newest = situation.wishes, situation.newest
-    if wishes is None or newest is None or wishes.every_successful_backups is None:
+    spec, newest = facts.spec, facts.newest
+    if spec is None or newest is None or spec.every_successful_backups is None:
         return None
-    since = situation.successful - (situation.known.last_backup_count or 0)
-    if since < wishes.every_successful_backups:
+    since = facts.successful - (facts.status.last_backup_count or 0)
+    if since < spec.every_successful_backups:
         return None
-    return Begin(newest, _run(situation, newest, "Counted", str(situation.successful)))
+    return Begin(newest, _run(facts, newest, "Counted", str(facts.successful)))
 
 
-def _scheduled(situation: RestoreTestFacts) -> Decision | None:
-    """The time of the schedule has come; however many times were missed, one test is run."""
-    wishes, newest = situation.wishes, situation.newest
-    due = situation.known.next_scheduled_test
-    if wishes is None or wishes.schedule is None or newest is None:
+def _scheduled(facts: RestoreTestFacts) -> Decision | None:
+    """A scheduled time has come; one test makes up for all missed times."""
+    spec, newest = facts.spec, facts.newest
+    scheduled = facts.status.next_scheduled_test
+    if spec is None or spec.schedule is None or newest is None:
         return None
-    if due is None or due > situation.now or situation.known.schedule != wishes.schedule:
+    if scheduled is None or scheduled > facts.now or facts.status.schedule != spec.schedule:
         return None
-    return Begin(newest, _run(situation, newest, "Scheduled", rfc3339(due)))
+    return Begin(newest, _run(facts, newest, "Scheduled", rfc3339(scheduled)))
 
 
-DUE: tuple[Callable[[RestoreTestFacts], Decision | None], ...] = (_requested, _counted, _scheduled)
+RULES: tuple[Callable[[RestoreTestFacts], Decision | None], ...] = (
+    _requested,
+    _counted,
+    _scheduled,
+)
 
 
-def _run(situation: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
-    # The time too: a test that is asked for again in the same words is another run.
-    text = "\0".join((candidate.uid, cause, why, rfc3339(situation.now)))
+def _run(facts: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
+    # Includes the time: the same request made again is another run.
+    text = "\0".join((candidate.uid, cause, why, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
     return ProofRun(
         run=run,
         cause=cause,
         request=candidate.request if cause == "Requested" else "",
         job_name=names.proof_job(candidate.name, run),
-        started_at=situation.now.replace(microsecond=0),
+        started_at=facts.now.replace(microsecond=0),
     )
 
 
-# --- what the end of a test means ---------------------------------------------------------------
+# --- the result of a test -----------------------------------------------------------------------
 
 
 def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
-    """Judge what the job says of itself."""
-    known = PROOF_REASONS.get(report.reason)
-    if known is None or (known.outcome == "Passed") != (report.outcome == "Succeeded"):
-        told = f"the job says {report.outcome} and gives {report.reason or 'no reason'}"
-        return unproven(run, "JobFailed", f"{told}: {report.message}", now)
+    """Evaluate the report of the job."""
+    reason = PROOF_REASONS.get(report.reason)
+    if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
+        detail = f"the job says {report.outcome} and gives {report.reason or 'no reason'}"
+        return unproven(run, "JobFailed", f"{detail}: {report.message}", now)
     return Proof(
-        outcome=known.outcome,
-        reason=known.name,
+        outcome=reason.outcome,
+        reason=reason.name,
         message=report.message,
         at=(report.finished_at or now).replace(microsecond=0),
         digest=report.snapshot.digest if report.snapshot else None,
@@ -179,7 +185,7 @@ def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
 
 
 def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
-    """A test that says nothing about its snapshot, because of `reason`."""
+    """Return the result of a test that proves nothing about its snapshot, with `reason`."""
     return Proof(
         outcome=PROOF_REASONS[reason].outcome,
         reason=reason,
@@ -190,30 +196,30 @@ def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
     )
 
 
-# --- what the status of the cluster says --------------------------------------------------------
+# --- the status of the cluster ------------------------------------------------------------------
 
 
-def summary(situation: RestoreTestFacts) -> RestoreTestStatus:
-    """Derive status.backup.restoreTest; the same situation gives the same summary."""
-    known = situation.known
-    finished = _with_last(situation, known)
-    return _with_active(situation, _with_schedule(situation, finished))
+def summary(facts: RestoreTestFacts) -> RestoreTestStatus:
+    """Derive status.backup.restoreTest; deterministic."""
+    status = facts.status
+    finished = _with_last(facts, status)
+    return _with_active(facts, _with_schedule(facts, finished))
 
 
-def _with_last(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
-    found = situation.last_proof
-    if found is None:
-        return known
-    candidate, proof = found
-    if known.last is not None and known.last.run == proof.run:
-        return known
+def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
+    last_proof = facts.last_proof
+    if last_proof is None:
+        return status
+    candidate, proof = last_proof
+    if status.last is not None and status.last.run == proof.run:
+        return status
     key = candidate.snapshot.key if candidate.snapshot else None
     last = FinishedRestoreTest(
         run=proof.run,
         outcome=proof.outcome,
         reason=proof.reason,
         message=proof.message,
-        namespace=situation.namespace or None,
+        namespace=facts.namespace or None,
         key=key,
         digest=proof.digest,
         finished_at=proof.at,
@@ -221,46 +227,46 @@ def _with_last(situation: RestoreTestFacts, known: RestoreTestStatus) -> Restore
     passed = proof.outcome == "Passed"
     counted: dict[str, object] = {
         "last": last,
-        "passed": (known.passed or 0) + passed,
-        "failed": (known.failed or 0) + (not passed),
+        "passed": (status.passed or 0) + passed,
+        "failed": (status.failed or 0) + (not passed),
     }
     if passed:
         counted |= {"last_success_time": proof.at, "last_success_key": key}
-    return known.model_copy(update=counted)
+    return status.model_copy(update=counted)
 
 
-def _with_schedule(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
-    wished = situation.wishes.schedule if situation.wishes else None
-    if wished is None:
-        return known.model_copy(update={"schedule": None, "next_scheduled_test": None})
-    if known.schedule == wished and known.next_scheduled_test is not None:
-        return known
-    return known.model_copy(
+def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
+    schedule = facts.spec.schedule if facts.spec else None
+    if schedule is None:
+        return status.model_copy(update={"schedule": None, "next_scheduled_test": None})
+    if status.schedule == schedule and status.next_scheduled_test is not None:
+        return status
+    return status.model_copy(
         update={
-            "schedule": wished,
-            "next_scheduled_test": cron.next_after(wished, situation.now),
+            "schedule": schedule,
+            "next_scheduled_test": cron.next_after(schedule, facts.now),
         }
     )
 
 
-def _with_active(situation: RestoreTestFacts, known: RestoreTestStatus) -> RestoreTestStatus:
-    running = situation.running
+def _with_active(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
+    running = facts.running
     if running is None or running.test is None:
-        return known.model_copy(update={"active": None})
+        return status.model_copy(update={"active": None})
     run = running.test
-    if known.active is not None and known.active.run == run.run:
-        return known
+    if status.active is not None and status.active.run == run.run:
+        return status
     active = ActiveRestoreTest(
         run=run.run,
-        namespace=situation.namespace or None,
+        namespace=facts.namespace or None,
         key=running.snapshot.key if running.snapshot else None,
         digest=running.snapshot.digest if running.snapshot else None,
         started_at=run.started_at,
     )
-    began: dict[str, object] = {"active": active}
+    changes: dict[str, object] = {"active": active}
     if run.cause != "Requested":
-        # Whichever of the two asked, what they ask for is being done.
-        began["last_backup_count"] = situation.successful
-        if known.schedule is not None:
-            began["next_scheduled_test"] = cron.next_after(known.schedule, situation.now)
-    return known.model_copy(update=began)
+        # This run satisfies both the count and the schedule.
+        changes["last_backup_count"] = facts.successful
+        if status.schedule is not None:
+            changes["next_scheduled_test"] = cron.next_after(status.schedule, facts.now)
+    return status.model_copy(update=changes)

@@ -1,9 +1,9 @@
-"""The proof reconciler: tests snapshots of one cluster, one after the other.
+"""The restore test reconciler: tests the snapshots of one cluster, one after the other.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with the key of a
 cluster. It writes `status.test` and `status.proof` of an OpenBaoBackup and
-`status.backup.restoreTest` of the cluster, under a field manager of its own. The servers of the
-cluster are neither asked nor touched: the Job brings a server along.
+`status.backup.restoreTest` of the cluster, under a field manager of its own. It neither
+reads nor changes the servers of the cluster: the Job contains a server of its own.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ from runtime.types import (
 
 PROOF_MANAGER: Final = "openbao-operator-proof"
 STEPS: Final = 6
-"""What one pass may do; a test takes three passes of one or two steps each."""
+"""Most steps of one pass; a test takes three passes of one or two steps each."""
 PATIENCE: Final = timedelta(minutes=10)
-"""How long a test may be prepared before it is given up."""
+"""How long the preparation of a test may take before it fails."""
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
-KEPT: Final = 512
-"""Backups that are kept as they were read: each pass looks at all of its namespace."""
+CACHE_SIZE: Final = 512
+"""Parsed backups that are cached: each pass reads all of its namespace."""
 
 read_cluster = memoize(OpenBaoCluster.from_object)
-read_backup = memoize(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
+read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the reconciler reads."""
+    """Caches that the reconciler reads."""
 
     clusters: Cache
     backups: Cache
@@ -87,22 +87,22 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RestoreTestDependencies:
-    """Whom it acts through."""
+    """Dependencies of the reconciler."""
 
     client: Client
     jobs: Jobs
-    executors: JobTemplateSource
+    template_source: JobTemplateSource
     events: EventRecorder
     clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """One cluster, as read."""
+class _ObservedCluster:
+    """One cluster, as observed."""
 
     live: Object
     cluster: OpenBaoCluster
-    situation: RestoreTestFacts
+    facts: RestoreTestFacts
 
     @property
     def namespace(self) -> str:
@@ -111,35 +111,35 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """Why there is no Job yet; `after` so many seconds it may be otherwise, None: it will not."""
+    """Why there is no Job yet. `after`: seconds until the next attempt; None: it is permanent."""
 
     message: str
     after: float | None = None
 
 
 class RestoreTestReconciler:
-    """Restores snapshots where nobody is hurt by it, and says what came of it."""
+    """Restores snapshots into ephemeral servers and records the results."""
 
-    def __init__(self, sources: Sources, hands: RestoreTestDependencies) -> None:
+    def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
         self._sources = sources
-        self._hands = hands
-        self._acts: Mapping[type, Callable[[_Place, Any], Awaitable[float | None]]] = {
+        self._dependencies = dependencies
+        self._actions: Mapping[type, Callable[[_ObservedCluster, Any], Awaitable[float | None]]] = {
             Begin: self._begin,
             Launch: self._launch,
             Conclude: self._conclude,
         }
 
     async def __call__(self, request: Request) -> Outcome:
-        """Go as far as it goes now. Raises transient errors and conflicts, which are retried."""
+        """Run one pass. Raises transient errors and conflicts, which are retried."""
         for _ in range(STEPS):
-            place = await self._look(request)
-            if place is None:
+            observed = await self._observe(request)
+            if observed is None:
                 return Done()
-            await self._summarise(place)
-            decision = decide(place.situation)
+            await self._summarise(observed)
+            decision = decide(observed.facts)
             if isinstance(decision, Idle | WatchJob):
                 return Done(self._pause(decision))
-            again = await self._acts[type(decision)](place, decision)
+            again = await self._actions[type(decision)](observed, decision)
             if again is not None:
                 return Done(again)
         return Done(RECHECK)
@@ -149,76 +149,76 @@ class RestoreTestReconciler:
             return POLL_SECONDS
         if decision.until is None:
             return None
-        now = self._hands.clock.now()
-        # A time that has passed waits for a snapshot, whose end wakes us.
+        now = self._dependencies.clock.now()
+        # A time that has passed waits for a snapshot, whose completion triggers a pass.
         return (decision.until - now).total_seconds() if decision.until > now else None
 
     # --- observe ----------------------------------------------------------------------------
 
-    async def _look(self, request: Request) -> _Place | None:
-        """Read what there is; None when nothing may be done."""
+    async def _observe(self, request: Request) -> _ObservedCluster | None:
+        """Read the cluster; None when nothing may be done."""
         live = self._sources.clusters.get(request)
         if live is None or is_terminating(live):
             return None
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports that.
             return None
         if cluster.spec.paused:
             return None
         backup = cluster.spec.backup
         status = cluster.status.backup or BackupStatus()
-        now = self._hands.clock.now()
-        situation = RestoreTestFacts(
+        now = self._dependencies.clock.now()
+        facts = RestoreTestFacts(
             now=now,
             cluster_uid=uid_of(live),
-            wishes=backup.restore_test if backup else None,
-            known=status.restore_test or RestoreTestStatus(),
+            spec=backup.restore_test if backup else None,
+            status=status.restore_test or RestoreTestStatus(),
             successful=status.successful_backups or 0,
             namespace=request.namespace,
             candidates=self._candidates(request),
             resumed=resumed_at(cluster, now),
         )
-        if backup is None and situation.running is None:
-            # Nothing says where the snapshots are.
+        if backup is None and facts.running is None:
+            # The location of the snapshots is unknown.
             return None
-        running = situation.running
+        running = facts.running
         if running is None or not _is_watched(running):
-            return _Place(live, cluster, situation)
+            return _ObservedCluster(live, cluster, facts)
         job = await self._job(request.namespace, running)
         if job is None or job.state != "Active":
-            # What it said last may not have come through the watch yet.
+            # The watch may not have delivered its final report yet.
             await self._refresh(ObjectKey(request.namespace, running.name))
-            situation = replace(situation, candidates=self._candidates(request))
-        return _Place(live, cluster, replace(situation, job=job))
+            facts = replace(facts, candidates=self._candidates(request))
+        return _ObservedCluster(live, cluster, replace(facts, job=job))
 
     def _candidates(self, request: Request) -> tuple[Candidate, ...]:
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for live in self._sources.backups.list(request.namespace):
             try:
                 backup = read_backup(live)
             except InvalidClusterError:
                 continue
             if backup.spec.cluster == request.name:
-                found.append(candidate(backup, leaving=is_terminating(live)))
-        return in_order(found)
+                candidates.append(candidate(backup, leaving=is_terminating(live)))
+        return in_order(candidates)
 
     async def _job(self, namespace: str, running: Candidate) -> JobSeen | None:
         run = running.test
         if run is None:
             return None
         key = ObjectKey(namespace, run.job_name)
-        return await self._hands.jobs.look(key, run.job_uid, running.uid)
+        return await self._dependencies.jobs.look(key, run.job_uid, running.uid)
 
     async def _refresh(self, key: ObjectKey) -> None:
         with contextlib.suppress(NotFound):
-            self._sources.backups.observe(await self._hands.client.get(BACKUPS, key))
+            self._sources.backups.observe(await self._dependencies.client.get(BACKUPS, key))
 
-    # --- acts: each returns None to go on at once, or after how many seconds to look again ----
+    # --- actions: each returns None to go on at once, or the seconds until the next pass -------
 
-    async def _begin(self, place: _Place, decision: Begin) -> float | None:
-        await self._record(place, decision.candidate, decision.candidate.proof, decision.run)
+    async def _begin(self, observed: _ObservedCluster, decision: Begin) -> float | None:
+        await self._record(observed, decision.candidate, decision.candidate.proof, decision.run)
         log.info(
             "restore test begun",
             audit=True,
@@ -228,52 +228,54 @@ class RestoreTestReconciler:
         )
         return None
 
-    async def _launch(self, place: _Place, decision: Launch) -> float | None:
+    async def _launch(self, observed: _ObservedCluster, decision: Launch) -> float | None:
         subject, run = decision.candidate, decision.run
-        made = await self._made(place, subject, run)
-        if isinstance(made, JobSeen):
-            started = run.model_copy(update={"job_uid": made.uid})
-            await self._record(place, subject, subject.proof, started)
+        result = await self._create_job(observed, subject, run)
+        if isinstance(result, JobSeen):
+            started = run.model_copy(update={"job_uid": result.uid})
+            await self._record(observed, subject, subject.proof, started)
             return None
-        began = counted_from(run.started_at, place.situation.resumed)
-        late = place.situation.now - began > PATIENCE
-        if made.after is None or late:
-            proof = unproven(run, "PreparationFailed", made.message, place.situation.now)
-            return await self._conclude(place, Conclude(subject, proof))
-        return made.after
+        began = counted_from(run.started_at, observed.facts.resumed)
+        late = observed.facts.now - began > PATIENCE
+        if result.after is None or late:
+            proof = unproven(run, "PreparationFailed", result.message, observed.facts.now)
+            return await self._conclude(observed, Conclude(subject, proof))
+        return result.after
 
-    async def _made(self, place: _Place, subject: Candidate, run: ProofRun) -> JobSeen | _Obstacle:
-        """Make the Job, or say what stands in the way."""
-        if place.cluster.spec.backup is None or subject.snapshot is None:
+    async def _create_job(
+        self, observed: _ObservedCluster, subject: Candidate, run: ProofRun
+    ) -> JobSeen | _Obstacle:
+        """Create the Job, or return the obstacle."""
+        if observed.cluster.spec.backup is None or subject.snapshot is None:
             return _Obstacle("there is no spec.backup, or no snapshot any more")
-        executor = await self._hands.executors.of(place.cluster, "backup")
-        if isinstance(executor, Wait):
-            told = f"{executor.reason}: {executor.message}"
-            return _Obstacle(told, executor.after or RECHECK)
-        if isinstance(executor, Blocked):
-            return _Obstacle(f"{executor.reason}: {executor.message}")
-        sidecar = self._sidecar(place)
+        template = await self._dependencies.template_source.of(observed.cluster, "backup")
+        if isinstance(template, Wait):
+            message = f"{template.reason}: {template.message}"
+            return _Obstacle(message, template.after or RECHECK)
+        if isinstance(template, Blocked):
+            return _Obstacle(f"{template.reason}: {template.message}")
+        sidecar = self._sidecar(observed)
         if not isinstance(sidecar, Sidecar):
             return sidecar
-        owner = _owner(place, subject)
-        rights = Rights(executor.cluster, run.job_name, executor.account, BACKUPS)
-        job = job_of(place.cluster, executor, sidecar, subject, run)
+        owner = _owner(observed, subject)
+        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS)
+        job = job_of(observed.cluster, template, sidecar, subject, run)
         try:
-            await self._hands.jobs.ensure_rights(owner, rights)
-            seen = await self._hands.jobs.ensure(job, owner)
+            await self._dependencies.jobs.ensure_rights(owner, rights)
+            job_status = await self._dependencies.jobs.ensure(job, owner)
         except RefusedError as refused:
             return _Obstacle(str(refused))
-        if seen.foreign:
+        if job_status.foreign:
             return _Obstacle(f"Job {run.job_name} belongs to somebody else")
-        return seen
+        return job_status
 
-    def _sidecar(self, place: _Place) -> Sidecar | _Obstacle:
-        cluster, serving = place.cluster.metadata.name, serving_set(place.cluster)
-        servers = self._child(STATEFUL_SET, place.namespace, serving.stateful_set)
-        config = self._child(CONFIG_MAP, place.namespace, serving.config_map)
+    def _sidecar(self, observed: _ObservedCluster) -> Sidecar | _Obstacle:
+        cluster, serving = observed.cluster.metadata.name, serving_set(observed.cluster)
+        servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
+        config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
         if servers is None or config is None:
-            told = "the StatefulSet or the configuration of the servers is not there"
-            return _Obstacle(told, RECHECK)
+            message = "the StatefulSet or the configuration of the servers is not there"
+            return _Obstacle(message, RECHECK)
         try:
             return throw_away(servers, (config.get("data") or {}).get("config.hcl", ""))
         except (ValueError, KeyError, TypeError) as error:
@@ -282,19 +284,19 @@ class RestoreTestReconciler:
     def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
         return self._sources.children[resource].get(ObjectKey(namespace, name))
 
-    async def _conclude(self, place: _Place, decision: Conclude) -> float | None:
+    async def _conclude(self, observed: _ObservedCluster, decision: Conclude) -> float | None:
         subject, proof = decision.candidate, decision.proof
         run = subject.test
         if run is not None:
-            # Before the end is written, because afterwards nobody would know of them any more.
-            key = ObjectKey(place.namespace, run.job_name)
+            # Before the result is written: afterwards their names are lost.
+            key = ObjectKey(observed.namespace, run.job_name)
             if run.job_uid:
-                await self._let_go(key, run.job_uid, proof)
-            await self._hands.jobs.withdraw_rights(_owner(place, subject), run.job_name)
-        live = await self._record(place, subject, proof, None)
+                await self._release_job(key, run.job_uid, proof)
+            await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
+        live = await self._record(observed, subject, proof, None)
         passed = proof.outcome == "Passed"
         if live is not None:
-            self._hands.events.event(
+            self._dependencies.events.event(
                 live,
                 "Normal" if passed else "Warning",
                 "RestoreTestPassed" if passed else "RestoreTestFailed",
@@ -311,22 +313,26 @@ class RestoreTestReconciler:
         )
         return None
 
-    async def _let_go(self, key: ObjectKey, uid: str, proof: Proof) -> None:
+    async def _release_job(self, key: ObjectKey, uid: str, proof: Proof) -> None:
         if proof.reason == "JobNotStarted":
-            await self._hands.jobs.cancel(key, uid)
+            await self._dependencies.jobs.cancel(key, uid)
         else:
-            await self._hands.jobs.expire(key, uid)
+            await self._dependencies.jobs.expire(key, uid)
 
     # --- writes -----------------------------------------------------------------------------
 
     async def _record(
-        self, place: _Place, subject: Candidate, proof: Proof | None, run: ProofRun | None
+        self,
+        observed: _ObservedCluster,
+        subject: Candidate,
+        proof: Proof | None,
+        run: ProofRun | None,
     ) -> Object | None:
-        """Write our part of the status of an OpenBaoBackup; None when it is gone.
+        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
 
-        Raises Conflict when it is not the one that was looked at any more.
+        Raises Conflict when the object changed since it was read.
         """
-        key = ObjectKey(place.namespace, subject.name)
+        key = ObjectKey(observed.namespace, subject.name)
         live = self._sources.backups.get(key)
         if live is None or uid_of(live) != subject.uid:
             return None
@@ -337,12 +343,12 @@ class RestoreTestReconciler:
         precondition = {"resourceVersion": resource_version_of(live)}
         return await self._apply(BACKUPS, live, status, self._sources.backups, precondition)
 
-    async def _summarise(self, place: _Place) -> None:
-        wanted = summary(place.situation)
-        if wanted == place.situation.known:
+    async def _summarise(self, observed: _ObservedCluster) -> None:
+        desired = summary(observed.facts)
+        if desired == observed.facts.status:
             return
-        status = {"backup": {"restoreTest": wanted.to_object()}}
-        await self._apply(CLUSTERS, place.live, status, self._sources.clusters, {})
+        status = {"backup": {"restoreTest": desired.to_object()}}
+        await self._apply(CLUSTERS, observed.live, status, self._sources.clusters, {})
 
     async def _apply(
         self,
@@ -365,7 +371,7 @@ class RestoreTestReconciler:
             "status": status,
         }
         try:
-            done = await self._hands.client.apply(
+            done = await self._dependencies.client.apply(
                 resource, body, field_manager=PROOF_MANAGER, force=True, subresource="status"
             )
         except NotFound:
@@ -375,9 +381,9 @@ class RestoreTestReconciler:
 
 
 def _is_watched(running: Candidate) -> bool:
-    """Its Job was made, and has not said how it ended."""
+    """Return whether its Job was created and has not reported a result."""
     return running.test is not None and bool(running.test.job_uid) and running.answer is None
 
 
-def _owner(place: _Place, subject: Candidate) -> Owner:
-    return Owner(API_VERSION, BACKUP_KIND, place.namespace, subject.name, subject.uid)
+def _owner(observed: _ObservedCluster, subject: Candidate) -> Owner:
+    return Owner(API_VERSION, BACKUP_KIND, observed.namespace, subject.name, subject.uid)

@@ -1,1 +1,1 @@
-"""Tenants: namespaces in which the operator may work because somebody provisioned them."""
+"""Tenants: namespaces that the provisioner opened for clusters of the operator."""

@@ -1,4 +1,4 @@
-"""The namespaces of tenants themselves: whether they are there, and their Pod Security labels.
+"""The namespaces of tenants: their existence and their Pod Security labels.
 
 Namespaces are read by name, never listed or watched. Called by managers.tenancy.reconcile.
 """
@@ -22,65 +22,65 @@ MISSING_MOST = 60.0
 
 @dataclass(frozen=True, slots=True)
 class NamespaceState:
-    """A namespace as it was seen last."""
+    """A namespace, as last observed."""
 
     exists: bool
     leaving: bool = False
 
 
 @dataclass(slots=True)
-class _Seen:
+class _CachedNamespace:
     space: NamespaceState
     until: float
     missing_since: float | None = None
 
 
 class Spaces:
-    """What is known of the namespaces; nothing is asked again for `period` seconds, give or take
-    a fifth, unless it is missing or leaving."""
+    """Caches the state of namespaces. Each is read again after `period` seconds, plus or minus a
+    fifth; sooner if it is missing or terminating."""
 
     def __init__(self, client: Client, clock: Clock, rng: random.Random, period: float) -> None:
         self._client = client
         self._clock = clock
         self._rng = rng
         self._period = period
-        self._seen: dict[str, _Seen] = {}
+        self._cache: dict[str, _CachedNamespace] = {}
 
-    async def look(self, name: str, *, now: bool = False) -> NamespaceState:
-        """Say what a namespace is like, and put its labels right when it was looked at.
+    async def observe(self, name: str, *, refresh: bool = False) -> NamespaceState:
+        """Return the state of a namespace; correct its labels when it is read.
 
-        `now`: ask, whatever is known.
+        `refresh`: read it even if it is cached.
         """
-        seen = self._seen.get(name)
+        cached = self._cache.get(name)
         moment = self._clock.monotonic()
-        if seen is not None and not now and moment < seen.until:
-            return seen.space
-        since = seen.missing_since if seen is not None else None
+        if cached is not None and not refresh and moment < cached.until:
+            return cached.space
+        since = cached.missing_since if cached is not None else None
         try:
             live = await self._client.get(NAMESPACE, ObjectKey("", name))
         except NotFound:
             since = moment if since is None else since
-            # Soon after it was asked for, a namespace often comes.
+            # A missing namespace is often created soon after its tenant.
             pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
-            self._seen[name] = _Seen(NamespaceState(False), moment + pause, since)
+            self._cache[name] = _CachedNamespace(NamespaceState(False), moment + pause, since)
             return NamespaceState(False)
         space = NamespaceState(True, is_terminating(live))
         if not space.leaving and pod_security_missing(live):
             await self._label(live)
         spread = 1 + JITTER * (2 * self._rng.random() - 1)
-        self._seen[name] = _Seen(
+        self._cache[name] = _CachedNamespace(
             space, moment + (MISSING_FIRST if space.leaving else self._period * spread)
         )
         return space
 
-    def next_look(self, name: str) -> float | None:
-        """In how many seconds it is to be looked at again."""
-        seen = self._seen.get(name)
-        return None if seen is None else max(0.0, seen.until - self._clock.monotonic())
+    def recheck_after(self, name: str) -> float | None:
+        """Return the seconds until the namespace is read again."""
+        cached = self._cache.get(name)
+        return None if cached is None else max(0.0, cached.until - self._clock.monotonic())
 
     def forget(self, name: str) -> None:
-        """Drop what is known of a namespace."""
-        self._seen.pop(name, None)
+        """Drop a namespace from the cache."""
+        self._cache.pop(name, None)
 
     async def _label(self, live: Object) -> None:
         body = {
@@ -92,5 +92,5 @@ class Spaces:
                 "labels": dict(POD_SECURITY),
             },
         }
-        # Forced: a weaker level, whoever wrote it, would let pods in that the bounds forbid.
+        # Forced: a weaker level of another field manager would admit forbidden pods.
         await self._client.apply(NAMESPACE, body, field_manager=FIELD_MANAGER, force=True)

@@ -1,4 +1,4 @@
-"""What a tenant's namespace is to hold, and whether the tenant may have it. Pure.
+"""Decides whether a tenant may have its namespace, and builds the objects in it. Pure.
 
 Uses contracts.tenancy and contracts.rbac.rules. Called by managers.tenancy.reconcile.
 """
@@ -33,12 +33,12 @@ POD_SECURITY: Final[Mapping[str, str]] = {
     f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")
 }
 POD_SECURITY_OWNER: Final = "openbao.org/pod-security"
-"""On a Namespace: `external` when somebody else says which level holds there."""
+"""On a Namespace: `external` if another controller manages its Pod Security level."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantInstallation:
-    """The installation: where it is, who gets the rights, and how objects are read."""
+    """The installation: its namespace, the ServiceAccount that gets RBAC, and how it reads."""
 
     namespace: str
     controller: str
@@ -47,9 +47,9 @@ class TenantInstallation:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceObjects:
-    """The objects of a namespace, in the order in which they are written.
+    """The objects of a namespace, in the order of their creation.
 
-    `absent` holds those that are not wanted now: bindings, then their Roles.
+    `absent` lists those that should not exist now: bindings, then their Roles.
     """
 
     roles: tuple[Intent, ...]
@@ -58,16 +58,16 @@ class NamespaceObjects:
     absent: tuple[tuple[Resource, str], ...]
 
 
-# --- who may have the namespace -----------------------------------------------------------------
+# --- who owns the namespace ---------------------------------------------------------------------
 
 
-def violation(tenant: Object, place: TenantInstallation) -> Blocked | None:
-    """Say why a tenant may not ask for its namespace, whoever else asks for it."""
+def violation(tenant: Object, installation: TenantInstallation) -> Blocked | None:
+    """Return why a tenant may not request its namespace, regardless of other tenants."""
     target, home = target_of(tenant), key_of(tenant).namespace
     message = ""
-    if home not in (place.namespace, target):
+    if home not in (installation.namespace, target):
         message = TARGET_MESSAGE
-    elif target == place.namespace:
+    elif target == installation.namespace:
         message = OPERATOR_MESSAGE
     elif target.startswith(SYSTEM_PREFIX):
         message = SYSTEM_MESSAGE
@@ -76,48 +76,54 @@ def violation(tenant: Object, place: TenantInstallation) -> Blocked | None:
     return Blocked(SECURITY_VIOLATION, f"spec.targetNamespace: {message} (got {target})")
 
 
-def elder(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
-    """The tenant that has the namespace before this one; None when this one has it.
+def elder(
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
+) -> Object | None:
+    """Return the tenant that precedes this one for the namespace; None if this one owns it.
 
-    The oldest does. Not one that may not have it, or anybody could shut others out; nor one that
-    is being deleted and that somebody else can stand in for.
+    The oldest tenant owns it. A tenant that may not request it does not count, or any user could
+    lock others out; nor does one that is being deleted and has a successor.
     """
     contenders = [
         one
         for one in others
-        if not is_terminating(one) and violation(one, place) is None and one is not tenant
+        if not is_terminating(one) and violation(one, installation) is None and one is not tenant
     ]
     first = min((*contenders, tenant), key=_age)
     return None if uid_of(first) == uid_of(tenant) else first
 
 
-def successor(tenant: Object, others: Iterable[Object], place: TenantInstallation) -> Object | None:
-    """The tenant that goes on with the namespace when this one is deleted."""
+def successor(
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
+) -> Object | None:
+    """Return the tenant that takes over the namespace when this one is deleted."""
     left = [
         one
         for one in others
         if uid_of(one) != uid_of(tenant)
         and not is_terminating(one)
-        and violation(one, place) is None
+        and violation(one, installation) is None
     ]
     return min(left, key=_age, default=None)
 
 
 def predecessors(
-    tenant: Object, others: Iterable[Object], place: TenantInstallation
+    tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> frozenset[str]:
-    """The UIDs whose objects this tenant may take as its own: itself, and those that leave.
+    """Return the owner UIDs whose objects this tenant may adopt: its own, and deleted tenants'.
 
-    Only one that might have had the namespace, or its name would open what is not its own.
+    Only of tenants that were allowed to have the namespace.
     """
     leaving = (
-        uid_of(one) for one in others if is_terminating(one) and violation(one, place) is None
+        uid_of(one)
+        for one in others
+        if is_terminating(one) and violation(one, installation) is None
     )
     return frozenset((uid_of(tenant), *leaving))
 
 
 def conflict(first: Object) -> Blocked:
-    """What a tenant is told that came second."""
+    """Return the refusal for a tenant that is not the oldest."""
     return Blocked(
         CONFLICT,
         f"OpenBaoTenant {key_of(first)} is older and has namespace {target_of(first)}: delete one "
@@ -129,42 +135,48 @@ def _age(tenant: Object) -> tuple[str, str]:
     return str(tenant["metadata"].get("creationTimestamp") or ""), uid_of(tenant)
 
 
-# --- what belongs into it -----------------------------------------------------------------------
+# --- objects of the namespace--------------------------------------------------------------------
 
 
 def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
-    """The Secrets of all clusters of a namespace."""
-    known = tuple(accesses)
-    writers: frozenset[str] = frozenset().union(*(one.writers for one in known))
-    readers: frozenset[str] = frozenset().union(*(one.readers for one in known))
+    """Return the Secret access of all clusters of a namespace."""
+    items = tuple(accesses)
+    writers: frozenset[str] = frozenset().union(*(one.writers for one in items))
+    readers: frozenset[str] = frozenset().union(*(one.readers for one in items))
     return SecretAccess(readers - writers, writers)
 
 
-def wanted(
-    namespace: str, spec: TenantSpec, secrets: SecretAccess, held: bool, place: TenantInstallation
+def desired_objects(
+    namespace: str,
+    spec: TenantSpec,
+    secrets: SecretAccess,
+    held: bool,
+    installation: TenantInstallation,
 ) -> NamespaceObjects:
-    """Build every object of a namespace. `held`: its rights must outlast its deletion."""
-    make = _Maker(namespace, held, place)
-    roles = [make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, place.reads)))]
-    bindings = [make.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
+    """Build every object of a namespace. `held`: RBAC must survive until its clusters are gone."""
+    builder = _ObjectBuilder(namespace, held, installation)
+    roles = [
+        builder.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
+    ]
+    bindings = [builder.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
     absent: list[tuple[Resource, str]] = []
     for role, binding, content in (
         (tenancy.READER_ROLE, tenancy.READER_BINDING, _reader(secrets.readers)),
         (tenancy.WRITER_ROLE, tenancy.WRITER_BINDING, _writer(secrets.writers)),
     ):
         if content:
-            roles.append(make.role(role, content))
-            bindings.append(make.binding(binding, role))
+            roles.append(builder.role(role, content))
+            bindings.append(builder.binding(binding, role))
         else:
             absent += [(ROLE_BINDING, binding), (ROLE, role)]
-    bounds = (make.quota(spec), make.limits(spec))
+    bounds = (builder.quota(spec), builder.limits(spec))
     return NamespaceObjects(tuple(roles), tuple(bindings), bounds, tuple(absent))
 
 
 def uncounted(quota: Object) -> str:
-    """Say why nothing of our kinds can be created yet, although the quota allows it; "" if it can.
+    """Return why objects of our kinds cannot be created yet despite the quota; "" if they can.
 
-    The API server refuses whatever a quota names that nobody has counted ("status unknown for
+    The API server refuses resources of a quota that are not counted yet ("status unknown for
     quota"); the controller manager counts objects of a new kind half a minute after it came.
     """
     used = (quota.get("status") or {}).get("used") or {}
@@ -185,7 +197,7 @@ EVERYTHING: Final[tuple[tuple[Resource, str], ...]] = (
     (QUOTA, tenancy.QUOTA),
     (LIMIT_RANGE, tenancy.LIMITS),
 )
-"""What a tenant leaves behind, in the order in which it is removed: no binding without a Role."""
+"""All objects of a tenant, in the order of their removal: no binding without a Role."""
 
 
 def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
@@ -195,7 +207,7 @@ def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
 def _writer(names: frozenset[str]) -> list[dict[str, Any]]:
     if not names:
         return []
-    # What is to be created has no name yet in the eyes of the API server.
+    # RBAC cannot restrict create by resource name.
     return [_secrets(["create"]), _secrets(["get", "patch"], names)]
 
 
@@ -207,10 +219,10 @@ def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _ObjectBuilder:
     namespace: str
     held: bool
-    place: TenantInstallation
+    installation: TenantInstallation
 
     def role(self, name: str, content: list[dict[str, Any]]) -> Intent:
         return self._object(ROLE, name, {"rules": content}, held=self.held)
@@ -218,8 +230,8 @@ class _Maker:
     def binding(self, name: str, role: str) -> Intent:
         subject = {
             "kind": "ServiceAccount",
-            "name": self.place.controller,
-            "namespace": self.place.namespace,
+            "name": self.installation.controller,
+            "namespace": self.installation.namespace,
         }
         content = {
             "roleRef": {"apiGroup": RBAC, "kind": ROLE.kind, "name": role},
@@ -228,10 +240,10 @@ class _Maker:
         return self._object(ROLE_BINDING, name, content, held=self.held)
 
     def quota(self, spec: TenantSpec) -> Intent:
-        given = spec.quota
-        content: dict[str, Any] = {"hard": dict(given.hard if given else DEFAULT_QUOTA)}
-        if given and given.scopes:
-            content["scopes"] = list(given.scopes)
+        quota = spec.quota
+        content: dict[str, Any] = {"hard": dict(quota.hard if quota else DEFAULT_QUOTA)}
+        if quota and quota.scopes:
+            content["scopes"] = list(quota.scopes)
         return self._object(QUOTA, tenancy.QUOTA, {"spec": content})
 
     def limits(self, spec: TenantSpec) -> Intent:
@@ -253,7 +265,7 @@ class _Maker:
         metadata: Object = {
             "name": name,
             "namespace": self.namespace,
-            # Never the label of a cluster: these outlive every one of them.
+            # Never the label of a cluster: these objects outlive each cluster.
             "labels": {labels.NAME: labels.OPERATOR, labels.MANAGED_BY: labels.OPERATOR},
         }
         if held:
@@ -267,13 +279,13 @@ class _Maker:
         return Intent(resource, body)
 
 
-# --- the namespace itself -----------------------------------------------------------------------
+# --- the Namespace ------------------------------------------------------------------------------
 
 
 def pod_security_missing(namespace: Object) -> bool:
-    """Whether the labels of Pod Security are other than the strictest, and ours to write."""
+    """Return whether the Pod Security labels are not the strictest, and are ours to write."""
     metadata = namespace["metadata"]
     if (metadata.get("annotations") or {}).get(POD_SECURITY_OWNER) == "external":
         return False
-    have = metadata.get("labels") or {}
-    return any(have.get(key) != level for key, level in POD_SECURITY.items())
+    observed = metadata.get("labels") or {}
+    return any(observed.get(key) != level for key, level in POD_SECURITY.items())

@@ -1,10 +1,10 @@
-"""Writes the objects of tenants' namespaces, as the delegate, and remembers what stands there.
+"""Writes the objects of tenants' namespaces, as the delegate, and caches their state.
 
-The provisioner may not list or watch Roles, so it asks for each by name: before it writes one, and
-again after a while, since nobody tells of a change. In between a question costs nothing.
+The provisioner may not list or watch Roles, so it reads each by name: before a write, and again
+after a period, since no event reports a change. In between it makes no request.
 
-Writes are paced, whatever goes wrong: rights change seldom. Reads are not. Each object is read once
-in a while anyway, and after a start a paced look at many tenants would keep new clusters waiting.
+Writes are rate-limited: RBAC changes seldom. Reads are not: each object is read periodically
+anyway, and after a start rate-limited reads of many tenants would delay new clusters.
 
 Called by managers.tenancy.reconcile.
 """
@@ -40,11 +40,11 @@ Slot = tuple[Resource, ObjectKey]
 
 @dataclass(frozen=True, slots=True)
 class NamespaceOwnership:
-    """On whose behalf is written, and whose objects count as the tenant's own.
+    """The owner of written objects, and the owner UIDs whose objects count as the tenant's own.
 
-    `leaving`: the namespace is being deleted. `opening`: nobody was promised yet that clusters are
-    served, so that what they need is waited for. `replaceable` holds UIDs of objects that somebody
-    deleted for another reason than that, so that they may go and be made anew.
+    `leaving`: the namespace is being deleted. `opening`: the tenant is not provisioned yet, so the
+    reconciler waits for what clusters need. `replaceable` holds UIDs of objects that were deleted
+    without their namespace, so that they may be replaced.
     """
 
     owner: Owner
@@ -54,16 +54,16 @@ class NamespaceOwnership:
     replaceable: frozenset[str] = frozenset()
 
     def owns(self, live: Object) -> bool:
-        """Whether an object is the tenant's, was that of one before it, or was handed over."""
+        """Return whether an object belongs to the tenant or to a predecessor."""
         if ownership_of(live, self.owner, MARKS) is not Ownership.FOREIGN:
             return True
         return annotations_of(live).get(MARKS.owner_uid, "") in self.accepted
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CacheEntry:
     digest: str
-    """Of what stands there; "" for nothing."""
+    """Digest of the stored object; "" if it is absent."""
     until: float
 
 
@@ -71,8 +71,8 @@ class Grants:
     """The objects of all tenants' namespaces.
 
     Guarantees: an object that is not the tenant's is never changed or removed; a write and a
-    deletion hit the very object that was looked at; what is known to be right costs no request
-    for `period` seconds, give or take a fifth. `pace` says how long the next write waits.
+    deletion apply only to the object that was read, by UID; a verified object costs no request
+    for `period` seconds, plus or minus a fifth. `pace` is the rate limiter of writes.
     """
 
     def __init__(
@@ -88,96 +88,100 @@ class Grants:
         self._pace = pace
         self._rng = rng
         self._period = period
-        self._known: dict[Slot, _Known] = {}
-        # Objects of ours that were deleted and that our finalizer holds, by namespace.
+        self._cache: dict[Slot, _CacheEntry] = {}
+        # Our objects that are terminating and held by our finalizer, by namespace.
         self._doomed: dict[str, set[str]] = {}
 
     def doomed(self, namespace: str) -> frozenset[str]:
-        """UIDs of objects that were found deleted, and held only by us."""
+        """Return the UIDs of terminating objects that our finalizer holds."""
         return frozenset(self._doomed.get(namespace, ()))
 
-    def next_look(self, namespace: str) -> float | None:
-        """In how many seconds something of a namespace is to be looked at again."""
-        due = [known.until for (_, key), known in self._known.items() if key.namespace == namespace]
-        return max(0.0, min(due) - self._clock.monotonic()) if due else None
+    def recheck_after(self, namespace: str) -> float | None:
+        """Return the seconds until an object of a namespace is read again."""
+        expiries = [
+            entry.until for (_, key), entry in self._cache.items() if key.namespace == namespace
+        ]
+        return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
 
     def forget(self, namespace: str) -> None:
-        """Drop what is known of a namespace: everything in it is looked at anew."""
-        for slot in [slot for slot in self._known if slot[1].namespace == namespace]:
-            del self._known[slot]
+        """Drop a namespace from the cache: all its objects are read again."""
+        for slot in [slot for slot in self._cache if slot[1].namespace == namespace]:
+            del self._cache[slot]
         self._doomed.pop(namespace, None)
 
-    async def look(self, resource: Resource, key: ObjectKey) -> Object | None:
-        """Read one object now; None when it is not there."""
+    async def get(self, resource: Resource, key: ObjectKey) -> Object | None:
+        """Read one object from the API server; None if it does not exist."""
         try:
             return await self._client.get(resource, key)
         except NotFound:
             return None
 
-    async def ensure(self, tenure: NamespaceOwnership, intent: Intent) -> Outcome | None:
-        """Make one object be as intended; None when it is, else why not.
+    async def ensure(self, ownership: NamespaceOwnership, intent: Intent) -> Outcome | None:
+        """Create or update one object; None if it is as intended, else why not.
 
-        Raises Transient, and what the API server may raise about the moment.
+        Raises Transient, and transient errors of the API server.
         """
         slot = (intent.resource, intent.key)
-        mark = f"{tenure.owner.uid} {intent.digest}"
-        known = self._fresh(slot)
-        if known is not None and known.digest == mark:
+        mark = f"{ownership.owner.uid} {intent.digest}"
+        entry = self._fresh(slot)
+        if entry is not None and entry.digest == mark:
             return None
-        live = None if known is not None and not known.digest else await self.look(*slot)
-        self._known.pop(slot, None)
-        if live is not None and not tenure.owns(live):
+        live = None if entry is not None and not entry.digest else await self.get(*slot)
+        self._cache.pop(slot, None)
+        if live is not None and not ownership.owns(live):
             return foreign(intent.resource, live)
         if live is not None and is_terminating(live):
-            held = await self._held(tenure, intent, live)
+            held = await self._held(ownership, intent, live)
             if held is not None:
                 return held
-            live = None if uid_of(live) in tenure.replaceable else live
+            live = None if uid_of(live) in ownership.replaceable else live
         if live is not None and _is_bound_elsewhere(intent, live):
             await self._release(intent.resource, intent.key, live)
             await self._delete(intent.resource, intent.key, live)
             live = None
-        if live is None or not contains(live, _marked(tenure.owner, intent, live)):
-            written = await self._write(tenure.owner, intent, live)
+        if live is None or not contains(live, _marked(ownership.owner, intent, live)):
+            written = await self._write(ownership.owner, intent, live)
             if isinstance(written, Wait | Blocked):
                 return written
             live = written
-        if tenure.opening and intent.resource is QUOTA and (why := uncounted(live)):
+        if ownership.opening and intent.resource is QUOTA and (why := uncounted(live)):
             return Wait("Provisioning", why, AGAIN_AFTER)
         self._note(slot, mark)
         return None
 
     async def _held(
-        self, tenure: NamespaceOwnership, intent: Intent, live: Object
+        self, ownership: NamespaceOwnership, intent: Intent, live: Object
     ) -> Outcome | None:
-        """Judge an object of ours that was deleted; None when it serves on, or is out of the way.
+        """Handle an object of ours that is terminating; None if it stays in use, or was released.
 
-        With its namespace it goes last, after the clusters. Else it is made anew, but only once the
-        namespace was seen alive after the object was seen deleted.
+        With its namespace it goes last, after the clusters. Otherwise it is recreated, but only
+        after the namespace was observed alive later than the deletion of the object.
         """
-        wanted = tenancy.GRANT_FINALIZER in (intent.body["metadata"].get("finalizers") or ())
-        holding = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
-        if wanted and holding and tenure.leaving:
+        needs_finalizer = tenancy.GRANT_FINALIZER in (
+            intent.body["metadata"].get("finalizers") or ()
+        )
+        has_finalizer = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
+        if needs_finalizer and has_finalizer and ownership.leaving:
             return None
         doomed = self._doomed.setdefault(intent.key.namespace, set())
-        if uid_of(live) in tenure.replaceable:
+        if uid_of(live) in ownership.replaceable:
             await self._release(intent.resource, intent.key, live)
             doomed.discard(uid_of(live))
             return None
-        if not wanted:
+        if not needs_finalizer:
             await self._release(intent.resource, intent.key, live)
         else:
             doomed.add(uid_of(live))
         return Wait("Provisioning", f"{intent} was deleted and is made anew", AGAIN_AFTER)
 
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
-        """Remove an object of a tenant; tell whether somebody else's stays in its place."""
+        """Remove an object of a tenant; return whether another owner's object has its name."""
         slot = (resource, key)
-        known = self._fresh(slot)
-        if known is not None and not known.digest:
+        entry = self._fresh(slot)
+        if entry is not None and not entry.digest:
             return False
-        live = await self.look(resource, key)
-        self._known.pop(slot, None)
+        live = await self.get(resource, key)
+        self._cache.pop(slot, None)
         if live is not None:
             if annotations_of(live).get(MARKS.owner_uid, "") not in accepted:
                 return True
@@ -191,7 +195,7 @@ class Grants:
         self, owner: Owner, intent: Intent, live: Object | None
     ) -> Object | Wait | Blocked:
         body = _marked(owner, intent, live)
-        await self._turn()
+        await self._throttle()
         try:
             result = await self._client.apply(
                 intent.resource, body, field_manager=FIELD_MANAGER, force=live is not None
@@ -201,20 +205,20 @@ class Grants:
         return result.object
 
     async def _delete(self, resource: Resource, key: ObjectKey, live: Object) -> None:
-        await self._turn()
+        await self._throttle()
         try:
             await self._client.delete(resource, key, uid=uid_of(live))
         except NotFound:
             return
 
     async def _release(self, resource: Resource, key: ObjectKey, live: Object) -> None:
-        """Take our finalizer off this very object."""
+        """Remove our finalizer from this object, by UID."""
         finalizers = live["metadata"].get("finalizers") or []
         if tenancy.GRANT_FINALIZER not in finalizers:
             return
         at = finalizers.index(tenancy.GRANT_FINALIZER)
         path = f"/metadata/finalizers/{at}"
-        await self._turn()
+        await self._throttle()
         try:
             await self._client.json_patch(
                 resource,
@@ -231,31 +235,31 @@ class Grants:
         except PatchFailed as error:
             raise Transient(f"{resource.kind} {key} changed while it was let go of") from error
 
-    async def _turn(self) -> None:
-        """Wait until one more write may go out. What was looked at may change meanwhile, as it
-        may at any time: each write names the very object, or none."""
+    async def _throttle(self) -> None:
+        """Wait until the rate limiter allows one more write. The object may change meanwhile, as
+        at any time: each write has a precondition on its UID, or creates."""
         delay = self._pace.when(None)
         if delay > 0:
             await self._clock.sleep(delay)
 
-    def _fresh(self, slot: Slot) -> _Known | None:
-        known = self._known.get(slot)
-        return known if known is not None and self._clock.monotonic() < known.until else None
+    def _fresh(self, slot: Slot) -> _CacheEntry | None:
+        entry = self._cache.get(slot)
+        return entry if entry is not None and self._clock.monotonic() < entry.until else None
 
     def _note(self, slot: Slot, mark: str) -> None:
         spread = 1 + JITTER * (2 * self._rng.random() - 1)
-        self._known[slot] = _Known(mark, self._clock.monotonic() + self._period * spread)
+        self._cache[slot] = _CacheEntry(mark, self._clock.monotonic() + self._period * spread)
 
 
 def foreign(resource: Resource, live: Object) -> Blocked:
-    """What is said of an object that is not the tenant's."""
+    """Return the refusal for an object that is not the tenant's."""
     name = live["metadata"]["name"]
-    told = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
-    return Blocked("ForeignObject", told, REFUSED_FOR)
+    message = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
+    return Blocked("ForeignObject", message, REFUSED_FOR)
 
 
 def _is_bound_elsewhere(intent: Intent, live: Object) -> bool:
-    """Whether a binding is to another Role: that never changes in place."""
+    """Return whether a binding refers to another Role: roleRef is immutable."""
     return intent.resource is ROLE_BINDING and live.get("roleRef") != intent.body["roleRef"]
 
 

@@ -1,9 +1,9 @@
 """The reconciler of tenants: opens a namespace for clusters, keeps it open, and closes it.
 
-    tenant + clusters -> who may have it -> namespace -> Roles, then bindings -> status
+    tenant + clusters -> ownership -> namespace -> Roles, then bindings -> status
 
-The status is written last: the controller begins a cluster when its grant is there, so the rights
-must be there before. Composed by `baoctl.process.provisioner`; called by
+The status is written last: the controller starts a cluster when its grant is recorded, so RBAC
+must exist before. Composed by `baoctl.process.provisioner`; called by
 `runtime.controller.controller`.
 """
 
@@ -44,7 +44,7 @@ access = memoize(access_of)
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One look at a tenant that has its namespace."""
+    """One pass over a tenant that owns its namespace."""
 
     live: Object
     spec: TenantSpec
@@ -55,7 +55,7 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True)
 class TenantDependencies:
-    """What a pass acts with: its own identity, that of the delegate, and its own on namespaces."""
+    """Clients of a pass: own identity, that of the delegate, and own identity for namespaces."""
 
     client: Client
     grants: Grants
@@ -63,30 +63,30 @@ class TenantDependencies:
 
 
 class TenantReconciler:
-    """Brings one namespace to what its tenant asks.
+    """Reconciles one namespace with its tenant.
 
-    Guarantees: nothing is written into a namespace that the tenant may not have; Roles stand before
-    bindings, and both before the status that tells of them; a quiet tenant costs no request.
+    Guarantees: nothing is written into a namespace that the tenant may not have; Roles exist before
+    bindings, and both before the status that lists them; an unchanged tenant costs no request.
     """
 
     def __init__(
         self,
         tenants: Informer,
         clusters: Informer,
-        hands: TenantDependencies,
+        dependencies: TenantDependencies,
         clock: Clock,
-        place: TenantInstallation,
+        installation: TenantInstallation,
     ) -> None:
         tenants.add_index(TARGET_INDEX, by_target)
         self._tenants = tenants
         self._clusters = clusters
-        self._grants = hands.grants
-        self._spaces = hands.spaces
+        self._grants = dependencies.grants
+        self._spaces = dependencies.spaces
         self._clock = clock
-        self._place = place
-        self._linger = RevocationDelay(clock)
-        self._statuses = TenantStatusWriter(hands.client, tenants)
-        self._finalizer = Finalizer(hands.client, TENANTS, FINALIZER, FIELD_MANAGER)
+        self._installation = installation
+        self._revocation_delay = RevocationDelay(clock)
+        self._statuses = TenantStatusWriter(dependencies.client, tenants)
+        self._finalizer = Finalizer(dependencies.client, TENANTS, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors, which the controller retries with backoff."""
@@ -95,16 +95,16 @@ class TenantReconciler:
             return Done()
         refusal = self._refusal(live)
         if refusal is not None and not is_terminating(live):
-            return await self._tell(live, refusal)
+            return await self._report(live, refusal)
         return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
 
     def _refusal(self, live: Object) -> Blocked | None:
         if not target_of(live):
             return Blocked("InvalidSpec", "spec.targetNamespace: must name a namespace")
-        refusal = plan.violation(live, self._place)
+        refusal = plan.violation(live, self._installation)
         if refusal is not None:
             return refusal
-        first = plan.elder(live, self._rivals(live), self._place)
+        first = plan.elder(live, self._rivals(live), self._installation)
         return None if first is None else plan.conflict(first)
 
     def _rivals(self, live: Object) -> list[Object]:
@@ -117,65 +117,69 @@ class TenantReconciler:
         try:
             spec = OpenBaoTenant.from_object(live).spec
         except InvalidTenantError as invalid:
-            return await self._tell(live, Blocked("InvalidSpec", str(invalid)))
+            return await self._report(live, Blocked("InvalidSpec", str(invalid)))
         namespace = spec.target_namespace
         clusters = self._clusters_of(namespace)
         doomed = self._grants.doomed(namespace)
         leaving = any(is_terminating(cluster) for cluster in clusters)
         try:
-            space = await self._spaces.look(namespace, now=leaving or bool(doomed))
+            space = await self._spaces.observe(namespace, refresh=leaving or bool(doomed))
         except Forbidden as error:
-            return await self._tell(live, Blocked("RejectedByServer", str(error), REFUSED_FOR))
+            return await self._report(live, Blocked("RejectedByServer", str(error), REFUSED_FOR))
         if not space.exists:
             return await self._without_namespace(live, namespace)
         if space.leaving and not clusters:
-            return await self._let_go(live, namespace)
+            return await self._release_namespace(live, namespace)
         this = _Pass(live, spec, namespace, clusters, space)
         accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
-        tenure = NamespaceOwnership(
+        ownership = NamespaceOwnership(
             owner_of(live),
-            plan.predecessors(live, self._rivals(live), self._place),
+            plan.predecessors(live, self._rivals(live), self._installation),
             space.leaving,
             opening=not (live.get("status") or {}).get("provisioned"),
             replaceable=frozenset() if space.leaving else doomed,
         )
-        secrets = self._linger.keep(namespace, plan.union(one for _, one in accesses))
-        outcome = await self._write(this, tenure, secrets)
+        secrets = self._revocation_delay.keep(namespace, plan.union(one for _, one in accesses))
+        outcome = await self._write(this, ownership, secrets)
         return await self._conclude(this, outcome, accesses)
 
     async def _without_namespace(self, live: Object, namespace: str) -> Outcome:
         self._grants.forget(namespace)
-        told = f"namespace {namespace} does not exist"
-        wait = Wait("NamespaceNotFound", told, self._spaces.next_look(namespace))
-        return await self._tell(live, wait)
+        message = f"namespace {namespace} does not exist"
+        wait = Wait("NamespaceNotFound", message, self._spaces.recheck_after(namespace))
+        return await self._report(live, wait)
 
-    async def _let_go(self, live: Object, namespace: str) -> Outcome:
-        """Let a namespace go that is being deleted and has no cluster left."""
+    async def _release_namespace(self, live: Object, namespace: str) -> Outcome:
+        """Release a namespace that is being deleted and has no cluster left."""
         await self._remove_all(live, namespace)
-        told = f"namespace {namespace} is being deleted"
-        return await self._tell(live, Wait("NamespaceTerminating", told, HEIR_RECHECK))
+        message = f"namespace {namespace} is being deleted"
+        return await self._report(live, Wait("NamespaceTerminating", message, HEIR_RECHECK))
 
     async def _write(
-        self, this: _Pass, tenure: NamespaceOwnership, secrets: SecretAccess
+        self, this: _Pass, ownership: NamespaceOwnership, secrets: SecretAccess
     ) -> Outcome | None:
-        """Bring every object into place; the first objection, None without one."""
-        wanted = plan.wanted(this.namespace, this.spec, secrets, bool(this.clusters), self._place)
-        refused = await self._all(tenure, wanted.roles)
+        """Ensure every object; return the first refusal, or None."""
+        desired = plan.desired_objects(
+            this.namespace, this.spec, secrets, bool(this.clusters), self._installation
+        )
+        refused = await self._all(ownership, desired.roles)
         if refused is None:
-            refused = await self._all(tenure, wanted.bindings)
+            refused = await self._all(ownership, desired.bindings)
         if refused is not None:
             return refused
-        # With the namespace its bounds go, and cannot be made again.
-        bounds = None if this.space.leaving else await self._all(tenure, wanted.bounds)
-        for resource, name in wanted.absent:
+        # In a terminating namespace quota and limits cannot be recreated.
+        bounds = None if this.space.leaving else await self._all(ownership, desired.bounds)
+        for resource, name in desired.absent:
             key = ObjectKey(this.namespace, name)
-            await self._grants.remove(resource, key, tenure.accepted)
+            await self._grants.remove(resource, key, ownership.accepted)
         return bounds
 
-    async def _all(self, tenure: NamespaceOwnership, intents: Iterable[Intent]) -> Outcome | None:
-        """Ensure objects side by side; what is known to be right takes no turn of the loop."""
+    async def _all(
+        self, ownership: NamespaceOwnership, intents: Iterable[Intent]
+    ) -> Outcome | None:
+        """Ensure objects concurrently; a verified object does not yield to the event loop."""
         answers = await asyncio.gather(
-            *(self._grants.ensure(tenure, intent) for intent in intents), return_exceptions=True
+            *(self._grants.ensure(ownership, intent) for intent in intents), return_exceptions=True
         )
         for answer in answers:
             if isinstance(answer, BaseException):
@@ -187,8 +191,8 @@ class TenantReconciler:
         self, this: _Pass, outcome: Outcome | None, accesses: list[tuple[str, SecretAccess]]
     ) -> Outcome:
         if isinstance(outcome, Wait | Blocked):
-            return await self._tell(this.live, outcome)
-        finding = ProvisionedCondition(True, "Provisioned", self._told(this))
+            return await self._report(this.live, outcome)
+        finding = ProvisionedCondition(True, "Provisioned", self._provisioned_message(this))
         if is_terminating(this.live):
             finding = ProvisionedCondition(True, "Deleting", _waits_for(this))
         elif this.space.leaving:
@@ -196,26 +200,26 @@ class TenantReconciler:
                 True, "NamespaceTerminating", f"The namespace goes. {_waits_for(this)}"
             )
         status = compute(
-            this.live, finding, self._clock.now(), self._place.reads, grants_of(accesses)
+            this.live, finding, self._clock.now(), self._installation.reads, grants_of(accesses)
         )
         await self._statuses.write(this.live, status)
-        return Done(self._next_look(this.namespace))
+        return Done(self._recheck_after(this.namespace))
 
-    def _told(self, this: _Pass) -> str:
+    def _provisioned_message(self, this: _Pass) -> str:
         count = len(this.clusters)
         return f"Namespace {this.namespace} is open for clusters ({count} there)"
 
-    def _next_look(self, namespace: str) -> float | None:
+    def _recheck_after(self, namespace: str) -> float | None:
         timers = (
-            self._grants.next_look(namespace),
-            self._spaces.next_look(namespace),
-            self._linger.next_look(namespace),
+            self._grants.recheck_after(namespace),
+            self._spaces.recheck_after(namespace),
+            self._revocation_delay.recheck_after(namespace),
         )
         return min((timer for timer in timers if timer is not None), default=None)
 
-    async def _tell(self, live: Object, outcome: Wait | Blocked) -> Outcome:
+    async def _report(self, live: Object, outcome: Wait | Blocked) -> Outcome:
         finding = ProvisionedCondition(False, outcome.reason, outcome.message)
-        status = compute(live, finding, self._clock.now(), self._place.reads)
+        status = compute(live, finding, self._clock.now(), self._installation.reads)
         await self._statuses.write(live, status)
         return outcome
 
@@ -223,37 +227,37 @@ class TenantReconciler:
 
     async def _leave(self, live: Object) -> Outcome:
         namespace = target_of(live)
-        if not namespace or plan.violation(live, self._place) is not None:
+        if not namespace or plan.violation(live, self._installation) is not None:
             return Done()
-        if plan.successor(live, self._rivals(live), self._place) is not None:
+        if plan.successor(live, self._rivals(live), self._installation) is not None:
             return await self._hand_over(live, namespace)
         clusters = self._clusters_of(namespace)
         if clusters:
             outcome = await self._serve(live)
             if not isinstance(outcome, Done):
                 return outcome
-            told = f"{len(clusters)} OpenBaoClusters are left in namespace {namespace}"
-            return Wait("Deleting", told, outcome.recheck_after)
+            message = f"{len(clusters)} OpenBaoClusters are left in namespace {namespace}"
+            return Wait("Deleting", message, outcome.recheck_after)
         await self._remove_all(live, namespace)
         self._spaces.forget(namespace)
         return Done()
 
     async def _remove_all(self, live: Object, namespace: str) -> None:
-        """Remove what is this tenant's own, bindings first."""
-        mine = plan.predecessors(live, self._rivals(live), self._place)
+        """Remove the objects of this tenant, bindings first."""
+        mine = plan.predecessors(live, self._rivals(live), self._installation)
         self._grants.forget(namespace)
         for resource, name in plan.EVERYTHING:
             await self._grants.remove(resource, ObjectKey(namespace, name), mine)
         self._grants.forget(namespace)
-        self._linger.forget(namespace)
+        self._revocation_delay.forget(namespace)
 
     async def _hand_over(self, live: Object, namespace: str) -> Outcome:
-        """Wait until nothing is in this tenant's name: another one goes on with the namespace."""
+        """Wait until no object has this tenant as owner: another one takes the namespace over."""
         for resource, name in plan.EVERYTHING:
-            found = await self._grants.look(resource, ObjectKey(namespace, name))
-            if found and annotations_of(found).get(MARKS.owner_uid) == uid_of(live):
-                told = f"{resource.kind} {name} is being handed over to another OpenBaoTenant"
-                return Wait("Deleting", told, HEIR_RECHECK)
+            obj = await self._grants.get(resource, ObjectKey(namespace, name))
+            if obj and annotations_of(obj).get(MARKS.owner_uid) == uid_of(live):
+                message = f"{resource.kind} {name} is being handed over to another OpenBaoTenant"
+                return Wait("Deleting", message, HEIR_RECHECK)
         return Done()
 
 
@@ -268,6 +272,6 @@ def _waits_for(this: _Pass) -> str:
 
 
 def owner_of(live: Object) -> Owner:
-    """Read the identity that is written on the objects of a tenant."""
+    """Return a tenant as owner of its objects."""
     key = key_of(live)
     return Owner(API_VERSION, TENANT_KIND, key.namespace, key.name, uid_of(live))

@@ -1,7 +1,7 @@
-"""Takes rights away a moment late.
+"""Delays the revocation of access to Secrets.
 
-A pass of the controller that began before a reference was removed may still read the Secret: it is
-to end in peace. Called by managers.tenancy.reconcile.
+A pass of the controller that began before a reference was removed may still read the Secret: it has
+to complete without an error. Called by managers.tenancy.reconcile.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from contracts.tenancy import SecretAccess
 from runtime.clock import Clock
 
 SECONDS = 10.0
-"""Longer than a pass may take between its look at the spec and its last read of a Secret."""
+"""Longer than a pass takes between reading the spec and its last read of a Secret."""
 
 
 class RevocationDelay:
-    """Which Secrets of each namespace are still granted, though no cluster asks for them."""
+    """Tracks the Secrets of each namespace that stay granted without a reference."""
 
     def __init__(self, clock: Clock, seconds: float = SECONDS) -> None:
         self._clock = clock
@@ -22,32 +22,32 @@ class RevocationDelay:
         self._granted: dict[str, SecretAccess] = {}
         self._until: dict[str, dict[str, float]] = {}
 
-    def keep(self, namespace: str, wanted: SecretAccess) -> SecretAccess:
-        """Return what to grant now: what is wanted, and what was until a moment ago.
+    def keep(self, namespace: str, requested: SecretAccess) -> SecretAccess:
+        """Return the access to grant now: the requested one and what was requested until recently.
 
-        Where nothing is wanted at all there is no cluster, and nothing lingers.
+        Without any request there is no cluster, and everything is revoked at once.
         """
-        if not wanted.readers and not wanted.writers:
+        if not requested.readers and not requested.writers:
             self.forget(namespace)
-            return wanted
-        before = self._granted.get(namespace, wanted)
+            return requested
+        before = self._granted.get(namespace, requested)
         now = self._clock.monotonic()
-        known = self._until.get(namespace, {})
-        left = (before.readers | before.writers) - (wanted.readers | wanted.writers)
-        until = {name: known.get(name, now + self._seconds) for name in left}
+        deadlines = self._until.get(namespace, {})
+        left = (before.readers | before.writers) - (requested.readers | requested.writers)
+        until = {name: deadlines.get(name, now + self._seconds) for name in left}
         until = {name: end for name, end in until.items() if now < end}
         self._until[namespace] = until
-        writers = wanted.writers | (before.writers & until.keys())
-        readers = (wanted.readers | (before.readers & until.keys())) - writers
+        writers = requested.writers | (before.writers & until.keys())
+        readers = (requested.readers | (before.readers & until.keys())) - writers
         self._granted[namespace] = SecretAccess(readers, writers)
         return self._granted[namespace]
 
-    def next_look(self, namespace: str) -> float | None:
-        """In how many seconds the next right ends."""
+    def recheck_after(self, namespace: str) -> float | None:
+        """Return the seconds until the next revocation."""
         ends = self._until.get(namespace, {}).values()
         return max(0.0, min(ends) - self._clock.monotonic()) if ends else None
 
     def forget(self, namespace: str) -> None:
-        """Drop what is known of a namespace."""
+        """Drop the state of a namespace."""
         self._granted.pop(namespace, None)
         self._until.pop(namespace, None)

@@ -1,7 +1,7 @@
-"""The ServiceAccounts that the provisioner counts on, looked for once, before it begins.
+"""Verifies once, before the provisioner starts, that its ServiceAccounts exist.
 
-The API server lets anybody bind a Role to an account that is not there, so that a wrong name shows
-nowhere: tenants would be Provisioned, and the controller have no rights. Composed by
+The API server accepts a RoleBinding to a missing account, so a wrong name would not show: tenants
+would be Provisioned, and the controller would have no RBAC. Composed by
 `baoctl.process.provisioner`.
 """
 
@@ -24,34 +24,34 @@ AGAIN = 2.0
 
 
 class AccountMissingError(Exception):
-    """A ServiceAccount does not exist; the message says which, and what it is for."""
+    """A ServiceAccount does not exist; the message names it and its purpose."""
 
 
 class Accounts:
-    """Looks for each account until the API server answers; one that lacks ends the process."""
+    """Reads each account until the API server answers; a missing one ends the process."""
 
     def __init__(
-        self, client: Client, clock: Clock, namespace: str, wanted: Mapping[str, str]
+        self, client: Client, clock: Clock, namespace: str, names_by_role: Mapping[str, str]
     ) -> None:
         self._client = client
         self._clock = clock
         self._namespace = namespace
-        self._wanted = wanted
-        """Names by what they are for."""
-        self._seen = asyncio.Event()
+        self._names_by_role = names_by_role
+        """Account names by purpose."""
+        self._verified = asyncio.Event()
 
     async def run(self) -> None:
-        """Look, and do nothing ever after. Raises AccountMissingError."""
-        for role, name in self._wanted.items():
-            await self._look(role, name)
-        self._seen.set()
+        """Verify the accounts, then idle. Raises AccountMissingError."""
+        for role, name in self._names_by_role.items():
+            await self._verify(role, name)
+        self._verified.set()
         await asyncio.Event().wait()
 
     async def ready(self) -> None:
-        """Return when all of them were seen."""
-        await self._seen.wait()
+        """Return when all accounts are verified."""
+        await self._verified.wait()
 
-    async def _look(self, role: str, name: str) -> None:
+    async def _verify(self, role: str, name: str) -> None:
         while True:
             try:
                 await self._client.get(

@@ -1,4 +1,4 @@
-"""What a tenant is told: one condition, the grants, and nothing that is written twice.
+"""Computes and writes the status of a tenant: one condition and the grants.
 
 Uses contracts.conditions.reasons_tenant. Called by managers.tenancy.reconcile.
 """
@@ -27,7 +27,7 @@ FIELD_MANAGER = "openbao-provisioner-status"
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedCondition:
-    """What became of a tenant. Raises ValueError for a reason that the catalogue lacks."""
+    """The condition Provisioned. Raises ValueError for an unknown reason."""
 
     provisioned: bool
     reason: str
@@ -39,11 +39,11 @@ class ProvisionedCondition:
 
 
 def grants_of(accesses: Iterable[tuple[str, SecretAccess]]) -> tuple[Grant, ...]:
-    """What was granted to each cluster, in the order of their names."""
-    made = (
+    """Return the grant of each cluster, sorted by name."""
+    grants = (
         Grant(cluster=name, secrets=access.digest) for name, access in sorted(accesses, key=_name)
     )
-    return tuple(made)[:GRANTS_MAX]
+    return tuple(grants)[:GRANTS_MAX]
 
 
 def _name(item: tuple[str, SecretAccess]) -> str:
@@ -57,7 +57,7 @@ def compute(
     reads: Reads,
     grants: tuple[Grant, ...] = (),
 ) -> TenantStatus:
-    """The status of a tenant; a condition keeps its time while its answer stays."""
+    """Compute the status of a tenant; a condition keeps its time while its status stays."""
     generation = int(live["metadata"].get("generation") or 0)
     status: Literal["True", "False"] = "True" if finding.provisioned else "False"
     before = TenantStatus.lenient(live.get("status"))
@@ -84,24 +84,24 @@ def compute(
 
 
 class TenantStatusWriter:
-    """Writes a status when it differs from the one that is there, and only then."""
+    """Writes a status only when it differs from the stored one."""
 
     def __init__(self, client: Client, tenants: Informer) -> None:
         self._client = client
         self._tenants = tenants
 
     async def write(self, live: Object, status: TenantStatus) -> bool:
-        """Apply the whole status; tell whether a request was made."""
-        wanted = status.to_object()
-        if (live.get("status") or {}) == wanted:
+        """Apply the whole status; return whether a request was made."""
+        desired = status.to_object()
+        if (live.get("status") or {}) == desired:
             return False
         key = key_of(live)
         body = {
             "apiVersion": TENANTS.api_version,
             "kind": TENANTS.kind,
-            # A tenant that was deleted and made anew has a status of its own.
+            # The UID protects the status of a recreated tenant.
             "metadata": {"name": key.name, "namespace": key.namespace, "uid": uid_of(live)},
-            "status": wanted,
+            "status": desired,
         }
         try:
             result = await self._client.apply(

@@ -1,4 +1,4 @@
-"""The life of one service of a datacenter: its state machine, and the driver that steps it.
+"""The lifecycle of one service of a datacenter: its state machine and its driver.
 
-May use `managers.datacenter.interfaces` alone of what reaches outside.
+For I/O it may use `managers.datacenter.interfaces` only.
 """

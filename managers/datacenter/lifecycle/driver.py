@@ -1,11 +1,10 @@
-"""Brings one row one step forward: looks, decides, acts, and records what became of it.
+"""Advances one service record by one step: observe, decide, act, and store the progress.
 
-    row -> observe -> decide -> act -> record
+    record -> observe -> decide -> act -> store
 
-Uses a store and providers (managers.datacenter.interfaces), a clock and chance; all that is decided
-is in managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
-managers.datacenter.lifecycle.service. Nothing is remembered between calls: what is there tells the
-state.
+Uses a store and providers (managers.datacenter.interfaces), a clock and randomness; it decides with
+managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
+managers.datacenter.lifecycle.service. It keeps nothing between calls: the state is observed.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ from managers.datacenter.lifecycle.state_machine import (
     UNKNOWN_PROVIDER,
     ServiceFacts,
     ServiceVerdict,
-    decide_row,
-    next_look,
+    decide_service,
     notes,
     progress_of,
+    recheck_after,
 )
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
@@ -50,23 +49,23 @@ from runtime.outcome import Done, Outcome, Wait
 
 T = TypeVar("T")
 Tell = Callable[[DatacenterInfo | ServiceRecord, Literal["Normal", "Warning"], str, str], None]
-"""Is told of each transition once: about whom, type, reason and a sentence. It may not raise."""
+"""Called once per transition with object, type, reason and message. It must not raise."""
 
 SUPERSEDED: Final = "Superseded"
 AGAIN: Final = 1.0
-"""Seconds to the next look after somebody else wrote a row, and when a name has become free."""
+"""Seconds to the next pass after a record was written elsewhere, or a name became free."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
-    """What was seen of a row, and what its service is to be told."""
+class _ObservedService:
+    """The observed facts of a record, and the vaults to pass to its service."""
 
     facts: ServiceFacts
     vaults: tuple[Vault, ...] = ()
 
 
 class Driver:
-    """Carries out what the table of states says. Two of them over one store do no harm."""
+    """Carries out the state machine. Two drivers may share a store."""
 
     def __init__(
         self,
@@ -83,170 +82,187 @@ class Driver:
         self._rng = rng
         self._tell = tell
 
-    async def drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
-        """Bring a row one step forward; see
+    async def drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
+        """Advance a record by one step; see
         managers.datacenter.lifecycle.service.DatacenterService.drive.
         """
         try:
-            return await self._drive(row, rows)
+            return await self._drive(record, records)
         except StoreConflictError as error:
             return Wait(SUPERSEDED, str(error), AGAIN)
 
-    async def _drive(self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]) -> Outcome:
-        if row.datacenter.state == "Offline":
-            return await self._conclude(row, ServiceFacts(row, None, "Offline", self._clock.now()))
-        provider = self._providers.get(row.datacenter.provider)
+    async def _drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
+        if record.datacenter.state == "Offline":
+            return await self._conclude(
+                record, ServiceFacts(record, None, "Offline", self._clock.now())
+            )
+        provider = self._providers.get(record.datacenter.provider)
         if provider is None:
-            return await self._without_provider(row)
+            return await self._without_provider(record)
         try:
-            sight = await self._look(provider, row, rows)
+            observed = await self._observe(provider, record, records)
         except ProviderError as error:
-            return await self._blind(row, error)
-        verdict = decide_row(sight.facts)
-        if not verdict.act:
-            return await self._conclude(row, sight.facts)
-        if verdict.act == PROVISION and row.moved:
-            return Wait(SUPERSEDED, f"{row.name} is to get its provider first", AGAIN)
-        begun = progress_of(sight.facts, verdict)
-        if verdict.act != PROVISION:
-            # Said before it is done: who decided by an old row is refused here, before any harm.
-            # What is made by an old row is put right by the next pass.
-            row = await self._record(row, begun)
+            return await self._observation_failed(record, error)
+        verdict = decide_service(observed.facts)
+        if not verdict.action:
+            return await self._conclude(record, observed.facts)
+        if verdict.action == PROVISION and record.moved:
+            return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
+        interim = progress_of(observed.facts, verdict)
+        if verdict.action != PROVISION:
+            # Stored before the action: a decision on an outdated record is refused here.
+            # What is provisioned from an outdated record is corrected by the next pass.
+            record = await self._record(record, interim)
         try:
-            facts = await self._act(provider, row, sight, verdict)
+            facts = await self._perform(provider, record, observed, verdict)
         except ProviderError as error:
-            return await self._failed(row, begun, error)
-        return await self._conclude(row, facts, begun)
+            return await self._failed(record, interim, error)
+        return await self._conclude(record, facts, interim)
 
-    async def _look(
-        self, provider: Provider, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
-    ) -> _Sight:
-        """Observe a row; and what it depends on, when something has to be made."""
-        seen = await _asked(provider.observe(row))
+    async def _observe(
+        self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
+    ) -> _ObservedService:
+        """Observe a record, and its dependencies if something has to be created."""
+        observation = await _call_provider(provider.observe(record))
         facts = ServiceFacts(
-            row, seen, row.datacenter.state, self._clock.now(), held_by=held_by(row, rows)
+            record,
+            observation,
+            record.datacenter.state,
+            self._clock.now(),
+            held_by=held_by(record, records),
         )
-        if row.retiring or facts.as_wanted or not row.wish.service.depends_on:
-            return _Sight(facts)
-        known = await self._neighbours(row, rows)
-        running = {name for name, (other, one) in known.items() if _is_running(other, one)}
-        waits = waits_for(row, rows, running.__contains__)
-        vaults = tuple(one.vault for _, (_, one) in sorted(known.items()) if one.vault is not None)
-        tells = OPENBAO_READY in row.wish.service.depends_on
-        return _Sight(replace(facts, waits_for=waits), vaults if tells else ())
+        if record.retiring or facts.up_to_date or not record.wish.service.depends_on:
+            return _ObservedService(facts)
+        neighbours = await self._neighbours(record, records)
+        running = {name for name, (other, one) in neighbours.items() if _is_running(other, one)}
+        waits = waits_for(record, records, running.__contains__)
+        vaults = tuple(
+            one.vault for _, (_, one) in sorted(neighbours.items()) if one.vault is not None
+        )
+        uses_vaults = OPENBAO_READY in record.wish.service.depends_on
+        return _ObservedService(replace(facts, waits_for=waits), vaults if uses_vaults else ())
 
     async def _neighbours(
-        self, row: ServiceRecord, rows: tuple[ServiceRecord, ...]
+        self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> dict[str, tuple[ServiceRecord, Observation]]:
-        """What a row depends on, by name, as it is now and not as it was recorded."""
-        wanted = dependencies([row.wish.service, *_others(row, rows)])[row.name]
-        found = {}
-        for other in rows:
+        """Return the dependencies of a record, by name, as observed now and not as stored."""
+        names = dependencies([record.wish.service, *_others(record, records)])[record.name]
+        neighbours = {}
+        for other in records:
             provider = self._providers.get(other.datacenter.provider)
-            if other.name not in wanted or provider is None:
+            if other.name not in names or provider is None:
                 continue
             try:
-                found[other.name] = other, await _asked(provider.observe(other))
+                neighbours[other.name] = other, await _call_provider(provider.observe(other))
             except ProviderError:
-                # Told when that row itself is driven; until then nobody knows that it runs.
+                # Reported when that record itself is driven; until then it counts as not running.
                 continue
-        return found
+        return neighbours
 
-    async def _act(
-        self, provider: Provider, row: ServiceRecord, sight: _Sight, verdict: ServiceVerdict
+    async def _perform(
+        self,
+        provider: Provider,
+        record: ServiceRecord,
+        observed: _ObservedService,
+        verdict: ServiceVerdict,
     ) -> ServiceFacts:
-        """Carry a verdict out; the facts after it, in which former failures are forgiven."""
-        forgiven = replace(row, progress=after_success(row.progress, goal_of(row)))
-        if verdict.act == PROVISION:
-            await _asked(provider.provision(row, sight.vaults))
-            seen = await _asked(provider.observe(row))
-            return replace(sight.facts, row=forgiven, observation=seen, waits_for=())
-        gone = verdict.act == DEPROVISION and await _asked(provider.deprovision(row))
-        return replace(sight.facts, row=forgiven, gone=gone)
+        """Carry out a verdict; return the facts after it, with earlier failures cleared."""
+        forgiven = replace(record, progress=after_success(record.progress, goal_of(record)))
+        if verdict.action == PROVISION:
+            await _call_provider(provider.provision(record, observed.vaults))
+            observation = await _call_provider(provider.observe(record))
+            return replace(observed.facts, record=forgiven, observation=observation, waits_for=())
+        gone = verdict.action == DEPROVISION and await _call_provider(provider.deprovision(record))
+        return replace(observed.facts, record=forgiven, gone=gone)
 
     async def _conclude(
-        self, row: ServiceRecord, facts: ServiceFacts, begun: ServiceProgress | None = None
+        self, record: ServiceRecord, facts: ServiceFacts, interim: ServiceProgress | None = None
     ) -> Outcome:
-        """Record where a row is, or let it go; `facts` may know more than what is recorded.
+        """Store the state of a record, or remove it; `facts` may be newer than the stored state.
 
-        `begun` is where it was while something was done, for what is told of it.
+        `begun` is the progress during the action, for its events.
         """
-        verdict = decide_row(facts)
-        if verdict.act == REMOVE:
-            return await self._remove(row)
-        kept = await self._record(row, progress_of(facts, verdict), begun)
-        look = next_look(verdict.state, kept.progress, facts.gate, facts.now)
+        verdict = decide_service(facts)
+        if verdict.action == REMOVE:
+            return await self._remove(record)
+        recorded = await self._record(record, progress_of(facts, verdict), interim)
+        recheck = recheck_after(verdict.state, recorded.progress, facts.gate, facts.now)
         if verdict.state == RUNNING:
-            return Done(look)
-        return Wait(verdict.state, verdict.message, look)
+            return Done(recheck)
+        return Wait(verdict.state, verdict.message, recheck)
 
-    async def _remove(self, row: ServiceRecord) -> Outcome:
-        if await self._store.remove(row):
-            self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
+    async def _remove(self, record: ServiceRecord) -> Outcome:
+        if await self._store.remove(record):
+            self._tell(record, "Normal", "Retired", f"service {record.name} is gone")
         return Done()
 
     async def _failed(
-        self, row: ServiceRecord, begun: ServiceProgress, error: ProviderError
+        self, record: ServiceRecord, interim: ServiceProgress, error: ProviderError
     ) -> Outcome:
-        """Record that what was attempted did not work; `row` is what is recorded."""
-        now, goal = self._clock.now(), goal_of(row)
-        after = after_failure(begun, goal, error, now, self._rng.random())
-        kept = await self._record(row, after, begun)
-        return self._later(kept)
+        """Store a failed attempt; `record` is the stored one."""
+        now, goal = self._clock.now(), goal_of(record)
+        after = after_failure(interim, goal, error, now, self._rng.random())
+        recorded = await self._record(record, after, interim)
+        return self._retry_later(recorded)
 
-    async def _blind(self, row: ServiceRecord, error: ProviderError) -> Outcome:
-        """Nobody can look: the same as a failed attempt, but that looking again may always help."""
-        if due(row.progress, goal_of(row), self._clock.now()):
-            return await self._failed(row, row.progress, ProviderError(error.reason, error.message))
-        return self._later(row)
+    async def _observation_failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
+        """Observation failed: the same as a failed attempt, but it is always retried."""
+        if due(record.progress, goal_of(record), self._clock.now()):
+            return await self._failed(
+                record, record.progress, ProviderError(error.reason, error.message)
+            )
+        return self._retry_later(record)
 
-    async def _without_provider(self, row: ServiceRecord) -> Outcome:
-        name = row.datacenter.provider
-        known = ", ".join(sorted(self._providers)) or "none"
-        if row.retiring and not row.progress.provider_ref:
-            # Nobody ever made anything of it.
-            return await self._remove(row)
-        failure = failed(row.progress, goal_of(row))
+    async def _without_provider(self, record: ServiceRecord) -> Outcome:
+        name = record.datacenter.provider
+        providers = ", ".join(sorted(self._providers)) or "none"
+        if record.retiring and not record.progress.provider_ref:
+            # Nothing was ever created for it.
+            return await self._remove(record)
+        failure = failed(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
-            return self._later(row)
+            return self._retry_later(record)
         text = (
-            f"spec.provider is {name}, and nobody here runs services for it (known: {known}); "
+            f"spec.provider is {name}, and nobody here runs services for it (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
         )
         return await self._failed(
-            row, row.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
+            record, record.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
         )
 
-    def _later(self, row: ServiceRecord) -> Outcome:
-        progress, now = row.progress, self._clock.now()
-        look = next_look(progress.state, progress, row.datacenter.state, now)
-        return Wait(progress.state, progress.message, look)
+    def _retry_later(self, record: ServiceRecord) -> Outcome:
+        progress, now = record.progress, self._clock.now()
+        recheck = recheck_after(progress.state, progress, record.datacenter.state, now)
+        return Wait(progress.state, progress.message, recheck)
 
     async def _record(
-        self, row: ServiceRecord, progress: ServiceProgress, begun: ServiceProgress | None = None
+        self,
+        record: ServiceRecord,
+        progress: ServiceProgress,
+        interim: ServiceProgress | None = None,
     ) -> ServiceRecord:
-        """Keep what became of a row, and tell what that means once it is kept.
+        """Store the progress of a record, then send its events.
 
-        `begun`: where it was in between, which is told and not kept.
+        `begun`: the progress in between, for which events are sent but which is not stored.
         """
-        between = row.progress if begun is None else begun
-        told_of = (*notes(row, between), *notes(replace(row, progress=between), progress))
-        kept = await self._store.record(row, progress)
-        for note in told_of:
-            self._tell(kept, note.kind, note.reason, note.text)
-        return kept
+        between = record.progress if interim is None else interim
+        events = (*notes(record, between), *notes(replace(record, progress=between), progress))
+        recorded = await self._store.record(record, progress)
+        for event in events:
+            self._tell(recorded, event.kind, event.reason, event.text)
+        return recorded
 
 
-def _is_running(row: ServiceRecord, seen: Observation) -> bool:
-    return not row.retiring and seen.well and seen.digest == row.wish.digest
+def _is_running(record: ServiceRecord, observation: Observation) -> bool:
+    return not record.retiring and observation.well and observation.digest == record.wish.digest
 
 
-def _others(row: ServiceRecord, rows: Iterable[ServiceRecord]) -> list[BootstrapService]:
-    return [other.wish.service for other in rows if other.name != row.name]
+def _others(record: ServiceRecord, records: Iterable[ServiceRecord]) -> list[BootstrapService]:
+    return [other.wish.service for other in records if other.name != record.name]
 
 
-async def _asked(call: Awaitable[T]) -> T:
-    """Await an answer of a provider; whatever it raises and should not becomes a ProviderError."""
+async def _call_provider(call: Awaitable[T]) -> T:
+    """Await a call of a provider; an unexpected exception becomes a ProviderError."""
     try:
         return await call
     except (ProviderError, LeaseLost):

@@ -1,7 +1,8 @@
-"""Which rows a datacenter gets, changes and lets go. Pure.
+"""Plans which service records of a datacenter are inserted, updated and retired. Pure.
 
-Uses managers.datacenter.sources.merge for what is wanted. Called by whoever carries it out on a
-store; a row is then brought forward by itself.
+Uses managers.datacenter.sources.merge for the desired services. Called by
+managers.datacenter.lifecycle.service, which writes the plan to a store; records are then driven one
+by one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class DatacenterGate:
-    """What the state of a datacenter lets happen to its rows."""
+    """What the state of a datacenter allows for its records."""
 
     writes: bool
-    """Rows are made and changed, and all of them retire with the datacenter."""
+    """Records may be inserted and updated, and all retire with the datacenter."""
     prunes: bool
-    """A row that nobody wants any more retires."""
+    """A record that no source requests any more retires."""
 
 
 GATES: Final[Mapping[State, DatacenterGate]] = {
@@ -38,10 +39,10 @@ GATES: Final[Mapping[State, DatacenterGate]] = {
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """The writes that bring the rows to what is wanted, each by name; none when they are there.
+    """The writes that bring the records to the desired state, each by name; empty without a change.
 
-    `held` says what the state of the datacenter keeps from happening, and what to do; "" when it
-    keeps nothing.
+    `held` is the message about changes that the state of the datacenter prevents, and what to do;
+    "" without any.
     """
 
     insert: tuple[DesiredService, ...] = ()
@@ -51,75 +52,80 @@ class RowPlan:
 
 
 def plan(
-    datacenter: DatacenterInfo, merged: Merged, rows: Iterable[ServiceRecord], deleting: bool
+    datacenter: DatacenterInfo, merged: Merged, records: Iterable[ServiceRecord], deleting: bool
 ) -> RowPlan:
-    """Compare what is wanted with the rows.
+    """Compare the desired services with the records.
 
-    A row that is retiring is left alone; when its name is wanted again, it is made anew once it is
-    gone. With `deleting` every row retires, whatever is wanted.
+    A retiring record is left alone; if its name is requested again, it is recreated once it is
+    gone. With `deleting` every record retires, whatever is requested.
     """
-    known = sorted(rows, key=lambda row: row.name)
+    existing = sorted(records, key=lambda record: record.name)
     gate = GATES[datacenter.state]
-    wanted = _all_gone(known) if deleting else _compared(merged.wishes, known)
+    changes = _all_gone(existing) if deleting else _compared(merged.services, existing)
     if not gate.writes:
-        held = _waiting(datacenter.state, known) if deleting else _closed(datacenter.state, wanted)
+        held = (
+            _waiting(datacenter.state, existing) if deleting else _closed(datacenter.state, changes)
+        )
         return RowPlan(held=held)
-    if gate.prunes or deleting or not wanted.retire:
-        return wanted
-    return RowPlan(wanted.insert, wanted.update, held=_kept(datacenter.state, wanted.retire))
-
-
-def _all_gone(rows: Iterable[ServiceRecord]) -> RowPlan:
-    return RowPlan(retire=tuple(row for row in rows if not row.retiring))
-
-
-def _compared(wishes: Iterable[DesiredService], rows: Iterable[ServiceRecord]) -> RowPlan:
-    wanted = {wish.name: wish for wish in wishes}
-    taken = {row.name for row in rows}
-    staying = [row for row in rows if not row.retiring]
+    if gate.prunes or deleting or not changes.retire:
+        return changes
     return RowPlan(
-        insert=tuple(wanted[name] for name in sorted(wanted.keys() - taken)),
-        update=tuple(
-            (row, wanted[row.name])
-            for row in staying
-            if row.name in wanted and (row.moved or _differs(row.wish, wanted[row.name]))
-        ),
-        retire=tuple(row for row in staying if row.name not in wanted),
+        changes.insert, changes.update, held=_held_back(datacenter.state, changes.retire)
     )
 
 
-def _differs(before: DesiredService, now: DesiredService) -> bool:
-    # By digest: bodies that are written differently and mean the same are the same.
-    return before.source != now.source or before.digest != now.digest
+def _all_gone(records: Iterable[ServiceRecord]) -> RowPlan:
+    return RowPlan(retire=tuple(record for record in records if not record.retiring))
 
 
-def _waiting(state: State, rows: Sequence[ServiceRecord]) -> str:
-    if not rows:
+def _compared(services: Iterable[DesiredService], records: Iterable[ServiceRecord]) -> RowPlan:
+    desired = {service.name: service for service in services}
+    names = {record.name for record in records}
+    staying = [record for record in records if not record.retiring]
+    return RowPlan(
+        insert=tuple(desired[name] for name in sorted(desired.keys() - names)),
+        update=tuple(
+            (record, desired[record.name])
+            for record in staying
+            if record.name in desired
+            and (record.moved or _differs(record.wish, desired[record.name]))
+        ),
+        retire=tuple(record for record in staying if record.name not in desired),
+    )
+
+
+def _differs(before: DesiredService, after: DesiredService) -> bool:
+    # By digest: bodies that differ only in notation are equal.
+    return before.source != after.source or before.digest != after.digest
+
+
+def _waiting(state: State, records: Sequence[ServiceRecord]) -> str:
+    if not records:
         return ""
     return (
-        f"spec.state is {state}: the deletion waits: {_named(rows)} would have to retire; set "
+        f"spec.state is {state}: the deletion waits: {_named(records)} would have to retire; set "
         "it to Active or Draining"
     )
 
 
-def _closed(state: State, wanted: RowPlan) -> str:
+def _closed(state: State, changes: RowPlan) -> str:
     counts = {
-        "made": len(wanted.insert),
-        "changed": len(wanted.update),
-        "retired": len(wanted.retire),
+        "made": len(changes.insert),
+        "changed": len(changes.update),
+        "retired": len(changes.retire),
     }
     ahead = ", ".join(f"{count} would be {what}" for what, count in counts.items() if count)
     waiting = f" ({ahead}); set it to Active to go on" if ahead else ""
     return f"spec.state is {state}: no service is changed{waiting}"
 
 
-def _kept(state: State, rows: Sequence[ServiceRecord]) -> str:
+def _held_back(state: State, records: Sequence[ServiceRecord]) -> str:
     return (
-        f"spec.state is {state}: nobody wants {_named(rows)} any more, and they stay; set it to "
+        f"spec.state is {state}: nobody wants {_named(records)} any more, and they stay; set it to "
         "Active to retire them"
     )
 
 
-def _named(rows: Sequence[ServiceRecord]) -> str:
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-    return ", ".join(row.name for row in rows[:SHOWN]) + more
+def _named(records: Sequence[ServiceRecord]) -> str:
+    more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
+    return ", ".join(record.name for record in records[:SHOWN]) + more

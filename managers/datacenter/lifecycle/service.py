@@ -1,11 +1,11 @@
-"""The shared services of datacenters: brings rows to what sources say, and services to their rows.
+"""The shared services of datacenters: reconciles records with sources, and services with records.
 
-    sources -> merge -> plan -> rows          `converge`, for one datacenter
-    row -> observe -> decide -> act -> record  `drive`, for one row
+    sources -> merge -> plan -> records           `converge`, for one datacenter
+    record -> observe -> decide -> act -> store   `drive`, for one record
 
-Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for the second line.
-Called by the two controllers of datacenters, one for each of these; `reconcile` does both, for
-whoever embeds it. Nothing is remembered between calls but which troubles of sources were told.
+Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for `drive`. Called by
+the two reconcilers of managers.datacenter.reconcile, one for each of these; `reconcile` does both,
+for programs that embed it. Between calls it keeps only the reported warnings about sources.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from managers.datacenter.interfaces import Provider, WorkloadStore
 from managers.datacenter.lifecycle import plan as row_plan
 from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
 from managers.datacenter.lifecycle.plan import RowPlan
-from managers.datacenter.sources.hooks import Body, ask_all, told
+from managers.datacenter.sources.hooks import Body, ask_all, error_text
 from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import Clock
@@ -36,28 +36,28 @@ from runtime.errors import LeaseLost
 from runtime.outcome import Outcome, Wait, combine
 
 Declared = Sequence[Body] | SourceAnswer | None
-"""What a datacenter says: bodies that are still to be judged, its judged answer, or nothing."""
+"""The declaration of a datacenter: bodies to validate, a validated answer, or nothing."""
 
 TROUBLE: Final = "WriteFailed"
-TROUBLE_LOOK: Final = 5.0
-"""Seconds to the next look after the store failed."""
+FAILURE_RECHECK: Final = 5.0
+"""Seconds to the next pass after the store failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What else a datacenter asks: orders by name of service, sources to forget, its own end."""
+    """Further options of a datacenter: redeploy tokens by service, sources to forget, deletion."""
 
     redeploy: Mapping[str, str] = field(default_factory=dict)
     forget: frozenset[str] = frozenset()
     deleting: bool = False
 
 
-NO_EXTRAS: Final = ServiceOptions()
+NO_OPTIONS: Final = ServiceOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFailure:
-    """A row that could not be written or brought forward; it stops no other one."""
+    """A record that could not be written or driven; it does not stop the others."""
 
     name: str
     message: str
@@ -65,10 +65,10 @@ class ServiceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterReport:
-    """What a pass over a datacenter found and did. `rows` are those after it, by name.
+    """The result of a pass over a datacenter. `rows` are the records after it, sorted by name.
 
-    `outcomes` are those of single rows, by name; empty after `converge`. `planned` is what had to
-    be written when the pass began.
+    `outcomes` are those of single records, by name; empty after `converge`. `planned` are the
+    writes that were due when the pass began.
     """
 
     merged: Merged
@@ -79,20 +79,20 @@ class DatacenterReport:
 
     @property
     def outcome(self) -> Outcome:
-        """How the pass ended as a whole, with the time of the next look."""
+        """The combined outcome of the pass, with the time of the next one."""
         parts = list(self.outcomes.values())
         if self.troubles:
             text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
-            parts.append(Wait(TROUBLE, text, TROUBLE_LOOK))
-        taken = {row.name for row in self.rows}
-        free = [wish.name for wish in self.merged.wishes if wish.name not in taken]
+            parts.append(Wait(TROUBLE, text, FAILURE_RECHECK))
+        names = {record.name for record in self.rows}
+        free = [desired.name for desired in self.merged.services if desired.name not in names]
         if free and not self.planned.held:
             parts.append(Wait(SUPERSEDED, f"to be made anew: {', '.join(free)}", AGAIN))
         return combine(*parts)
 
 
 class DatacenterService:
-    """Brings the services of datacenters forward, one step per call; repeating a call is safe.
+    """Advances the services of datacenters, one step per call; calls are idempotent.
 
     LeaseLost and the caller's cancellation pass through every method.
     """
@@ -112,98 +112,101 @@ class DatacenterService:
         self._clock = clock
         self._tell = tell
         self._driver = Driver(store, providers, clock, rng, tell)
-        self._said: dict[str, frozenset[tuple[str, ...]]] = {}
+        self._reported: dict[str, frozenset[tuple[str, ...]]] = {}
 
     async def reconcile(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: ServiceOptions = NO_EXTRAS,
+        options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
-        """Converge a datacenter, then drive each of its rows, in the order of their dependencies.
+        """Converge a datacenter, then drive each of its records, in dependency order.
 
-        `declared` is None when the datacenter says nothing, which leaves what it declared before;
-        an Answer was judged by whoever gives it.
-        Raises what the store raises when its rows cannot be listed.
+        `declared` is None when the datacenter declares nothing, which keeps what it declared
+        before; a SourceAnswer was validated by the caller.
+        Raises what the store raises when its records cannot be listed.
         """
-        report = await self.converge(datacenter, declared, extras)
+        report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
         troubles = list(report.troubles)
         for name in _driving_order(report.rows):
-            rows = await self._store.list_by_datacenter(datacenter)
-            row = next((one for one in rows if one.name == name), None)
-            if row is None:
+            records = await self._store.list_by_datacenter(datacenter)
+            record = next((one for one in records if one.name == name), None)
+            if record is None:
                 continue
             try:
-                outcomes[name] = await self.drive(row, rows)
+                outcomes[name] = await self.drive(record, records)
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(ServiceFailure(name, told(error)))
-        rows = await self._store.list_by_datacenter(datacenter)
-        return replace(report, rows=rows, troubles=tuple(troubles), outcomes=outcomes)
+            except Exception as error:  # noqa: BLE001 - one record never stops the others
+                troubles.append(ServiceFailure(name, error_text(error)))
+        records = await self._store.list_by_datacenter(datacenter)
+        return replace(report, rows=records, troubles=tuple(troubles), outcomes=outcomes)
 
     async def converge(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        extras: ServiceOptions = NO_EXTRAS,
+        options: ServiceOptions = NO_OPTIONS,
     ) -> DatacenterReport:
-        """Ask the sources of a datacenter, and make, change and retire its rows accordingly.
+        """Query the sources of a datacenter, and insert, update and retire its records.
 
-        Raises what the store raises when its rows cannot be listed.
+        Raises what the store raises when its records cannot be listed.
         """
-        answers = () if extras.deleting else await self._answers(datacenter, declared)
-        rows = await self._store.list_by_datacenter(datacenter)
-        # Who is going does not want anything any more.
+        answers = () if options.deleting else await self._answers(datacenter, declared)
+        records = await self._store.list_by_datacenter(datacenter)
+        # A datacenter that is being deleted requests nothing.
         merged = Merged((), (), ())
-        if not extras.deleting:
-            merged = merge(answers, rows, extras.redeploy, extras.forget)
-        self._tell_of_sources(datacenter, merged)
-        planned = row_plan.plan(datacenter, merged, rows, extras.deleting)
+        if not options.deleting:
+            merged = merge(answers, records, options.redeploy, options.forget)
+        self._report_sources(datacenter, merged)
+        planned = row_plan.plan(datacenter, merged, records, options.deleting)
         troubles = await self._write(datacenter, planned)
         if planned != RowPlan(held=planned.held):
-            rows = await self._store.list_by_datacenter(datacenter)
-        return DatacenterReport(merged, planned, rows, troubles)
+            records = await self._store.list_by_datacenter(datacenter)
+        return DatacenterReport(merged, planned, records, troubles)
 
-    async def drive(self, row: ServiceRecord, rows: Iterable[ServiceRecord]) -> Outcome:
-        """Bring one row one step forward; `rows` are those of its datacenter, itself included.
+    async def drive(self, record: ServiceRecord, records: Iterable[ServiceRecord]) -> Outcome:
+        """Advance one record by one step; `records` are those of its datacenter, itself included.
 
-        `row.datacenter.state` must be the present one, as list_by_datacenter gives it. Returns Done
-        when it runs or is gone, else Wait, with its state as reason and the time of the next look.
+        `record.datacenter.state` must be the present one, as list_by_datacenter returns it. Returns
+        Done when it runs or is gone, else Wait, with its state as reason and the next time.
         Raises what the medium of the store raises.
         """
-        return await self._driver.drive(row, tuple(rows))
+        return await self._driver.drive(record, tuple(records))
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return the rows of a datacenter, by name."""
+        """Return the records of a datacenter, sorted by name."""
         return await self._store.list_by_datacenter(datacenter)
 
-    async def get(self, row_id: str) -> ServiceRecord | None:
-        """Return a row by its id; None when it is gone."""
-        return await self._store.get(row_id)
+    async def get(self, record_id: str) -> ServiceRecord | None:
+        """Return a record by its id; None when it is gone."""
+        return await self._store.get(record_id)
 
-    # --- from sources to rows ---------------------------------------------------------------------
+    # --- from sources to records ------------------------------------------------------------------
 
     async def _answers(
         self, datacenter: DatacenterInfo, declared: Declared
     ) -> tuple[SourceAnswer, ...]:
-        asked = await ask_all(self._registry.snapshot(), datacenter, self._clock)
-        return (_declared(datacenter, declared), *asked)
+        answers = await ask_all(self._registry.snapshot(), datacenter, self._clock)
+        return (_declared(datacenter, declared), *answers)
 
     async def _write(
         self, datacenter: DatacenterInfo, planned: RowPlan
     ) -> tuple[ServiceFailure, ...]:
         store = self._store
         writes: list[tuple[str, Callable[[], Awaitable[object]]]] = [
-            *((row.name, lambda row=row: store.retire(row)) for row in planned.retire),
             *(
-                (row.name, lambda row=row, wish=wish: store.update(row, wish))
-                for row, wish in planned.update
+                (record.name, lambda record=record: store.retire(record))
+                for record in planned.retire
             ),
             *(
-                (wish.name, lambda wish=wish: store.insert(datacenter, wish))
-                for wish in planned.insert
+                (record.name, lambda record=record, desired=desired: store.update(record, desired))
+                for record, desired in planned.update
+            ),
+            *(
+                (desired.name, lambda desired=desired: store.insert(datacenter, desired))
+                for desired in planned.insert
             ),
         ]
         troubles = []
@@ -212,24 +215,24 @@ class DatacenterService:
                 await write()
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one row never stops the others
-                troubles.append(ServiceFailure(name, told(error)))
+            except Exception as error:  # noqa: BLE001 - one record never stops the others
+                troubles.append(ServiceFailure(name, error_text(error)))
         return tuple(troubles)
 
-    def _tell_of_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
-        """Tell of what was not so when this datacenter was looked at last."""
-        now: dict[tuple[str, ...], str] = {
+    def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
+        """Send events for warnings that are new since the last pass over this datacenter."""
+        warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
             for one in merged.sources
             if one.error
         }
         for conflict in merged.conflicts:
-            now["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
-        before = self._said.pop(datacenter.name, frozenset())
-        if now:
-            self._said[datacenter.name] = frozenset(now)
-        for key in sorted(now.keys() - before):
-            self._tell(datacenter, "Warning", key[0], now[key])
+            warnings["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
+        before = self._reported.pop(datacenter.name, frozenset())
+        if warnings:
+            self._reported[datacenter.name] = frozenset(warnings)
+        for key in sorted(warnings.keys() - before):
+            self._tell(datacenter, "Warning", key[0], warnings[key])
 
 
 def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
@@ -243,13 +246,13 @@ def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
             source, read_services(declared, "spec.bootstrapServices", datacenter.name)
         )
     except InvalidDatacenterError as error:
-        return SourceAnswer(source, None, told(error))
+        return SourceAnswer(source, None, error_text(error))
 
 
-def _driving_order(rows: Sequence[ServiceRecord]) -> list[str]:
-    """What is to run behind what it depends on; what is to go before it, and before all else."""
-    order = [service.name for service in creation_order(row.wish.service for row in rows)]
-    going = {row.name for row in rows if row.retiring}
+def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
+    """Order records: retiring ones first, in reverse; then each after its dependencies."""
+    order = [service.name for service in creation_order(record.wish.service for record in records)]
+    going = {record.name for record in records if record.retiring}
     return [name for name in reversed(order) if name in going] + [
         name for name in order if name not in going
     ]

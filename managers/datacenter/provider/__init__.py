@@ -1,4 +1,4 @@
-"""Services as Kubernetes objects: rendered, made, changed, and judged ready.
+"""Services as Kubernetes objects: rendering, creation, updates and readiness.
 
 Called by `managers.datacenter.lifecycle.driver` through `managers.datacenter.interfaces`.
 """

@@ -1,12 +1,12 @@
-"""Runs services as objects of the Kubernetes cluster that the operator itself is in.
+"""Runs services as objects of the Kubernetes cluster that the operator itself runs in.
 
-Uses runtime.apply.apply for every object that is made, and managers.datacenter.provider.objects for
-what they are. Called by whoever carries rows forward. What is there is seen in caches alone; what
-was taken away is asked of the API server once more before it counts as gone.
+Uses runtime.apply.apply to create objects, and managers.datacenter.provider.objects to render them.
+Called by managers.datacenter.lifecycle.driver. It observes caches only; before deleted objects
+count as gone, it reads them from the API server once more.
 
-Every object is judged by the UID of its controlling owner, the row. A call does what it can do now:
-what has to end first (a StatefulSet that is made anew) is waited for by the next call, after the
-watch has told that it ended.
+An object belongs to a record by the UID of its controlling owner. A call does what is possible now:
+if an object has to be gone first (a StatefulSet that is recreated), the next call continues, after
+the watch has delivered the deletion.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from managers.datacenter.provider.objects import (
     slots,
     unmarking,
 )
-from managers.datacenter.provider.readiness import made_from, observed, reference
+from managers.datacenter.provider.readiness import applied_digest, observed, reference
 from runtime.apply.apply import OWNER_INDEX, OwnedApply, controller_uid
 from runtime.apply.apply_cache import fingerprint
 from runtime.apply.apply_result import Applied
@@ -66,11 +66,11 @@ from runtime.types import (
 from runtime.verdict import Verdict
 
 RESOURCES: Final = (CLUSTERS, DEPLOYMENT, DAEMON_SET, STATEFUL_SET, SERVICE, CONFIG_MAP)
-"""Every kind that a row may own, in the order in which they are taken away."""
-# A cluster is never taken away because a body asks for something else.
+"""Every kind that a record may own, in the order of deletion."""
+# An OpenBaoCluster is never pruned because the body changed.
 PRUNED: Final = RESOURCES[1:]
 WORKLOADS: Final = frozenset(KINDS.values())
-# How the API server (1.36) refuses a change that `fixed_difference` does not know of.
+# The refusal by the API server (1.36) of a change that `fixed_difference` does not cover.
 IMMUTABLE: Final = "updates to statefulset spec for fields other than"
 ORPHANING: Final = "orphan"
 _RETENTION: Final = "/spec/persistentVolumeClaimRetentionPolicy"
@@ -81,14 +81,14 @@ Held = tuple[Resource, Object]
 class KubernetesProvider:
     """The provider of datacenters whose services run in this Kubernetes cluster.
 
-    `caches` hold the kinds of RESOURCES, those that `apply` has; `observe` needs no request.
+    `caches` hold the kinds of RESOURCES, shared with `apply`; `observe` makes no request.
     """
 
     def __init__(self, client: Client, caches: Mapping[Resource, Cache], apply: OwnedApply) -> None:
         self._client = client
         self._caches = {resource: caches[resource] for resource in RESOURCES}
         self._apply = apply
-        self._right: dict[str, _Right] = {}
+        self._verified: dict[str, _VerifiedState] = {}
         for cache in self._caches.values():
             cache.add_index(OWNER_INDEX, controller_uid)
 
@@ -97,174 +97,178 @@ class KubernetesProvider:
         """What spec.provider of a datacenter calls it."""
         return KUBERNETES
 
-    async def observe(self, row: ServiceRecord) -> Observation:
-        """Look at what the caches hold; ProviderError Rejected for a row that cannot be read."""
-        seen = {(resource, key_of(live)): live for resource, live in self._cached(row)}
-        made = made_from(row, seen)
-        if made == row.wish.digest and not self._is_right(row, seen):
-            made = ""
-        return observed(row, seen, made)
+    async def observe(self, record: ServiceRecord) -> Observation:
+        """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
+        owned = {(resource, key_of(live)): live for resource, live in self._cached(record)}
+        digest = applied_digest(record, owned)
+        if digest == record.wish.digest and not self._is_verified(record, owned):
+            digest = ""
+        return observed(record, owned, digest)
 
-    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Bring everything to what the row asks, in place; no request when it is there already.
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+        """Create or update all objects in place; no request if they are up to date.
 
         ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
         NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost passes through.
         """
-        with _in_words():
-            self._expect_same_nature(row)
-            lasting = self._lasting(row, vaults)
-            intents = _rendered(row, lasting)
-            if await self._makes_room(row, intents):
+        with _as_provider_error():
+            self._require_same_kind(record)
+            used_vaults = self._vaults_for(record, vaults)
+            intents = _rendered(record, used_vaults)
+            if await self._replace_immutable(record, intents):
                 return
-            made: dict[Slot, Object] = {}
+            applied: dict[Slot, Object] = {}
             for intent in intents:
-                live = await self._ensure(row, intent)
+                live = await self._ensure(record, intent)
                 if live is None:
                     return
-                made[(intent.resource, intent.key)] = live
-            await self._tidy(row, made)
-            # The server may keep a value in another form than it was sent.
-            self._right[row.id] = _Right(row.wish.digest, lasting, _prints(made))
+                applied[(intent.resource, intent.key)] = live
+            await self._prune(record, applied)
+            # The API server may store a value in another form than it was sent.
+            self._verified[record.id] = _VerifiedState(
+                record.wish.digest, used_vaults, _prints(applied)
+            )
 
-    async def deprovision(self, row: ServiceRecord) -> bool:
-        """Take the row's own objects away, what runs first; True once all are proven to be gone.
+    async def deprovision(self, record: ServiceRecord) -> bool:
+        """Delete the objects of the record, workloads first; True once all are confirmed gone.
 
         ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
         """
-        self._right.pop(row.id, None)
-        with _in_words():
-            held = self._cached(row) or await self._live(row)
+        self._verified.pop(record.id, None)
+        with _as_provider_error():
+            held = self._cached(record) or await self._live(record)
             if not held:
                 return True
-            if row.wish.service.deletion_policy == "Orphan":
-                return await self._let_go(row, held)
-            # What pods read and are found by stays as long as they do.
+            if record.wish.service.deletion_policy == "Orphan":
+                return await self._orphan(record, held)
+            # ConfigMaps and Services stay as long as the pods.
             for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
-                policy = row.wish.service.volume_policy
-                if not is_terminating(live) and await self._volumes_follow(policy, resource, live):
+                policy = record.wish.service.volume_policy
+                if not is_terminating(live) and await self._retention_applied(
+                    policy, resource, live
+                ):
                     await self._delete(resource, live)
             return False
 
-    # --- what is there ------------------------------------------------------------------------
+    # --- observation --------------------------------------------------------------------------
 
-    def _cached(self, row: ServiceRecord) -> list[Held]:
-        """The row's own objects, in the order in which they are taken away."""
+    def _cached(self, record: ServiceRecord) -> list[Held]:
+        """Return the objects of the record, in the order of deletion."""
         return [
             (resource, live)
             for resource, cache in self._caches.items()
-            for live in cache.by_index(OWNER_INDEX, row.id)
+            for live in cache.by_index(OWNER_INDEX, record.id)
         ]
 
-    async def _live(self, row: ServiceRecord) -> list[Held]:
-        """The same from the API server, of all names that a row can have had."""
-        found: list[Held] = []
-        owner = owner_of(row)
-        for resource, key in reversed(slots(row)):
+    async def _live(self, record: ServiceRecord) -> list[Held]:
+        """Return the same from the API server, for all names that a record can have used."""
+        objects: list[Held] = []
+        owner = owner_of(record)
+        for resource, key in reversed(slots(record)):
             with contextlib.suppress(NotFound):
                 live = await self._client.get(resource, key)
                 if ownership_of(live, owner, MARKS) is Ownership.MINE:
-                    found.append((resource, live))
-        return found
+                    objects.append((resource, live))
+        return objects
 
-    def _own(self, row: ServiceRecord, slot: Slot) -> Object | None:
+    def _own(self, record: ServiceRecord, slot: Slot) -> Object | None:
         live = self._caches[slot[0]].get(slot[1])
-        mine = live is not None and ownership_of(live, owner_of(row), MARKS) is Ownership.MINE
+        mine = live is not None and ownership_of(live, owner_of(record), MARKS) is Ownership.MINE
         return live if mine else None
 
-    def _lasting(self, row: ServiceRecord, told: tuple[Vault, ...]) -> tuple[Vault, ...]:
-        """What a row is told of vaults."""
-        namespace = row.datacenter.namespace
-        if OPENBAO_READY not in row.wish.service.depends_on:
+    def _vaults_for(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
+        """Return the vaults to pass to a record, including those passed before."""
+        namespace = record.datacenter.namespace
+        if OPENBAO_READY not in record.wish.service.depends_on:
             return ()
-        key = ObjectKey(namespace, naming.openbao_config_map(child(row)))
-        before = (self._own(row, (CONFIG_MAP, key)) or {}).get("data") or {}
-        names = {one.service for one in (*vault.remembered(before), *told)}
-        found = {
+        key = ObjectKey(namespace, naming.openbao_config_map(child(record)))
+        before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}
+        names = {one.service for one in (*vault.remembered(before), *current)}
+        clusters = {
             name: self._caches[CLUSTERS].get(
-                ObjectKey(namespace, naming.child(row.datacenter.name, name))
+                ObjectKey(namespace, naming.child(record.datacenter.name, name))
             )
             for name in names
         }
-        live = {name: one for name, one in found.items() if one is not None}
-        return vault.lasting(before, told, live)
+        live = {name: one for name, one in clusters.items() if one is not None}
+        return vault.lasting(before, current, live)
 
-    def _is_right(self, row: ServiceRecord, seen: Mapping[Slot, Object]) -> bool:
-        """Whether nobody changed what the row says; what was found right is not compared again."""
-        vaults = self._lasting(row, ())
-        found = _Right(row.wish.digest, vaults, _prints(seen))
-        if self._right.get(row.id) == found:
+    def _is_verified(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
+        """Return whether the objects match the record; a verified state is not compared again."""
+        vaults = self._vaults_for(record, ())
+        state = _VerifiedState(record.wish.digest, vaults, _prints(owned))
+        if self._verified.get(record.id) == state:
             return True
-        intents = _rendered(row, vaults)
-        right = all(
-            contains(seen.get((intent.resource, intent.key)), intent.body) for intent in intents
+        intents = _rendered(record, vaults)
+        matches = all(
+            contains(owned.get((intent.resource, intent.key)), intent.body) for intent in intents
         )
-        if right:
-            self._right[row.id] = found
-        return right
+        if matches:
+            self._verified[record.id] = state
+        return matches
 
-    # --- making -------------------------------------------------------------------------------
+    # --- creation -----------------------------------------------------------------------------
 
-    def _expect_same_nature(self, row: ServiceRecord) -> None:
-        if row.wish.service.kind == "OpenBaoCluster":
+    def _require_same_kind(self, record: ServiceRecord) -> None:
+        if record.wish.service.kind == "OpenBaoCluster":
             return
-        for live in self._caches[CLUSTERS].by_index(OWNER_INDEX, row.id):
+        for live in self._caches[CLUSTERS].by_index(OWNER_INDEX, record.id):
             if is_terminating(live):
                 continue
-            told = (
-                f"kind {row.wish.service.kind}: {reference(CLUSTERS, live)} holds data and never "
-                "becomes another kind; set it back to OpenBaoCluster, or remove the service and "
-                "add it anew once it is gone"
+            message = (
+                f"kind {record.wish.service.kind}: {reference(CLUSTERS, live)} holds data and "
+                "never becomes another kind; set it back to OpenBaoCluster, or remove the service "
+                "and add it anew once it is gone"
             )
-            raise ProviderError("KindFixed", told, terminal=True)
+            raise ProviderError("KindFixed", message, terminal=True)
 
-    async def _makes_room(self, row: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
-        """Take away what cannot become as it is wanted; tell whether something has to end first.
+    async def _replace_immutable(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
+        """Delete objects with immutable differences; return whether one has to be gone first.
 
-        A StatefulSet leaves its pods and volumes behind, and the new one takes them over.
+        The pods and volumes of a StatefulSet are orphaned, and the new one adopts them.
         """
         waits = False
         for intent in intents:
-            live = self._own(row, (intent.resource, intent.key))
+            live = self._own(record, (intent.resource, intent.key))
             if live is None:
                 continue
             if is_terminating(live):
                 waits = waits or ORPHANING in (live["metadata"].get("finalizers") or ())
             elif fixed_difference(intent, live):
-                await self._renew(intent.resource, live)
+                await self._recreate(intent.resource, live)
                 waits = True
         return waits
 
-    async def _ensure(self, row: ServiceRecord, intent: Intent) -> Object | None:
-        """Make one object; None when its StatefulSet has to be made anew first."""
-        applied = await self._apply.ensure(owner_of(row), intent)
+    async def _ensure(self, record: ServiceRecord, intent: Intent) -> Object | None:
+        """Apply one object; None if its StatefulSet has to be recreated first."""
+        applied = await self._apply.ensure(owner_of(record), intent)
         if applied.in_place and applied.live is not None:
             return applied.live
-        live = self._own(row, (intent.resource, intent.key))
+        live = self._own(record, (intent.resource, intent.key))
         if live is not None and intent.resource == STATEFUL_SET and IMMUTABLE in applied.message:
-            await self._renew(STATEFUL_SET, live)
+            await self._recreate(STATEFUL_SET, live)
             return None
         raise _refusal(applied)
 
-    async def _renew(self, resource: Resource, live: Object) -> None:
-        """Take away an object that is made anew; pods and volumes of a StatefulSet stay."""
-        if await self._volumes_follow("Retain", resource, live):
+    async def _recreate(self, resource: Resource, live: Object) -> None:
+        """Delete an object to recreate it; pods and volumes of a StatefulSet stay."""
+        if await self._retention_applied("Retain", resource, live):
             await self._delete(resource, live, orphan=True)
 
-    async def _tidy(self, row: ServiceRecord, keep: Collection[Slot]) -> None:
-        """Take away what a former body asked for. Volumes of a former StatefulSet stay."""
-        for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, row.id):
+    async def _prune(self, record: ServiceRecord, keep: Collection[Slot]) -> None:
+        """Delete objects of a former body. Volumes of a former StatefulSet stay."""
+        for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, record.id):
             former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
-            if former and not await self._volumes_follow("Retain", STATEFUL_SET, live):
+            if former and not await self._retention_applied("Retain", STATEFUL_SET, live):
                 return
-        await self._apply.prune(owner_of(row), PRUNED, keep)
+        await self._apply.prune(owner_of(record), PRUNED, keep)
 
-    # --- taking away --------------------------------------------------------------------------
+    # --- deletion -----------------------------------------------------------------------------
 
-    async def _volumes_follow(self, policy: str, resource: Resource, live: Object) -> bool:
-        """Whether a StatefulSet that goes now does with its volumes what is asked.
+    async def _retention_applied(self, policy: str, resource: Resource, live: Object) -> bool:
+        """Return whether deleting a StatefulSet now treats its volumes by the policy.
 
-        One that was made for another policy is told first, and its controller tells the volumes.
+        If not, its policy is patched first, and its controller updates the volumes.
         """
         spec, metadata = live.get("spec") or {}, live["metadata"]
         if resource != STATEFUL_SET or not spec.get("volumeClaimTemplates"):
@@ -274,33 +278,33 @@ class KubernetesProvider:
             content = {"whenScaled": "Retain", **retention, "whenDeleted": policy}
             await self._patch(resource, live, [{"op": "add", "path": _RETENTION, "value": content}])
             return False
-        seen = (live.get("status") or {}).get("observedGeneration") or 0
-        return bool(seen >= (metadata.get("generation") or 0))
+        observed_generation = (live.get("status") or {}).get("observedGeneration") or 0
+        return bool(observed_generation >= (metadata.get("generation") or 0))
 
     async def _delete(self, resource: Resource, live: Object, *, orphan: bool = False) -> None:
-        """Delete this very state of an object; no news when somebody was faster."""
+        """Delete an object in the observed version; ignore that it changed or is gone."""
         if resource in WORKLOADS - {CLUSTERS}:
             propagation = "Orphan" if orphan else "Foreground"
         else:
-            # A cluster takes its own objects away, as its own policy says.
+            # An OpenBaoCluster deletes its own objects, by its own policy.
             propagation = "Background"
         with contextlib.suppress(NotFound, Conflict):
             await self._client.delete(
                 resource,
                 key_of(live),
                 uid=uid_of(live),
-                # The status of a cluster changes all the time, and says nothing about this.
+                # The status of a cluster changes all the time, which does not matter here.
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )
         self._caches[resource].doubt(key_of(live))
 
-    async def _let_go(self, row: ServiceRecord, held: Sequence[Held]) -> bool:
-        """Leave objects to whoever wants them; tell whether none says any more that it is ours."""
+    async def _orphan(self, record: ServiceRecord, held: Sequence[Held]) -> bool:
+        """Orphan objects; return whether none has our ownership metadata any more."""
         for resource, live in held:
             if not is_terminating(live):
-                await self._patch(resource, live, unmarking(row, MARKS, live))
-        return not self._cached(row) and not await self._live(row)
+                await self._patch(resource, live, unmarking(record, MARKS, live))
+        return not self._cached(record) and not await self._live(record)
 
     async def _patch(self, resource: Resource, live: Object, ops: list[dict[str, Any]]) -> None:
         same = {"op": "test", "path": "/metadata/uid", "value": uid_of(live)}
@@ -313,30 +317,32 @@ class KubernetesProvider:
         self._caches[resource].doubt(key)
 
 
-def owner_of(row: ServiceRecord) -> Owner:
-    """The BootstrapWorkload that owns the objects of a row."""
-    return Owner(API_VERSION, WORKLOAD_KIND, "", naming.row(row.datacenter.name, row.name), row.id)
+def owner_of(record: ServiceRecord) -> Owner:
+    """Return the BootstrapWorkload of a record as owner of its objects."""
+    return Owner(
+        API_VERSION, WORKLOAD_KIND, "", naming.row(record.datacenter.name, record.name), record.id
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Right:
-    """A state of the objects of a row in which each was as it was wanted."""
+class _VerifiedState:
+    """A state of the objects of a record that was verified as desired."""
 
-    wish: str
+    digest: str
     vaults: tuple[Vault, ...]
     prints: Mapping[Slot, str]
 
 
-def _prints(seen: Mapping[Slot, Object]) -> dict[Slot, str]:
-    return {slot: fingerprint(live) for slot, live in seen.items()}
+def _prints(owned: Mapping[Slot, Object]) -> dict[Slot, str]:
+    return {slot: fingerprint(live) for slot, live in owned.items()}
 
 
-def _rendered(row: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+def _rendered(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     try:
-        return render(row, vaults)
+        return render(record, vaults)
     except (TypeError, ValueError) as error:
-        told = f"service {row.name} cannot be made: {error}; change its body"
-        raise ProviderError("Rejected", told, terminal=True) from error
+        message = f"service {record.name} cannot be made: {error}; change its body"
+        raise ProviderError("Rejected", message, terminal=True) from error
 
 
 _REFUSALS: Final = {
@@ -351,7 +357,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], str, bool], ...]] = (
     (NotFound, "NamespaceNotFound", False),
     (Invalid, "Rejected", True),
     (TerminalError, "Rejected", True),
-    # Whatever nobody has thought of may be about this moment.
+    # Any other error may be transient.
     (ApiError, "Unavailable", False),
     (Transient, "Unavailable", False),
 )
@@ -363,8 +369,8 @@ def _refusal(applied: Applied) -> ProviderError:
 
 
 @contextlib.contextmanager
-def _in_words() -> Iterator[None]:
-    """Say what the API server says in the words of a provider; what it does not know passes."""
+def _as_provider_error() -> Iterator[None]:
+    """Convert errors of the API server to ProviderError; others pass through."""
     try:
         yield
     except (ApiError, Transient, TerminalError) as error:

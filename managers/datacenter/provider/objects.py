@@ -1,8 +1,8 @@
-"""From a row to the objects that a service is made of, in the order in which they are made. Pure.
+"""Renders the objects of a service record, in the order of their creation. Pure.
 
-Uses managers.datacenter.provider.pod_template and vault. Called by the provider. Every body says
-only what the API server stores in the same words, so that a row that did not change costs no
-request.
+Uses managers.datacenter.provider.pod_template and vault. Called by
+managers.datacenter.provider.kubernetes. Every body has only values that the API server stores
+unchanged, so that an unchanged record costs no request.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ _HISTORY: Final = 3
 _HEADLESS: Final = "None"
 
 
-def render(row: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
-    """Build every object of a row: ConfigMaps, the Service, and what runs it last.
+def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+    """Build every object of a record: ConfigMaps, the Service, and the workload last.
 
-    `vaults`: what it is told of, sorted by service; heeded only when it waits for openbao:ready.
+    `vaults`: sorted by service; used only if the service depends on openbao:ready.
     """
-    service = row.wish.service
+    service = record.wish.service
     if service.kind == "OpenBaoCluster":
-        return (vault.cluster(row),)
-    heeded = vaults if OPENBAO_READY in service.depends_on else ()
-    name = child(row)
+        return (vault.cluster(record),)
+    used_vaults = vaults if OPENBAO_READY in service.depends_on else ()
+    name = child(record)
     intents: list[Intent] = []
     files = config_files(service)
     if files:
-        intents.append(_object(row, CONFIG_MAP, naming.files_config_map(name), {"data": files}))
-    if heeded:
-        told = {"data": vault.facts(heeded)}
-        intents.append(_object(row, CONFIG_MAP, naming.openbao_config_map(name), told))
+        intents.append(_object(record, CONFIG_MAP, naming.files_config_map(name), {"data": files}))
+    if used_vaults:
+        content = {"data": vault.facts(used_vaults)}
+        intents.append(_object(record, CONFIG_MAP, naming.openbao_config_map(name), content))
     ports = _service_ports(service)
     if ports:
-        intents.append(_object(row, SERVICE, name, {"spec": _service(row, ports)}))
-    intents.append(_workload(row, heeded))
+        intents.append(_object(record, SERVICE, name, {"spec": _service(record, ports)}))
+    intents.append(_workload(record, used_vaults))
     return tuple(intents)
 
 
-def child(row: ServiceRecord) -> str:
-    """The name of the objects of a row."""
-    return naming.child(row.datacenter.name, row.name)
+def child(record: ServiceRecord) -> str:
+    """Return the name of the objects of a record."""
+    return naming.child(record.datacenter.name, record.name)
 
 
-def slots(row: ServiceRecord) -> tuple[Slot, ...]:
-    """Every object that a row can have had, whatever it asks for now, in the order of making."""
-    name, namespace = child(row), row.datacenter.namespace
+def slots(record: ServiceRecord) -> tuple[Slot, ...]:
+    """Return every object that a record can have had, in the order of creation."""
+    name, namespace = child(record), record.datacenter.namespace
     return (
         (CONFIG_MAP, ObjectKey(namespace, naming.files_config_map(name))),
         (CONFIG_MAP, ObjectKey(namespace, naming.openbao_config_map(name))),
@@ -74,44 +74,44 @@ def slots(row: ServiceRecord) -> tuple[Slot, ...]:
     )
 
 
-def wanted_slots(row: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
-    """Which objects a row has to have, and which it may have beside these."""
-    service, name = row.wish.service, child(row)
-    files, openbao, network, *_ = slots(row)
-    must: set[Slot] = {(KINDS[service.kind], ObjectKey(row.datacenter.namespace, name))}
+def required_slots(record: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
+    """Return the required and the optional objects of a record."""
+    service, name = record.wish.service, child(record)
+    files, openbao, network, *_ = slots(record)
+    must: set[Slot] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
     if service.kind == "OpenBaoCluster":
         return frozenset(must), frozenset()
     if config_files(service):
         must.add(files)
     if _service_ports(service):
         must.add(network)
-    # Whether there is something to tell is known to those alone who look at the vaults.
+    # It exists only if there are vaults, which are not read here.
     may = {openbao} if OPENBAO_READY in service.depends_on else set()
     return frozenset(must), frozenset(may)
 
 
 def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
-    """Name what differs and can never be changed in place: the object has to be made anew."""
-    look = _FIXED.get(intent.resource)
-    if look is None:
+    """Return the immutable fields that differ: the object has to be recreated."""
+    fixed_fields = _FIXED.get(intent.resource)
+    if fixed_fields is None:
         return ()
-    have, want = look(live.get("spec") or {}), look(intent.body["spec"])
-    return tuple(field for field, value in want.items() if have[field] != value)
+    observed, desired = fixed_fields(live.get("spec") or {}), fixed_fields(intent.body["spec"])
+    return tuple(field for field, value in desired.items() if observed[field] != value)
 
 
-def unmarking(row: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[dict[str, Any]]:
-    """The JSON patch that takes our owner reference and our marks off an object.
+def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[dict[str, Any]]:
+    """Return the JSON patch that removes our owner reference and our marks from an object.
 
-    It fails where one of them is no longer as it was looked at.
+    It fails if one of them changed since it was read.
     """
     ops: list[dict[str, Any]] = []
-    for place, owner in enumerate(live["metadata"].get("ownerReferences") or ()):
-        if owner.get("uid") == row.id:
-            path = f"/metadata/ownerReferences/{place}"
-            ops.append({"op": "test", "path": f"{path}/uid", "value": row.id})
+    for index, owner in enumerate(live["metadata"].get("ownerReferences") or ()):
+        if owner.get("uid") == record.id:
+            path = f"/metadata/ownerReferences/{index}"
+            ops.append({"op": "test", "path": f"{path}/uid", "value": record.id})
             ops.append({"op": "remove", "path": path})
     ours = {
-        "labels": (labels_of(live), (*_marks(row), labels.MANAGED_BY)),
+        "labels": (labels_of(live), (*_marks(record), labels.MANAGED_BY)),
         "annotations": (annotations_of(live), (marks.owner_uid, marks.intent_hash, naming.WISH)),
     }
     for field, (held, names) in ours.items():
@@ -124,17 +124,17 @@ def unmarking(row: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[di
 
 
 def _object(
-    row: ServiceRecord,
+    record: ServiceRecord,
     resource: Resource,
     name: str,
     content: Mapping[str, Any],
     annotations: Mapping[str, str] | None = None,
 ) -> Intent:
-    place, service = row.datacenter, row.wish.service
+    datacenter, service = record.datacenter, record.wish.service
     metadata: Object = {
         "name": name,
-        "namespace": place.namespace,
-        "labels": naming.child_labels(place.name, service.name, dict(service.labels)),
+        "namespace": datacenter.namespace,
+        "labels": naming.child_labels(datacenter.name, service.name, dict(service.labels)),
     }
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -147,10 +147,10 @@ def _object(
     return Intent(resource, body)
 
 
-def _service(row: ServiceRecord, ports: list[Object]) -> Object:
-    spec: Object = {"selector": _marks(row), "ports": ports}
-    if row.wish.service.kind == "StatefulSet":
-        # A name for each pod.
+def _service(record: ServiceRecord, ports: list[Object]) -> Object:
+    spec: Object = {"selector": _marks(record), "ports": ports}
+    if record.wish.service.kind == "StatefulSet":
+        # A DNS name for each pod.
         spec["clusterIP"] = _HEADLESS
     else:
         spec["type"] = "ClusterIP"
@@ -164,12 +164,12 @@ def _service_ports(service: BootstrapService) -> list[Object]:
     return ports
 
 
-def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
+def _ports_of(part: ServicePart, names: set[str]) -> list[Object]:
     if part.role == "Init":
         return []
     return [
         {
-            "name": naming.port(part.name, port.name) if port.name in taken else port.name,
+            "name": naming.port(part.name, port.name) if port.name in names else port.name,
             "port": port.service_port or port.port,
             # By number: another container may have a port of the same name.
             "targetPort": port.port,
@@ -179,24 +179,24 @@ def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
     ]
 
 
-def _workload(row: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
-    kind = row.wish.service.kind
+def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
+    kind = record.wish.service.kind
     spec: Object = {
         "revisionHistoryLimit": _HISTORY,
-        "selector": {"matchLabels": _marks(row)},
-        "template": pod_template(row, vaults),
+        "selector": {"matchLabels": _marks(record)},
+        "template": pod_template(record, vaults),
         **_STRATEGIES[kind],
     }
     if kind != "DaemonSet":
-        spec["replicas"] = row.wish.service.wanted_replicas
+        spec["replicas"] = record.wish.service.wanted_replicas
     if kind == "StatefulSet":
-        spec |= _of_stateful_set(row)
-    marks = {naming.WISH: row.wish.digest}
-    return _object(row, KINDS[kind], child(row), {"spec": spec}, marks)
+        spec |= _of_stateful_set(record)
+    marks = {naming.WISH: record.wish.digest}
+    return _object(record, KINDS[kind], child(record), {"spec": spec}, marks)
 
 
 _STRATEGIES: Final[Mapping[Kind, Object]] = {
-    # A pod more rather than a pod less.
+    # Surge rather than reduce the number of pods.
     "Deployment": {
         "strategy": {
             "type": "RollingUpdate",
@@ -208,41 +208,41 @@ _STRATEGIES: Final[Mapping[Kind, Object]] = {
 }
 
 
-def _of_stateful_set(row: ServiceRecord) -> Object:
-    service = row.wish.service
+def _of_stateful_set(record: ServiceRecord) -> Object:
+    service = record.wish.service
     return {
-        # Also without ports, so that the first one needs no new StatefulSet.
-        "serviceName": child(row),
-        # In order, a pod that never gets ready would keep its own mending back (67250).
+        # Also without ports, so that adding the first one needs no new StatefulSet.
+        "serviceName": child(record),
+        # With OrderedReady a pod that never gets ready would block its own fix (67250).
         "podManagementPolicy": "Parallel",
         "persistentVolumeClaimRetentionPolicy": {
             "whenDeleted": service.volume_policy,
             "whenScaled": "Retain",
         },
-        "volumeClaimTemplates": _claims(row),
+        "volumeClaimTemplates": _claims(record),
     }
 
 
-def _claims(row: ServiceRecord) -> list[Object]:
+def _claims(record: ServiceRecord) -> list[Object]:
     return [
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            # Never the users' own labels: those may change, and a claim template may not.
-            "metadata": {"name": volume.name, "labels": _marks(row)},
+            # Never the labels of users: those may change, and a claim template may not.
+            "metadata": {"name": volume.name, "labels": _marks(record)},
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": volume.size}},
                 "storageClassName": volume.storage_class_name,
             },
         }
-        for volume in volumes_by_name(row.wish.service).values()
+        for volume in volumes_by_name(record.wish.service).values()
         if volume.kind == "Persistent"
     ]
 
 
-def _marks(row: ServiceRecord) -> dict[str, str]:
-    return naming.marks(row.datacenter.name, row.name)
+def _marks(record: ServiceRecord) -> dict[str, str]:
+    return naming.marks(record.datacenter.name, record.name)
 
 
 def _fixed_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,8 +261,8 @@ def _fixed_of_stateful_set(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fixed_of_claim(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
-    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    return metadata.get("name"), asked, spec.get("storageClassName")
+    storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    return metadata.get("name"), storage, spec.get("storageClassName")
 
 
 _FIXED: Final = {SERVICE: _fixed_of_service, STATEFUL_SET: _fixed_of_stateful_set}

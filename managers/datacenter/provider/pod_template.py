@@ -1,7 +1,7 @@
-"""The pod of a shared service: Pod Security Standard "restricted", whatever the body says. Pure.
+"""Builds the pod template of a shared service: always Pod Security Standard "restricted". Pure.
 
 Called by managers.datacenter.provider.objects. Sidecars are native ones (init containers that are
-restarted; Kubernetes 1.29), so that they start in their place and never keep a pod from ending.
+restarted; Kubernetes 1.29), so that they start in order and never keep a pod from completing.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from managers.datacenter.provider import vault
 from runtime.apply.intent import digest
 from runtime.types import Object
 
-# No volume of a user has such a name: theirs begin with a letter.
+# User volumes cannot have such a name: theirs begin with a letter.
 FILES_VOLUME: Final = "0-files"
 _SECRET_VOLUME: Final = "0-secret-"  # noqa: S105  the beginning of the name of a volume
 _DIGITS: Final = 16
-# Named although it is the default: the API server brings back the former name where there is none
-# (spec.serviceAccount, a copy that it keeps; kubernetes/kubernetes 108208).
+# Explicit although it is the default: without it the API server restores the former name
+# (from spec.serviceAccount, its deprecated copy; kubernetes/kubernetes 108208).
 _NO_ACCOUNT: Final = "default"
 
 Items = list[dict[str, Any]]
 
 
-def pod_template(row: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
-    """Build the template of the pods of a row; `vaults`: what they are told of."""
-    place, service = row.datacenter, row.wish.service
+def pod_template(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
+    """Build the pod template of a record; `vaults`: those that its containers use."""
+    datacenter, service = record.datacenter, record.wish.service
     annotations = labels.users_own(service.annotations)
     files = config_files(service)
     if files:
         annotations[names.FILES] = digest(files)
-    if row.wish.redeploy:
-        annotations[names.REDEPLOY] = row.wish.redeploy
+    if record.wish.redeploy:
+        annotations[names.REDEPLOY] = record.wish.redeploy
     users = labels.users_own(service.labels)
-    # Pods that carry it are servers and jobs of clusters.
+    # This label marks servers and jobs of clusters.
     users.pop(labels.MANAGED_BY, None)
-    metadata: Object = {"labels": {**users, **names.marks(place.name, service.name)}}
+    metadata: Object = {"labels": {**users, **names.marks(datacenter.name, service.name)}}
     if annotations:
         metadata["annotations"] = annotations
-    name = names.child(place.name, service.name)
-    return {"metadata": metadata, "spec": _spec(service, name, vault.told(vaults))}
+    name = names.child(datacenter.name, service.name)
+    return {"metadata": metadata, "spec": _spec(service, name, vault.pod_part(vaults))}
 
 
 def config_files(service: BootstrapService) -> dict[str, str]:
-    """The files of all containers, as the data of one ConfigMap."""
+    """Return the files of all containers, as the data of one ConfigMap."""
     return {
         file_key(part, file): file.content
         for part in service.services
@@ -68,22 +68,22 @@ def config_files(service: BootstrapService) -> dict[str, str]:
 
 
 def file_key(part: ServicePart, file: ConfigFile) -> str:
-    """The key of a file in the ConfigMap: paths hold characters that keys do not."""
+    """Return the ConfigMap key of a file: paths may have characters that keys may not."""
     return names.file_key(part.name, file.path)
 
 
 def volumes_by_name(service: BootstrapService) -> dict[str, Volume]:
-    """Every volume once, in the order of the containers; what says its size stands for the rest."""
-    found: dict[str, Volume] = {}
+    """Return each volume once, in the order of the containers; one with a size is preferred."""
+    volumes: dict[str, Volume] = {}
     for part in service.services:
         for volume in part.volumes:
-            known = found.get(volume.name)
-            if known is None or (known.size is None and volume.size is not None):
-                found[volume.name] = volume
-    return found
+            previous = volumes.get(volume.name)
+            if previous is None or (previous.size is None and volume.size is not None):
+                volumes[volume.name] = volume
+    return volumes
 
 
-def _spec(service: BootstrapService, name: str, told: PodPart) -> Object:
+def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
     account = service.service_account_name
     return {
         "serviceAccountName": account or _NO_ACCOUNT,
@@ -93,27 +93,29 @@ def _spec(service: BootstrapService, name: str, told: PodPart) -> Object:
         "imagePullSecrets": [one.to_object() for one in service.image_pull_secrets],
         "nodeSelector": thaw(service.node_selector),
         "tolerations": [one.to_object() for one in service.tolerations],
-        "initContainers": [_container(part, told) for part in part_order(service)],
-        "containers": [_container(part, told) for part in service.services if part.role == "Main"],
-        "volumes": [*_volumes(service, name), *map(dict, told.volumes)],
+        "initContainers": [_container(part, vault_part) for part in part_order(service)],
+        "containers": [
+            _container(part, vault_part) for part in service.services if part.role == "Main"
+        ],
+        "volumes": [*_volumes(service, name), *map(dict, vault_part.volumes)],
     }
 
 
 def _pod_security(user: int | None) -> Object:
     chosen: Object = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     if user is not None:
-        # Else nobody but root could write to a volume.
+        # Otherwise only root could write to a volume.
         chosen |= {"runAsUser": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch"}
     return chosen
 
 
-def _container(part: ServicePart, told: PodPart) -> Object:
+def _container(part: ServicePart, vault_part: PodPart) -> Object:
     container: Object = {
         "name": part.name,
         "image": part.image,
         "command": list(part.command),
         "args": list(part.args),
-        "env": list(_environment(part, told)),
+        "env": list(_environment(part, vault_part)),
         "ports": [
             {"name": port.name, "containerPort": port.port, "protocol": port.protocol}
             for port in part.ports
@@ -123,7 +125,7 @@ def _container(part: ServicePart, told: PodPart) -> Object:
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": _mounts(part, told),
+        "volumeMounts": _mounts(part, vault_part),
     }
     if part.role == "Sidecar":
         container["restartPolicy"] = "Always"
@@ -132,10 +134,10 @@ def _container(part: ServicePart, told: PodPart) -> Object:
     return container
 
 
-def _environment(part: ServicePart, told: PodPart) -> Iterator[Object]:
-    """Ours first, so that the user's own may refer to it; of one name, the user's own."""
+def _environment(part: ServicePart, vault_part: PodPart) -> Iterator[Object]:
+    """Yield ours first, so that user variables may refer to them; those override ours."""
     chosen = {variable.name for variable in part.env}
-    yield from (dict(ours) for ours in told.env if ours["name"] not in chosen)
+    yield from (dict(ours) for ours in vault_part.env if ours["name"] not in chosen)
     yield from map(_variable, part.env)
 
 
@@ -148,7 +150,7 @@ def _variable(variable: Variable) -> Object:
     }
 
 
-def _mounts(part: ServicePart, told: PodPart) -> Items:
+def _mounts(part: ServicePart, vault_part: PodPart) -> Items:
     mounts: Items = [
         {
             "name": volume.name,
@@ -166,18 +168,18 @@ def _mounts(part: ServicePart, told: PodPart) -> Items:
         {
             "name": FILES_VOLUME,
             "mountPath": file.path,
-            # One by one: a directory would hide what the image has beside it.
+            # File by file: a directory would hide other files of the image.
             "subPath": file_key(part, file),
             "readOnly": True,
         }
         for file in part.config_files
     ]
-    taken = {mount["mountPath"].rstrip("/") for mount in mounts}
-    return mounts + [dict(ours) for ours in told.mounts if ours["mountPath"] not in taken]
+    paths = {mount["mountPath"].rstrip("/") for mount in mounts}
+    return mounts + [dict(ours) for ours in vault_part.mounts if ours["mountPath"] not in paths]
 
 
 def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:
-    """Those of the template; a Persistent one comes from the claims of the StatefulSet."""
+    """Yield the pod volumes; Persistent ones come from the claims of the StatefulSet."""
     for volume in volumes_by_name(service).values():
         if volume.kind == "EmptyDir":
             limit = {"sizeLimit": volume.size} if volume.size else {}

@@ -1,7 +1,8 @@
-"""From the objects of a row to what is observed of it: is it whole, and is it well. Pure.
+"""Computes the observation of a record from its objects: completeness and health. Pure.
 
-Called by the provider. That an object was made says nothing: each kind is judged by what its
-controller says of the spec that it has now, down to the last pod.
+Called by managers.datacenter.provider.kubernetes. The existence of an object is not enough: each
+kind is evaluated by the status that its controller reports for the present spec, down to the last
+pod.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation, ServiceRecord
 from managers.datacenter.provider import vault
-from managers.datacenter.provider.objects import KINDS, Slot, child, wanted_slots
+from managers.datacenter.provider.objects import KINDS, Slot, child, required_slots
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Resource, annotations_of, is_terminating, key_of
 
@@ -23,122 +24,127 @@ UNSEEN: Final = "its controller has not looked at its present spec"
 REASON_LATE: Final = "ProgressDeadlineExceeded"
 
 Status = Mapping[str, Any]
-Doubt = tuple[bool, str]
-"""Whether something is amiss, and how it is said."""
+Check = tuple[bool, str]
+"""Whether a check fails, and its message."""
 
 
-def made_from(row: ServiceRecord, seen: Mapping[Slot, Object]) -> str:
-    """The wish that everything was made from; "" while something is missing or left over.
+def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
+    """Return the digest that all objects were created from; "" if one is missing or left over.
 
-    `seen` are the row's own objects, whatever they are.
+    `owned` are all objects of the record.
     """
-    must, may = wanted_slots(row)
-    there = {slot for slot, live in seen.items() if not is_terminating(live)}
-    if not must <= there or seen.keys() - must - may:
+    must, may = required_slots(record)
+    present = {slot for slot, live in owned.items() if not is_terminating(live)}
+    if not must <= present or owned.keys() - must - may:
         return ""
-    workload = KINDS[row.wish.service.kind], ObjectKey(row.datacenter.namespace, child(row))
-    return annotations_of(seen[workload]).get(names.WISH, "")
+    workload = (
+        KINDS[record.wish.service.kind],
+        ObjectKey(record.datacenter.namespace, child(record)),
+    )
+    return annotations_of(owned[workload]).get(names.WISH, "")
 
 
-def observed(row: ServiceRecord, seen: Mapping[Slot, Object], digest: str) -> Observation:
-    """Sum up the row's own objects; `digest`: what they were made from, as far as they are so."""
-    kind = row.wish.service.kind
-    resource, name = KINDS[kind], child(row)
-    live = seen.get((resource, ObjectKey(row.datacenter.namespace, name)))
-    refs = _refs(row, seen)
+def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -> Observation:
+    """Summarize the objects of a record; `digest`: what they were created from, if verified."""
+    kind = record.wish.service.kind
+    resource, name = KINDS[kind], child(record)
+    live = owned.get((resource, ObjectKey(record.datacenter.namespace, name)))
+    refs = _refs(record, owned)
     if live is None or is_terminating(live):
         state = "not there" if live is None else "being deleted"
         message = f"{resource.kind} {name} is {state}"
-        return Observation(present=bool(seen), message=message, service_refs=refs)
-    told = standing(kind, live)
+        return Observation(present=bool(owned), message=message, service_refs=refs)
+    observation = standing(kind, live)
     return replace(
-        told,
+        observation,
         present=True,
         digest=digest,
         provider_ref=reference(resource, live),
         service_refs=refs,
-        vault=vault.vault_of(row.name, live) if told.well and resource == CLUSTERS else None,
+        vault=vault.vault_of(record.name, live)
+        if observation.well and resource == CLUSTERS
+        else None,
     )
 
 
 def reference(resource: Resource, live: Object) -> str:
-    """Kind, namespace and name of an object."""
+    """Return kind, namespace and name of an object."""
     return f"{resource.kind} {key_of(live)}"
 
 
-def _refs(row: ServiceRecord, seen: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
-    """What was made, by what it is for: the object itself, the service, or a container of it."""
-    service = row.wish.service
+def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
+    """Return references to the objects, by service, container or ConfigMap."""
+    service = record.wish.service
     refs: dict[str, str] = {}
-    for (resource, key), live in seen.items():
+    for (resource, key), live in owned.items():
         ref = reference(resource, live)
         if resource == KINDS[service.kind]:
-            refs |= dict.fromkeys([part.name for part in service.services] or [row.name], ref)
+            refs |= dict.fromkeys([part.name for part in service.services] or [record.name], ref)
         elif resource == SERVICE:
-            refs.setdefault(row.name, ref)
+            refs.setdefault(record.name, ref)
         elif resource == CONFIG_MAP:
             refs.setdefault(key.name, ref)
     return tuple(sorted(refs.items()))
 
 
 def standing(kind: Kind, live: Object) -> Observation:
-    """Judge an object of that kind; fills well, ready, wanted and message, and nothing else."""
-    return _JUDGES[kind](live.get("spec") or {}, _settled(live))
+    """Evaluate an object of that kind; sets only well, ready, wanted and message."""
+    return _EVALUATORS[kind](live.get("spec") or {}, _status(live))
 
 
-def _settled(live: Object) -> Status:
-    """The status, with `seen` for whether it speaks of the present spec."""
+def _status(live: Object) -> Status:
+    """Return the status, with `seen`: whether it is for the present spec."""
     status = live.get("status") or {}
     generation = live["metadata"].get("generation") or 0
     return {**status, "seen": (status.get("observedGeneration") or 0) >= generation}
 
 
 def _deployment(spec: Status, status: Status) -> Observation:
-    wanted = _replicas(spec)
+    desired = _replicas(spec)
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     available = _count(status, "availableReplicas")
     progressing = _condition(status, "Progressing")
     failure = _condition(status, "ReplicaFailure")
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
-    return _judged(
-        (_count(status, "readyReplicas"), wanted),
+    return _evaluated(
+        (_count(status, "readyReplicas"), desired),
         (not status["seen"], UNSEEN),
         (failure.get("status") == "True", _text(failure)),
         (late, _text(progressing)),
-        *_rolling(wanted, updated, all_pods),
-        (available != wanted, f"{available} of {wanted} pods are available"),
+        *_rolling(desired, updated, all_pods),
+        (available != desired, f"{available} of {desired} pods are available"),
     )
 
 
 def _stateful_set(spec: Status, status: Status) -> Observation:
-    wanted = _replicas(spec)
+    desired = _replicas(spec)
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     ready = _count(status, "readyReplicas")
     revisions = status.get("currentRevision"), status.get("updateRevision")
-    return _judged(
-        (ready, wanted),
+    return _evaluated(
+        (ready, desired),
         (not status["seen"], UNSEEN),
-        *_rolling(wanted, updated, all_pods),
-        (ready != wanted, f"{ready} of {wanted} pods are ready"),
+        *_rolling(desired, updated, all_pods),
+        (ready != desired, f"{ready} of {desired} pods are ready"),
         (revisions[0] != revisions[1], "its controller has not called the update complete"),
     )
 
 
 def _daemon_set(spec: Status, status: Status) -> Observation:
-    wanted = _count(status, "desiredNumberScheduled")
+    desired = _count(status, "desiredNumberScheduled")
     updated = _count(status, "updatedNumberScheduled")
     available = _count(status, "numberAvailable")
-    return _judged(
-        (_count(status, "numberReady"), wanted),
+    return _evaluated(
+        (_count(status, "numberReady"), desired),
         (not status["seen"], UNSEEN),
-        (updated != wanted, f"{updated} of {wanted} pods are of the present spec"),
-        (available != wanted, f"{available} of {wanted} pods are available"),
+        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
+        (available != desired, f"{available} of {desired} pods are available"),
     )
 
 
 def _openbao_cluster(spec: Status, status: Status) -> Observation:
     ready, available = _condition(status, "Ready"), _condition(status, "Available")
-    return _judged(
+    return _evaluated(
         (_count(status, "readyReplicas"), _replicas(spec, 3)),
         (not status["seen"], UNSEEN),
         (ready.get("status") != "True", _text(ready)),
@@ -146,7 +152,7 @@ def _openbao_cluster(spec: Status, status: Status) -> Observation:
     )
 
 
-_JUDGES: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
+_EVALUATORS: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
     "Deployment": _deployment,
     "StatefulSet": _stateful_set,
     "DaemonSet": _daemon_set,
@@ -154,18 +160,18 @@ _JUDGES: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
 }
 
 
-def _rolling(wanted: int, updated: int, all_pods: int) -> tuple[Doubt, Doubt]:
+def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
     return (
-        (updated != wanted, f"{updated} of {wanted} pods are of the present spec"),
-        (all_pods != wanted, f"pods of the former spec have to end: {all_pods - wanted}"),
+        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
+        (all_pods != desired, f"pods of the former spec have to end: {all_pods - desired}"),
     )
 
 
-def _judged(counts: tuple[int, int], *doubts: Doubt) -> Observation:
-    """The first doubt that holds is the message; none is well."""
-    ready, wanted = counts
-    message = next((said for holds, said in doubts if holds), "")
-    return Observation(well=not message, ready=ready, wanted=wanted, message=message)
+def _evaluated(counts: tuple[int, int], *checks: Check) -> Observation:
+    """Return the observation; the first failing check is the message, none is healthy."""
+    ready, desired = counts
+    message = next((text for failing, text in checks if failing), "")
+    return Observation(well=not message, ready=ready, wanted=desired, message=message)
 
 
 def _replicas(spec: Status, default: int = 1) -> int:
@@ -174,17 +180,17 @@ def _replicas(spec: Status, default: int = 1) -> int:
 
 
 def _count(status: Status, field: str) -> int:
-    # A count of 0 is not stored.
+    # The API server omits a count of 0.
     return int(status.get(field) or 0)
 
 
 def _condition(status: Status, kind: str) -> Status:
-    found = (one for one in status.get("conditions") or () if one.get("type") == kind)
-    return next(found, {"type": kind})
+    matches = (one for one in status.get("conditions") or () if one.get("type") == kind)
+    return next(matches, {"type": kind})
 
 
 def _text(condition: Status) -> str:
-    """What a condition says, never nothing."""
+    """Return the message of a condition, never ""."""
     return str(
         condition.get("message")
         or condition.get("reason")

@@ -1,8 +1,8 @@
-"""A vault of a datacenter: the OpenBaoCluster that is made, and what other services are told of it.
+"""A vault of a datacenter: builds its OpenBaoCluster, and what other services get to use it.
 
-Pure. Uses contracts.tls_names for whom clients trust. Called by
-managers.datacenter.provider.objects and by the provider. Nobody is told a token or a key: a service
-logs in by a role, with its own account.
+Pure. Uses contracts.tls_names for the CA that clients trust. Called by the other modules of
+managers.datacenter.provider. It never passes a token or a key: a service logs in by a role, with
+its own account.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ ADDRESS: Final = "BAO_ADDR"
 AUTHORITY: Final = "BAO_CACERT"
 ROLES: Final = "BAO_ROLES"
 AUTHORITY_DIRECTORY: Final = "/openbao/ca"
-# No volume of a user has such a name: theirs begin with a letter.
+# User volumes cannot have such a name: theirs begin with a letter.
 AUTHORITY_VOLUME: Final = "0-openbao-ca"
 
 _ROLE: Final = re.compile(r"auth/(?P<mount>.+)/role/(?P<role>[^/]+)")
 
 
-def cluster(row: ServiceRecord) -> Intent:
-    """Build the OpenBaoCluster of a row of that kind; its spec is the user's own.
+def cluster(record: ServiceRecord) -> Intent:
+    """Build the OpenBaoCluster of a record of that kind; its spec is the user's.
 
-    The order to replace the pods becomes spec.runtime.restartAt, unless the user gives one.
+    The redeploy token becomes spec.runtime.restartAt, unless the user sets it.
     """
-    place, service = row.datacenter, row.wish.service
+    datacenter, service = record.datacenter, record.wish.service
     spec = thaw(service.openbao or {})
-    if row.wish.redeploy and not _restarts(spec):
-        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": row.wish.redeploy}
+    if record.wish.redeploy and not _restarts(spec):
+        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.wish.redeploy}
     metadata = {
-        "name": naming.child(place.name, service.name),
-        "namespace": place.namespace,
-        "labels": naming.child_labels(place.name, service.name, dict(service.labels)),
-        "annotations": {naming.WISH: row.wish.digest},
+        "name": naming.child(datacenter.name, service.name),
+        "namespace": datacenter.namespace,
+        "labels": naming.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "annotations": {naming.WISH: record.wish.digest},
     }
     body = {
         "apiVersion": CLUSTERS.api_version,
@@ -59,7 +59,7 @@ def cluster(row: ServiceRecord) -> Intent:
 
 
 def vault_of(service: str, live: Object) -> Vault | None:
-    """Say what others may know of a live OpenBaoCluster; None for one that cannot be read."""
+    """Return the public data of a live OpenBaoCluster; None if its spec is invalid."""
     try:
         read = OpenBaoCluster.from_object(live)
         public = names.public_service(read.metadata.name)
@@ -74,10 +74,10 @@ def vault_of(service: str, live: Object) -> Vault | None:
     )
 
 
-def told(vaults: tuple[Vault, ...]) -> PodPart:
-    """What every container of a service gets that waits for vaults: those of the first one.
+def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
+    """Return what each container of a service that depends on vaults gets: data of the first one.
 
-    The authority is a directory and no single file, so that a new one reaches running containers.
+    The CA is mounted as a directory and not as a file, so that running containers get a new one.
     """
     if not vaults:
         return PodPart()
@@ -90,7 +90,7 @@ def told(vaults: tuple[Vault, ...]) -> PodPart:
         return PodPart(env=tuple(env))
     file = tls_names.CA_FILE
     env.insert(1, {"name": AUTHORITY, "value": f"{AUTHORITY_DIRECTORY}/{file}"})
-    # Beside the authority the same Secret may hold its key.
+    # The same Secret may also hold the key of the CA.
     secret = {"secretName": first.ca_secret, "items": [{"key": file, "path": file}]}
     mount = {"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_DIRECTORY, "readOnly": True}
     return PodPart(
@@ -99,7 +99,7 @@ def told(vaults: tuple[Vault, ...]) -> PodPart:
 
 
 def facts(vaults: tuple[Vault, ...]) -> dict[str, str]:
-    """The data of the ConfigMap in which all vaults are told of, also to people."""
+    """Return the data of the ConfigMap that describes all vaults, also for users."""
     data = {ADDRESS: vaults[0].address} if vaults else {}
     for vault in vaults:
         data[f"{vault.service}.address"] = vault.address
@@ -109,7 +109,7 @@ def facts(vaults: tuple[Vault, ...]) -> dict[str, str]:
 
 
 def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
-    """Read `facts` back: what a service was told before, sorted by service."""
+    """Parse the output of `facts`: the vaults passed before, sorted by service."""
     services = sorted(key.removesuffix(".address") for key in data if key.endswith(".address"))
     return tuple(
         Vault(
@@ -123,20 +123,20 @@ def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
 
 
 def lasting(
-    before: Mapping[str, str], told: tuple[Vault, ...], live: Mapping[str, Object]
+    before: Mapping[str, str], current: tuple[Vault, ...], live: Mapping[str, Object]
 ) -> tuple[Vault, ...]:
-    """What a service is told of vaults, also of one that is only not ready at this moment.
+    """Return the vaults to pass to a service, including one that is only temporarily not ready.
 
-    Else each restart of a vault would replace the pods of all who use it. `before` is what it was
-    told, as `facts` has it; `live` are the OpenBaoClusters that are there, by service: what they
-    say of themselves is newer than either.
+    Otherwise each restart of a vault would replace the pods of all its users. `before` was passed
+    last, in the format of `facts`; `live` are the present OpenBaoClusters, by service: their data
+    are newer than either.
     """
-    known = {one.service: one for one in remembered(before) if one.service in live}
-    known |= {one.service: one for one in told}
+    vaults = {one.service: one for one in remembered(before) if one.service in live}
+    vaults |= {one.service: one for one in current}
     newest = {
-        service: vault_of(service, live[service]) if service in live else None for service in known
+        service: vault_of(service, live[service]) if service in live else None for service in vaults
     }
-    return tuple(newest[service] or known[service] for service in sorted(known))
+    return tuple(newest[service] or vaults[service] for service in sorted(vaults))
 
 
 def _restarts(spec: Mapping[str, Any]) -> bool:
@@ -146,12 +146,12 @@ def _restarts(spec: Mapping[str, Any]) -> bool:
 
 def _roles(read: OpenBaoCluster) -> tuple[str, ...]:
     requests = read.spec.self_init.requests if read.spec.self_init else ()
-    found = (_ROLE.fullmatch(request.path) for request in requests)
-    return tuple(sorted({f"{role['mount']}/{role['role']}" for role in found if role}))
+    matches = (_ROLE.fullmatch(request.path) for request in requests)
+    return tuple(sorted({f"{role['mount']}/{role['role']}" for role in matches if role}))
 
 
 def _empty(value: Any) -> Iterator[str]:
-    """Name the fields whose emptiness a user wrote: a cluster is to have the spec as it is."""
+    """Yield the fields that a user set to an empty value: the spec has to be kept as it is."""
     if isinstance(value, Mapping):
         for field, inner in value.items():
             if inner in ("", [], {}):

@@ -1,4 +1,4 @@
-"""Where the services of a datacenter come from: its own list, service sets, and hooks of packages.
+"""The sources of services of a datacenter: its own list, service sets, and hooks of packages.
 
-`merge` makes one list of them. Called by `managers.datacenter.lifecycle.service`.
+`merge` combines them into one list. Called by `managers.datacenter.lifecycle.service`.
 """

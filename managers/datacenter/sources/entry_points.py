@@ -1,8 +1,8 @@
-"""Hooks of installed packages, found by their entry points.
+"""Loads hooks of installed packages from their entry points.
 
-Uses importlib.metadata and managers.datacenter.sources.registry. Called once by whoever composes
-the process. A package names in its entry points a hook, or what makes one without being told
-anything:
+Uses importlib.metadata and managers.datacenter.sources.registry. Called once by
+baoctl.controllers.datacenter. An entry point of a package names a hook, or a factory of one without
+arguments:
 
     [project.entry-points."openbao_operator.datacenter_hooks"]
     network = "network_extension.hooks:NetworkHook"
@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 import structlog
 
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
-from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, told
+from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, error_text
 from managers.datacenter.sources.registry import InvalidHookError, SourceRegistry, source_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -30,7 +30,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class BrokenHook:
-    """Stands for a hook that could not be had: datacenters are told, and keep what they have."""
+    """Replaces a hook that failed to load: datacenters report it and keep their services."""
 
     name: str
     error: str
@@ -41,17 +41,17 @@ class BrokenHook:
         raise SourceError(self.error)
 
 
-def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
-    """Load the hooks of all packages, by name; a BrokenHook for each that cannot be had.
+def discover(candidates: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
+    """Load the hooks of all packages, by name; a BrokenHook for each that fails to load.
 
-    Raises nothing: a package that is broken must not keep the others from being served.
+    Raises nothing: a broken package must not affect the others.
     """
-    points = entry_points(group=GROUP) if found is None else found
+    points = entry_points(group=GROUP) if candidates is None else candidates
     loaded: dict[str, tuple[EntryPoint, Hook]] = {}
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         hook = _load(point)
         if hook.name in loaded:
-            # Which one is meant is for nobody to guess, and neither may retire what is there.
+            # It is ambiguous which one is meant, and neither may retire existing services.
             first, _ = loaded[hook.name]
             hook = _broken(
                 first,
@@ -66,26 +66,29 @@ def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
 
 
 def fill(
-    registry: SourceRegistry, found: Iterable[EntryPoint] | None = None
+    registry: SourceRegistry, candidates: Iterable[EntryPoint] | None = None
 ) -> tuple[ServiceSource, ...]:
     """Register what `discover` finds; returns the sources."""
-    return tuple(registry.register(hook) for hook in discover(found))
+    return tuple(registry.register(hook) for hook in discover(candidates))
 
 
 def _load(point: EntryPoint) -> Hook:
     try:
         loaded = point.load()
-        # A class may look like a hook by its attributes; it is what makes one.
-        made = loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
-        source_of(made)
+        # A class may have the attributes of a hook; it is a factory.
+        instance = (
+            loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
+        )
+        source_of(instance)
     except InvalidHookError as error:
         return _broken(point, f"{_shown(point)}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a package does when loaded
         return _broken(
             point,
-            f"{_shown(point)} could not be loaded: {told(error)}; mend the package or uninstall it",
+            f"{_shown(point)} could not be loaded: {error_text(error)}; mend the package or "
+            "uninstall it",
         )
-    hook: Hook = made
+    hook: Hook = instance
     return hook
 
 

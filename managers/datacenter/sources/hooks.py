@@ -1,7 +1,8 @@
-"""Hooks: code that says which services a datacenter gets, and how it is asked.
+"""Hooks: code that returns the services of a datacenter, and how it is called.
 
 Uses runtime.clock and contracts.datacenter.rules.all_rules. A Hook is registered with
-managers.datacenter.sources.registry; `ask_all` is called by whoever brings a datacenter forward.
+managers.datacenter.sources.registry; `ask_all` is called by
+managers.datacenter.lifecycle.service.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 DEADLINE: Final = 5.0
 """Seconds that a hook has for one datacenter."""
 ERROR_MAX: Final = 512
-"""Characters of an error that are passed on."""
+"""Most characters of a reported error."""
 THREADS: Final = 4
-"""Calls of one synchronous function that may be under way, those that were given up included."""
+"""Concurrent calls of one synchronous function, including timed-out ones."""
 
 Body = BootstrapService | Mapping[str, Any]
 """A service, or the same as JSON: camelCase as in a manifest."""
@@ -39,10 +40,10 @@ Body = BootstrapService | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class HookContext:
-    """What a hook may use, beside the datacenter."""
+    """The context of a hook call, in addition to the datacenter."""
 
     deadline: float
-    """Seconds until the answer is not waited for any more."""
+    """Seconds until the call times out."""
     log: structlog.typing.FilteringBoundLogger
     """Bound with the name of the source and of the datacenter."""
 
@@ -50,15 +51,14 @@ class HookContext:
 class Hook(Protocol):
     """Contributes services to the datacenters of its choice.
 
-    It is called for every datacenter, again and again and for several at once, and answers with an
-    empty list where it has nothing to give. The same name with another body is a change; a name
-    that is missing retires the service. Whatever is raised, and an answer that breaks a rule,
-    leaves what it gave before as it was.
+    It is called for every datacenter, repeatedly and concurrently, and returns an empty list where
+    it contributes nothing. The same name with another body is an update; a missing name retires the
+    service. An exception, or an invalid answer, keeps its previous contribution.
     """
 
     @property
     def name(self) -> str:
-        """Stable: rows are kept under it."""
+        """Stable: records are stored under it."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Hook(Protocol):
         ...
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
-        """Return what this datacenter is to have. It must let itself be cancelled."""
+        """Return the services of this datacenter. It must support cancellation."""
         ...
 
 
@@ -77,7 +77,7 @@ Function = Callable[[HookContext, DatacenterInfo], Iterable[Body] | Awaitable[It
 class FunctionHook:
     """A function as a hook. One that is not async runs in a thread of its own.
 
-    Threads cannot be stopped: one that missed its deadline goes on, and counts until it ends. Once
+    Threads cannot be stopped: one that missed its deadline goes on, and counts until it ends. If
     THREADS of them are stuck, further calls wait for one of them, each up to its own deadline.
     """
 
@@ -87,15 +87,15 @@ class FunctionHook:
         self._free = asyncio.Semaphore(THREADS)
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
-        """Call the function; what it raises is raised."""
+        """Call the function; its exceptions pass through."""
         if _is_async(self._fn):
-            found = self._fn(ctx, datacenter)
+            result = self._fn(ctx, datacenter)
         else:
             await self._free.acquire()
-            found = await _in_thread(
+            result = await _in_thread(
                 lambda: _whole(self._fn(ctx, datacenter)), self.name, self._free.release
             )
-        return await found if inspect.isawaitable(found) else found
+        return await result if inspect.isawaitable(result) else result
 
 
 async def ask_all(
@@ -105,13 +105,13 @@ async def ask_all(
     *,
     deadline: float = DEADLINE,
 ) -> tuple[SourceAnswer, ...]:
-    """Ask all at the same time; answers in the order of the sources, none is missing."""
+    """Call all hooks concurrently; return one answer per source, in their order."""
     async with asyncio.TaskGroup() as group:
-        asked = [
+        tasks = [
             group.create_task(ask(source, hook, datacenter, clock, deadline=deadline))
             for source, hook in sources
         ]
-    return tuple(task.result() for task in asked)
+    return tuple(task.result() for task in tasks)
 
 
 async def ask(
@@ -122,18 +122,18 @@ async def ask(
     *,
     deadline: float = DEADLINE,
 ) -> SourceAnswer:
-    """Ask one hook, for at most `deadline` seconds; raises only when the caller is cancelled."""
+    """Call one hook, for at most `deadline` seconds; raises only if the caller is cancelled."""
     bound = log.bind(source=source.name, datacenter=datacenter.name)
     limit = Deadline(clock, deadline)
     try:
         async with limit:
-            given = await hook.services(HookContext(deadline, bound), datacenter)
-            return SourceAnswer(source, _read(given, datacenter.name))
+            bodies = await hook.services(HookContext(deadline, bound), datacenter)
+            return SourceAnswer(source, _read(bodies, datacenter.name))
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # It waited for something of its own that was cancelled: nobody wants us to stop.
+        # The hook awaited a cancelled task of its own: this task is not cancelled.
         return _failed(source, error, bound)
     except TimeoutError as error:
         if not limit.expired:
@@ -143,23 +143,23 @@ async def ask(
         return _failed(source, error, bound)
 
 
-# --- what may go wrong --------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------
 
 
 class SourceError(Exception):
-    """A source has no answer; the message says it all, to people who do not read code."""
+    """A source has no answer; the message is for users."""
 
 
 def _failed(
     source: ServiceSource, error: BaseException, bound: structlog.typing.FilteringBoundLogger
 ) -> SourceAnswer:
-    # Told in the status and by an event; the trace is for whoever mends the hook.
+    # The status and an event report it; the traceback is for the author of the hook.
     bound.debug("source failed", exc_info=error)
-    return SourceAnswer(source, None, told(error))
+    return SourceAnswer(source, None, error_text(error))
 
 
-def told(error: BaseException) -> str:
-    """Say an error in one line: its own words, after its type unless it is one of ours."""
+def error_text(error: BaseException) -> str:
+    """Return an error in one line: its message, after its type unless it is one of ours."""
     text = " ".join(str(error).split())
     if not isinstance(error, SourceError | InvalidDatacenterError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -167,14 +167,14 @@ def told(error: BaseException) -> str:
     return text if len(text) <= ERROR_MAX else f"{text[: ERROR_MAX - 3]}..."
 
 
-def _read(given: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
-    if given is None:
-        # A function that forgets to return must not retire what it gave before.
+def _read(bodies: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
+    if bodies is None:
+        # A function that forgets to return must not retire its services.
         raise SourceError("answered None: return an empty list when there is nothing to give")
-    return read_services(given, "services", datacenter)
+    return read_services(bodies, "services", datacenter)
 
 
-# --- functions that are not async ---------------------------------------------------------------
+# --- synchronous functions ----------------------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -183,16 +183,16 @@ def _is_async(fn: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
 
 
-def _whole(found: T) -> T | list[Any]:
-    """Run a generator to its end, in the thread that made it."""
-    return list(islice(found, SERVICES_MAX + 1)) if isinstance(found, Iterator) else found
+def _whole(result: T) -> T | list[Any]:
+    """Consume a generator, in the thread that created it."""
+    return list(islice(result, SERVICES_MAX + 1)) if isinstance(result, Iterator) else result
 
 
 async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]) -> T:
     """Run a call in a thread of its own; `ended` is called on the loop when the thread is done.
 
-    Not one of the loop's threads: a call that never returns would keep names from being looked up,
-    and the process from ending.
+    Not a thread of the executor of the loop: a call that never returns would block DNS lookups and
+    the exit of the process.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -212,9 +212,9 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
         try:
             result = call()
         except StopIteration as stop:
-            # A future refuses this one.
+            # A future does not accept StopIteration.
             error = RuntimeError(f"raised StopIteration: {stop}")
-        except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as raised:  # noqa: BLE001 - passed to the waiting task
             error = raised
         try:
             loop.call_soon_threadsafe(tell, result, error)

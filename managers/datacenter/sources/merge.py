@@ -1,6 +1,6 @@
-"""From what each source answers to the one set of services that a datacenter is to have. Pure.
+"""Merges the answers of all sources into the desired services of a datacenter. Pure.
 
-Uses contracts.datacenter. Called by whoever asks the sources of a datacenter; its result goes to
+Uses contracts.datacenter. Called by managers.datacenter.lifecycle.service; its result goes to
 managers.datacenter.lifecycle.plan and into the status of the datacenter.
 """
 
@@ -23,7 +23,7 @@ from runtime.apply.intent import digest
 SET_PREFIX: Final = "set/"
 HOOK_PREFIX: Final = "hook/"
 ERROR_MAX: Final = 1024
-"""Characters of the error of a source, as many as its status may have."""
+"""Most characters of the error of a source in the status."""
 
 NOBODY: Final = (
     "nobody answers for this source; its services stay as they are: register it again, or name it "
@@ -36,10 +36,10 @@ NOT_FORGOTTEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """What one source says about one datacenter.
+    """The answer of one source for one datacenter.
 
-    `services` is None for a source that failed, with the reason as `error`; without one, it has
-    not spoken: what it contributed before stays, and nothing is wrong.
+    `services` is None for a source that failed, with the reason in `error`; without an error it
+    has no answer yet: its previous contribution stays, and it is not degraded.
     """
 
     source: ServiceSource
@@ -49,7 +49,7 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NameConflict:
-    """Two sources want the same name; both by their names."""
+    """Two sources contribute the same name; `winner` and `loser` are their names."""
 
     name: str
     winner: str
@@ -57,7 +57,7 @@ class NameConflict:
 
     @property
     def message(self) -> str:
-        """Say who wins, why, and what to do."""
+        """Name the winner, the rule, and what to do."""
         return (
             f"service {self.name}: {self.winner} and {self.loser} both give it; that of "
             f"{self.winner} is used (declared, then the higher priority, then the name): take it "
@@ -67,10 +67,10 @@ class NameConflict:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """How a source stands: how many services it contributes, and why it is degraded.
+    """The state of a source: how many services it contributes, and why it is degraded.
 
-    `digest` names the bodies that it contributes, "" while it never gave any; as long as it fails,
-    those of the rows that are kept for it.
+    `digest` is that of the bodies that it contributes, "" if it never contributed; while it fails,
+    that of the records that are kept for it.
     """
 
     source: ServiceSource
@@ -81,134 +81,138 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The services that a datacenter is to have, by name; sources by rank."""
+    """The desired services of a datacenter, sorted by name; sources by rank."""
 
-    wishes: tuple[DesiredService, ...]
+    services: tuple[DesiredService, ...]
     conflicts: tuple[NameConflict, ...]
     sources: tuple[SourceReport, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
-    """What a source wants, be it by its answer or by the rows that it once asked for."""
+class _SourceRequest:
+    """The services that a source requests, by its answer or by its existing records."""
 
     source: ServiceSource
-    wishes: tuple[DesiredService, ...]
+    services: tuple[DesiredService, ...]
     error: str
     good: bool
 
 
 def merge(
     answers: Iterable[SourceAnswer],
-    rows: Iterable[ServiceRecord],
+    records: Iterable[ServiceRecord],
     redeploy: Mapping[str, str],
     forgotten: frozenset[str],
 ) -> Merged:
-    """Unite the answers; the first source by rank wins a name, whatever order they come in.
+    """Merge the answers; the first source by rank wins a name, independent of their order.
 
-    A source without a good answer keeps the rows that it asked for. So does one that nobody answers
-    for, unless it is in `forgotten` or is that of a BootstrapServiceSet, which is then gone: the
-    caller waits until sets are mirrored. `redeploy` has orders by name of service.
+    A source without a valid answer keeps its records. So does one that is not registered, unless it
+    is in `forgotten` or is a BootstrapServiceSet, which is then deleted: the caller waits until the
+    informer of sets is synced. `redeploy` has redeploy tokens by name of service.
     """
-    # A row that is going was not wanted when its source last spoke.
-    present = {row.name: row for row in rows if not row.retiring}
-    claims = _claims(answers, present, forgotten)
-    won, conflicts = _contest(wish for claim in claims for wish in claim.wishes)
-    chosen, knots = _untangle(won, present)
-    wishes = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
-    return Merged(wishes, conflicts, tuple(_reports(claims, wishes, knots)))
+    # A retiring record was not in the last answer of its source.
+    present = {record.name: record for record in records if not record.retiring}
+    requests = _requests(answers, present, forgotten)
+    winners, conflicts = _resolve_names(
+        service for request in requests for service in request.services
+    )
+    chosen, cycles = _break_cycles(winners, present)
+    services = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
+    return Merged(services, conflicts, tuple(_reports(requests, services, cycles)))
 
 
-# --- who wants what -----------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------
 
 
-def _claims(
+def _requests(
     answers: Iterable[SourceAnswer], present: Mapping[str, ServiceRecord], forgotten: frozenset[str]
-) -> list[_Claim]:
-    kept: dict[str, list[DesiredService]] = {}
-    for row in present.values():
-        kept.setdefault(row.wish.source.name, []).append(row.wish)
-    claims = []
+) -> list[_SourceRequest]:
+    earlier: dict[str, list[DesiredService]] = {}
+    for record in present.values():
+        earlier.setdefault(record.wish.source.name, []).append(record.wish)
+    requests = []
     for answer in answers:
-        before = kept.pop(answer.source.name, [])
-        claims.append(_spoken(answer) or _last_good(answer, before, forgotten))
-    for name, before in kept.items():
+        before = earlier.pop(answer.source.name, [])
+        requests.append(_from_answer(answer) or _from_records(answer, before, forgotten))
+    for name, before in earlier.items():
         if name in forgotten or name.startswith(SET_PREFIX):
             continue
         error = "" if name == DECLARED else NOBODY
-        claims.append(_Claim(_first(before), tuple(before), error, good=False))
-    return sorted(claims, key=lambda claim: claim.source.rank)
+        requests.append(_SourceRequest(_first(before), tuple(before), error, good=False))
+    return sorted(requests, key=lambda request: request.source.rank)
 
 
-def _spoken(answer: SourceAnswer) -> _Claim | None:
+def _from_answer(answer: SourceAnswer) -> _SourceRequest | None:
     if answer.services is None:
         return None
-    wishes = tuple(DesiredService(service, answer.source) for service in answer.services)
-    return _Claim(answer.source, wishes, answer.error, good=True)
+    services = tuple(DesiredService(service, answer.source) for service in answer.services)
+    return _SourceRequest(answer.source, services, answer.error, good=True)
 
 
-def _last_good(
+def _from_records(
     answer: SourceAnswer, before: list[DesiredService], forgotten: frozenset[str]
-) -> _Claim:
+) -> _SourceRequest:
     error = answer.error
     if error and answer.source.name in forgotten:
         error = f"{error}; {NOT_FORGOTTEN}"
-    # A source that cannot be read may have lost its priority with the rest.
+    # An invalid source may have lost its priority with the rest.
     source = _first(before) if before else answer.source
-    return _Claim(source, tuple(before), error, good=False)
+    return _SourceRequest(source, tuple(before), error, good=False)
 
 
-def _first(wishes: Iterable[DesiredService]) -> ServiceSource:
-    return min((wish.source for wish in wishes), key=lambda source: source.rank)
+def _first(services: Iterable[DesiredService]) -> ServiceSource:
+    return min((service.source for service in services), key=lambda source: source.rank)
 
 
-def _contest(
-    wanted: Iterable[DesiredService],
+def _resolve_names(
+    candidates: Iterable[DesiredService],
 ) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
-    """Give each name to the first that wants it, and name whoever wants it, too."""
-    # The digest decides where one source gives a name twice: its own order is not to be trusted.
-    ranked = sorted(wanted, key=lambda wish: (wish.name, wish.source.rank, wish.digest))
-    won: dict[str, DesiredService] = {}
+    """Assign each name to its first source by rank, and return the conflicts."""
+    # The digest decides if one source contributes a name twice: its order may change.
+    ranked = sorted(
+        candidates, key=lambda service: (service.name, service.source.rank, service.digest)
+    )
+    winners: dict[str, DesiredService] = {}
     conflicts: dict[NameConflict, None] = {}
-    for wish in ranked:
-        winner = won.setdefault(wish.name, wish)
-        if winner is not wish:
-            conflicts[NameConflict(wish.name, winner.source.name, wish.source.name)] = None
-    return won, tuple(conflicts)
+    for service in ranked:
+        winner = winners.setdefault(service.name, service)
+        if winner is not service:
+            conflicts[NameConflict(service.name, winner.source.name, service.source.name)] = None
+    return winners, tuple(conflicts)
 
 
 def _ordered(
-    wish: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
+    service: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
 ) -> DesiredService:
-    # An order that is taken off the list was carried out; to forget it would roll the pods again.
-    before = present[wish.name].wish.redeploy if wish.name in present else ""
-    return replace(wish, redeploy=redeploy.get(wish.name, before))
+    # A removed token was carried out; dropping it from the record would roll the pods again.
+    before = present[service.name].wish.redeploy if service.name in present else ""
+    return replace(service, redeploy=redeploy.get(service.name, before))
 
 
-# --- services that wait for each other ----------------------------------------------------------
+# --- dependency cycles --------------------------------------------------------------------------
 
 
-def _untangle(
-    won: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
+def _break_cycles(
+    winners: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
 ) -> tuple[dict[str, DesiredService], dict[str, list[str]]]:
-    """Keep the services of a cycle as their rows have them, and leave out those without a row.
+    """Keep the services of a cycle as their records have them, and drop those without a record.
 
-    Also returned: what to say, by name of source. Putting a row back may close another cycle; what
-    is a row already is never taken away.
+    Also returns the messages, by name of source. Restoring a record may close another cycle; an
+    existing record is never removed.
     """
-    chosen = dict(won)
+    chosen = dict(winners)
     settled: set[str] = set()
-    told: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     while True:
         graph = _waits(chosen)
-        knots = [knot for knot in _knots(graph) if not settled.issuperset(knot)]
-        if not knots:
-            return chosen, told
-        for knot in knots:
-            text = _knot_message(graph, knot)
-            for source in dict.fromkeys(won[name].source.name for name in knot):
-                told.setdefault(source, []).append(text)
-        for name in {name for knot in knots for name in knot} - settled:
+        cycles = [cycle for cycle in _cycles(graph) if not settled.issuperset(cycle)]
+        if not cycles:
+            return chosen, messages
+        for cycle in cycles:
+            text = _cycle_message(graph, cycle)
+            for source in dict.fromkeys(winners[name].source.name for name in cycle):
+                messages.setdefault(source, []).append(text)
+        for name in {name for cycle in cycles for name in cycle} - settled:
             settled.add(name)
             if name in present:
                 chosen[name] = present[name].wish
@@ -216,25 +220,25 @@ def _untangle(
                 del chosen[name]
 
 
-def _waits(wishes: Mapping[str, DesiredService]) -> dict[str, set[str]]:
-    """What each service waits for, among those that are wanted."""
-    asked = dependencies(wish.service for wish in wishes.values())
-    return {name: wishes.keys() & names for name, names in asked.items()}
+def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
+    """Return the dependencies of each service, among the desired ones."""
+    required = dependencies(service.service for service in services.values())
+    return {name: services.keys() & names for name, names in required.items()}
 
 
-def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
-    """Group the names that wait for themselves, directly or through others; sorted."""
-    behind = {name: _reached(graph, name) for name in _tangled(graph)}
-    looped = sorted(name for name, found in behind.items() if name in found)
-    knots = dict.fromkeys(
+def _cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+    """Group the names that depend on themselves, directly or transitively; sorted."""
+    behind = {name: _reached(graph, name) for name in _unresolved(graph)}
+    looped = sorted(name for name, reachable in behind.items() if name in reachable)
+    cycles = dict.fromkeys(
         tuple(other for other in looped if other in behind[name] and name in behind[other])
         for name in looped
     )
-    return list(knots)
+    return list(cycles)
 
 
-def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
-    """Return what is left once everything that can start has started; mostly nothing."""
+def _unresolved(graph: Mapping[str, set[str]]) -> set[str]:
+    """Return the names that remain after all that can start are removed; usually none."""
     left = set(graph)
     while free := {name for name in left if not graph[name] & left}:
         left -= free
@@ -242,34 +246,38 @@ def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     ahead = set(graph[start])
     while ahead:
-        found |= ahead
-        ahead = set().union(*(graph[name] for name in ahead)) - found
-    return found
+        reached |= ahead
+        ahead = set().union(*(graph[name] for name in ahead)) - reached
+    return reached
 
 
-def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
-    circle = find_cycle({name: sorted(graph[name].intersection(knot)) for name in knot}) or knot
+def _cycle_message(graph: Mapping[str, set[str]], cycle: tuple[str, ...]) -> str:
+    path = find_cycle({name: sorted(graph[name].intersection(cycle)) for name in cycle}) or cycle
     return (
-        f"dependsOn goes round in a circle: {' -> '.join(circle)}; what there is of "
-        f"{', '.join(knot)} stays as it was, and nothing is made anew: take one of them out"
+        f"dependsOn goes round in a circle: {' -> '.join(path)}; what there is of "
+        f"{', '.join(cycle)} stays as it was, and nothing is made anew: take one of them out"
     )
 
 
-# --- what to say of each source -----------------------------------------------------------------
+# --- reports of sources -------------------------------------------------------------------------
 
 
 def _reports(
-    claims: Iterable[_Claim], wishes: Iterable[DesiredService], knots: Mapping[str, list[str]]
+    requests: Iterable[_SourceRequest],
+    services: Iterable[DesiredService],
+    cycles: Mapping[str, list[str]],
 ) -> Iterator[SourceReport]:
-    given: dict[str, list[BootstrapService]] = {}
-    for wish in wishes:
-        given.setdefault(wish.source.name, []).append(wish.service)
-    for claim in claims:
-        bodies = given.get(claim.source.name, [])
-        named = digest([body.to_object() for body in bodies]) if bodies or claim.good else ""
-        error = "; ".join(filter(None, (claim.error, *knots.get(claim.source.name, ()))))
+    bodies_by_source: dict[str, list[BootstrapService]] = {}
+    for service in services:
+        bodies_by_source.setdefault(service.source.name, []).append(service.service)
+    for request in requests:
+        bodies = bodies_by_source.get(request.source.name, [])
+        contribution = (
+            digest([body.to_object() for body in bodies]) if bodies or request.good else ""
+        )
+        error = "; ".join(filter(None, (request.error, *cycles.get(request.source.name, ()))))
         short = error if len(error) <= ERROR_MAX else f"{error[: ERROR_MAX - 3]}..."
-        yield SourceReport(claim.source, len(bodies), named, short)
+        yield SourceReport(request.source, len(bodies), contribution, short)

@@ -1,6 +1,6 @@
-"""The sources of services that are known besides the datacenters themselves.
+"""Registry of the sources of services other than the datacenters themselves.
 
-Uses managers.datacenter.sources.hooks. Hooks are put in by whoever composes the process, by
+Uses managers.datacenter.sources.hooks. Hooks are registered by baoctl.controllers.datacenter, by
 managers.datacenter.sources.entry_points and, for every BootstrapServiceSet, by
 managers.datacenter.sources.service_sets.
 """
@@ -26,69 +26,69 @@ NAME_MAX: Final = 253
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 Listener = Callable[[str], None]
-"""Is told the name of the source that came, changed or went; in the thread of who did it."""
+"""Called with the name of a source that was added, changed or removed; in the same thread."""
 
 
 class InvalidHookError(ValueError):
-    """Something that cannot be registered as a hook; the message says why and what to do."""
+    """An object cannot be registered as a hook; the message says why and what to do."""
 
 
 class Registered(NamedTuple):
-    """A hook, and the source as which it answers."""
+    """A hook and its source."""
 
     source: ServiceSource
     hook: Hook
 
 
 class SourceRegistry:
-    """Holds each source once. For use from any task and any thread."""
+    """Holds each source once. Safe for use from any task and any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Never changed in place: a reader keeps what it got.
-        self._known: Mapping[str, Registered] = MappingProxyType({})
+        # Never changed in place: readers keep a consistent snapshot.
+        self._sources: Mapping[str, Registered] = MappingProxyType({})
         self._ranked: tuple[Registered, ...] = ()
         self._listeners: tuple[Listener, ...] = ()
 
     def register(self, hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
-        """Add a hook, in the place of the one that had its name; returns its source.
+        """Add a hook, replacing one of the same name; return its source.
 
-        `prefix` is what the name of the source has before that of the hook. No news when the same
-        is there already. Raises InvalidHookError.
+        `prefix` precedes the name of the hook in the name of the source. Listeners are not called
+        if the same hook is registered already. Raises InvalidHookError.
         """
-        made = Registered(source_of(hook, prefix), hook)
+        registered = Registered(source_of(hook, prefix), hook)
         with self._lock:
-            if self._known.get(made.source.name) == made:
-                return made.source
-            self._keep({**self._known, made.source.name: made})
-        self._tell(made.source.name)
-        return made.source
+            if self._sources.get(registered.source.name) == registered:
+                return registered.source
+            self._keep({**self._sources, registered.source.name: registered})
+        self._tell(registered.source.name)
+        return registered.source
 
     def unregister(self, name: str, prefix: str = HOOK_PREFIX) -> bool:
-        """Remove a hook; False when there is none of that name. Its services stay as rows."""
+        """Remove a hook; False if there is none of that name. Its services stay as records."""
         source = prefix + name
         with self._lock:
-            if source not in self._known:
+            if source not in self._sources:
                 return False
-            self._keep({key: one for key, one in self._known.items() if key != source})
+            self._keep({key: one for key, one in self._sources.items() if key != source})
         self._tell(source)
         return True
 
     def snapshot(self) -> tuple[Registered, ...]:
-        """All sources by rank, the winner of a name first; what happens later does not touch it."""
+        """Return all sources by rank, the winner of a name first; an immutable copy."""
         return self._ranked
 
     def on_change(self, listener: Listener) -> None:
-        """Call that from now on after each change. What it raises is logged, and lost."""
+        """Call the listener after each later change. Its exceptions are logged and dropped."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
-    def _keep(self, known: dict[str, Registered]) -> None:
-        self._known = MappingProxyType(known)
-        self._ranked = tuple(sorted(known.values(), key=lambda one: one.source.rank))
+    def _keep(self, sources: dict[str, Registered]) -> None:
+        self._sources = MappingProxyType(sources)
+        self._ranked = tuple(sorted(sources.values(), key=lambda one: one.source.rank))
 
     def _tell(self, source: str) -> None:
-        # Outside of the lock: a listener may look into the registry, or change it.
+        # Outside of the lock: a listener may read or change the registry.
         for listener in self._listeners:
             try:
                 listener(source)
@@ -97,7 +97,7 @@ class SourceRegistry:
 
 
 def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
-    """Name the source of a hook; raises InvalidHookError when it is none."""
+    """Return the source of a hook; raises InvalidHookError if the hook is invalid."""
     if hook is None:
         raise InvalidHookError("None is no hook: pass an object with name, priority and services")
     name, priority = getattr(hook, "name", None), getattr(hook, "priority", None)

@@ -1,7 +1,7 @@
-"""BootstrapServiceSets as sources: each one is a hook that is built in.
+"""BootstrapServiceSets as sources: each one is a built-in hook.
 
-Uses contracts.datacenter and managers.datacenter.sources.registry. SetHandler is hung onto an
-informer of BootstrapServiceSets by whoever composes the process.
+Uses contracts.datacenter and managers.datacenter.sources.registry. baoctl.controllers.datacenter
+adds SetHandler to an informer of BootstrapServiceSets.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EVERY: Final = DatacenterSelector()
 
 @dataclass(frozen=True, slots=True)
 class SetHook:
-    """A set that answers for the datacenters of its selector. With an error, it fails for all."""
+    """A set as a hook for the datacenters of its selector. With an error, it fails for all."""
 
     name: str
     priority: int = 0
@@ -41,14 +41,14 @@ class SetHook:
     async def services(
         self, ctx: HookContext, datacenter: DatacenterInfo
     ) -> tuple[BootstrapService, ...]:
-        """Return the services for a datacenter that is selected; raises SourceError."""
+        """Return the services for a selected datacenter; raises SourceError."""
         if self.error:
             raise SourceError(self.error)
         return self.bodies if selects(self.selector, datacenter) else ()
 
 
 def read_set(obj: Object) -> SetHook:
-    """Read a BootstrapServiceSet; one that breaks a rule becomes a hook that says so."""
+    """Parse a BootstrapServiceSet; an invalid one becomes a hook that raises the error."""
     name = key_of(obj).name
     try:
         spec = BootstrapServiceSet.from_object(obj).spec
@@ -58,13 +58,13 @@ def read_set(obj: Object) -> SetHook:
 
 
 def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
-    """Tell whether a datacenter is one of those that are selected; nothing named means all."""
+    """Return whether a datacenter is selected; an empty list selects all."""
     named: tuple[tuple[Collection[str], str], ...] = (
         (selector.providers, datacenter.provider),
         (selector.regions, datacenter.region),
         (selector.zones, datacenter.zone),
     )
-    return all(not wanted or value in wanted for wanted, value in named) and (
+    return all(not allowed or value in allowed for allowed, value in named) and (
         selector.labels.items() <= datacenter.labels.items()
     )
 
@@ -72,8 +72,8 @@ def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
 class SetHandler:
     """Keeps a registry equal to what an informer of BootstrapServiceSets holds.
 
-    A set that the informer does not hold is gone, and its services retire: nobody merges before the
-    informer is synced. `current` looks an object up in it.
+    A set that the informer does not hold is deleted, and its services retire: merging starts only
+    after the informer is synced. `current` reads an object from it.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class SetHandler:
         self._registry.register(read_set(obj), SET_PREFIX)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Register it anew, which is no news when its spec says the same."""
+        """Register it again, which has no effect if its spec is unchanged."""
         self._registry.register(read_set(new), SET_PREFIX)
 
     def on_delete(self, obj: Object) -> None:
-        """Unregister it, unless another one of its name is there, whose services go on."""
+        """Unregister it, unless another one of its name exists, whose services stay."""
         successor = self._current(key_of(obj))
         if successor is not None:
             self._registry.register(read_set(successor), SET_PREFIX)
@@ -98,5 +98,5 @@ class SetHandler:
             self._registry.unregister(key_of(obj).name, SET_PREFIX)
 
     def on_resync(self, obj: Object) -> None:
-        """Register it again, should it ever have been lost."""
+        """Register it again, in case it was lost."""
         self._registry.register(read_set(obj), SET_PREFIX)

@@ -1,4 +1,4 @@
-"""Where the state of services is kept: a BootstrapWorkload each.
+"""Stores the state of services: one BootstrapWorkload each.
 
 Called by `managers.datacenter.lifecycle.driver` through `managers.datacenter.interfaces`.
 """

@@ -1,8 +1,8 @@
-"""A store of rows in the API server: one BootstrapWorkload each.
+"""A store of service records in the API server: one BootstrapWorkload each.
 
 Uses runtime.client.client, a cache of BootstrapWorkloads and
-managers.datacenter.store.workload_object. Reads come from the cache, which is told of every write.
-The name of a row follows from its datacenter and service, so that no two of them can be made.
+managers.datacenter.store.workload_object. Reads come from the cache, which observes every write.
+The name of a record is derived from its datacenter and service, so that it is unique.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from runtime.types import (
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FIELD_MANAGER: Final = "openbao-operator-datacenter"
-ROWS_KEPT: Final = 8192
-"""Rows that are kept as they were read, each in its last version."""
-TOLD_MAX: Final = 1024
-"""Unreadable objects that are remembered as told."""
+CACHE_SIZE: Final = 8192
+"""Parsed records that are cached, each in its last version."""
+LOGGED_MAX: Final = 1024
+"""Most invalid objects that are remembered as logged."""
 CHANGED: Final = (AlreadyExists, Conflict, PatchFailed)
 GONE: Final = (*CHANGED, NotFound)
 DATACENTER_INDEX: Final = "datacenter"
@@ -55,23 +55,23 @@ UID_INDEX: Final = "uid"
 
 
 def by_datacenter(obj: Object) -> Iterable[str]:
-    """The datacenter that a BootstrapWorkload belongs to; its label where the spec says nothing."""
+    """Index function: the datacenter of a BootstrapWorkload, from its spec or else its label."""
     spec: Any = obj.get("spec")
     named = spec.get("datacenter") if isinstance(spec, dict) else None
-    found = named if isinstance(named, str) else labels_of(obj).get(names.DATACENTER)
-    return (found,) if found else ()
+    name = named if isinstance(named, str) else labels_of(obj).get(names.DATACENTER)
+    return (name,) if name else ()
 
 
 def by_uid(obj: Object) -> Iterable[str]:
-    """The id of the row."""
+    """Index function: the id of the record."""
     return (uid_of(obj),)
 
 
 class KubernetesStore:
     """A managers.datacenter.interfaces.WorkloadStore.
 
-    Also raises what the API server answers, and LeaseLost. An object that cannot be read is no row:
-    it is told once, in the log.
+    Also raises errors of the API server, and LeaseLost. An invalid object is no record: it is
+    logged once.
     """
 
     def __init__(self, client: Client, workloads: Cache, clock: Clock) -> None:
@@ -80,81 +80,83 @@ class KubernetesStore:
         self._client = client
         self._workloads = workloads
         self._clock = clock
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return its rows, by name."""
-        found = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
-        rows = [row for obj in found if (row := self._read(obj, datacenter)) is not None]
-        return tuple(sorted(rows, key=lambda row: row.name))
+        """Return its records, sorted by name."""
+        objects = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
+        records = [record for obj in objects if (record := self._read(obj, datacenter)) is not None]
+        return tuple(sorted(records, key=lambda record: record.name))
 
-    async def get(self, row_id: str) -> ServiceRecord | None:
-        """Return a row by its id, with what it knows of its datacenter; None when it is gone."""
-        found = self._workloads.by_index(UID_INDEX, row_id)
-        return self._read(found[0], None) if found else None
+    async def get(self, record_id: str) -> ServiceRecord | None:
+        """Return a record by its id, with its stored datacenter; None when it is gone."""
+        objects = self._workloads.by_index(UID_INDEX, record_id)
+        return self._read(objects[0], None) if objects else None
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
-        """Return a row by the name of its service; None without one."""
+        """Return a record by the name of its service; None without one."""
         obj = self._workloads.get(ObjectKey("", names.row(datacenter.name, name)))
         return None if obj is None else self._read(obj, datacenter)
 
-    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
-        """Make a row. Raises StoreConflictError when an object of that name is there."""
-        body = body_of(datacenter, wish)
+    async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
+        """Create a record. Raises StoreConflictError if an object of that name exists."""
+        body = body_of(datacenter, desired)
         with _as_conflict(key_of(body), CHANGED):
-            made = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
-        return self._taken(made, datacenter)
+            created = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
+        return self._observed(created, datacenter)
 
-    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
-        """Change what a row is to be."""
-        if wish.name != row.name:
-            raise StoreConflictError(f"{row.name} cannot become {wish.name}: rows keep their name")
-        change = {"op": "replace", "path": "/spec", "value": spec_of(row.datacenter, wish)}
-        with _as_conflict(_key(row), GONE):
-            return self._taken(await self._patch(row, change), row.datacenter)
+    async def update(self, record: ServiceRecord, desired: DesiredService) -> ServiceRecord:
+        """Change the desired service of a record."""
+        if desired.name != record.name:
+            raise StoreConflictError(
+                f"{record.name} cannot become {desired.name}: rows keep their name"
+            )
+        change = {"op": "replace", "path": "/spec", "value": spec_of(record.datacenter, desired)}
+        with _as_conflict(_key(record), GONE):
+            return self._observed(await self._patch(record, change), record.datacenter)
 
-    async def retire(self, row: ServiceRecord) -> None:
-        """Say that a row is to go; what else changed in it meanwhile does not matter."""
-        key = _key(row)
+    async def retire(self, record: ServiceRecord) -> None:
+        """Mark a record as retiring, whatever else changed in it."""
+        key = _key(record)
         live = self._workloads.get(key)
-        if live is not None and uid_of(live) == row.id and is_terminating(live):
+        if live is not None and uid_of(live) == record.id and is_terminating(live):
             return
         with suppress(NotFound), _as_conflict(key, CHANGED):
-            await self._client.delete(WORKLOADS, key, uid=row.id)
-            # The answer to a delete does not tell the version that it made.
+            await self._client.delete(WORKLOADS, key, uid=record.id)
+            # The response to a delete does not have the new resource version.
             self._workloads.observe(await self._client.get(WORKLOADS, key))
 
-    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Write the status of a row; no request when it says the same."""
-        key = _key(row)
+    async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
+        """Write the status of a record; no request without a difference."""
+        key = _key(record)
         live = self._workloads.get(key)
-        if live is None or uid_of(live) != row.id:
+        if live is None or uid_of(live) != record.id:
             raise StoreConflictError(f"BootstrapWorkload {key} is gone, or is another one")
-        if resource_version_of(live) != row.version:
+        if resource_version_of(live) != record.version:
             raise StoreConflictError(f"BootstrapWorkload {key} has changed since it was read")
-        status = status_of(live, row, progress, self._clock.now()).to_object()
+        status = status_of(live, record, progress, self._clock.now()).to_object()
         if (live.get("status") or {}) == status:
-            return _row_of(live, row.datacenter)
+            return _cached_record(live, record.datacenter)
         body: Object = {
             "apiVersion": WORKLOADS.api_version,
             "kind": WORKLOADS.kind,
-            "metadata": {"name": key.name, "uid": row.id, "resourceVersion": row.version},
+            "metadata": {"name": key.name, "uid": record.id, "resourceVersion": record.version},
             "status": status,
         }
         with _as_conflict(key, GONE):
             result = await self._client.apply(
                 WORKLOADS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
             )
-        return self._taken(result.object, row.datacenter)
+        return self._observed(result.object, record.datacenter)
 
-    async def remove(self, row: ServiceRecord) -> bool:
-        """Take the finalizer off a retiring row; false when it was off, or the row gone."""
-        key = _key(row)
+    async def remove(self, record: ServiceRecord) -> bool:
+        """Remove the finalizer of a retiring record; false if it, or the record, was gone."""
+        key = _key(record)
         live = self._workloads.get(key)
-        if live is None or uid_of(live) != row.id:
+        if live is None or uid_of(live) != record.id:
             return False
         if not is_terminating(live):
-            raise StoreConflictError(f"{row.name} is wanted: only a retiring row is removed")
+            raise StoreConflictError(f"{record.name} is wanted: only a retiring row is removed")
         present: list[str] = live["metadata"].get("finalizers") or []
         if names.WORKLOAD_FINALIZER not in present:
             return False
@@ -162,53 +164,53 @@ class KubernetesStore:
         test = {"op": "test", "path": path, "value": names.WORKLOAD_FINALIZER}
         try:
             with _as_conflict(key, CHANGED):
-                left = await self._patch(row, test, {"op": "remove", "path": path})
+                left = await self._patch(record, test, {"op": "remove", "path": path})
         except NotFound:
             return False
         self._workloads.observe(left)
         return True
 
-    async def _patch(self, row: ServiceRecord, *ops: Object) -> Object:
+    async def _patch(self, record: ServiceRecord, *ops: Object) -> Object:
         identity = (
-            {"op": "test", "path": "/metadata/uid", "value": row.id},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": row.version},
+            {"op": "test", "path": "/metadata/uid", "value": record.id},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": record.version},
         )
         return await self._client.json_patch(
-            WORKLOADS, _key(row), (*identity, *ops), field_manager=FIELD_MANAGER
+            WORKLOADS, _key(record), (*identity, *ops), field_manager=FIELD_MANAGER
         )
 
-    def _taken(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
-        """The row that a write left; the next read sees it."""
-        return _row_of(as_cached(self._workloads, obj), datacenter)
+    def _observed(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
+        """Return the record after a write; the next read returns it, too."""
+        return _cached_record(as_cached(self._workloads, obj), datacenter)
 
     def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> ServiceRecord | None:
-        """The row of an object; None when it is none, or is only waited for by others."""
+        """Return the record of an object; None if invalid or held only by other finalizers."""
         finalizers = obj["metadata"].get("finalizers") or ()
         if is_terminating(obj) and names.WORKLOAD_FINALIZER not in finalizers:
             return None
         try:
-            row = _row_of(obj, datacenter)
+            record = _cached_record(obj, datacenter)
         except InvalidDatacenterError as error:
-            self._tell_once(obj, error)
+            self._log_once(obj, error)
             return None
-        self._told.discard(row.id)
-        return row
+        self._logged.discard(record.id)
+        return record
 
-    def _tell_once(self, obj: Object, error: InvalidDatacenterError) -> None:
+    def _log_once(self, obj: Object, error: InvalidDatacenterError) -> None:
         uid = uid_of(obj)
-        if uid in self._told:
+        if uid in self._logged:
             return
-        if len(self._told) >= TOLD_MAX:
-            self._told.clear()
-        self._told.add(uid)
+        if len(self._logged) >= LOGGED_MAX:
+            self._logged.clear()
+        self._logged.add(uid)
         log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
 
 
-_row_of = memoize(partial(row_of, known=known_body), size=ROWS_KEPT, slot=uid_of)
+_cached_record = memoize(partial(row_of, known=known_body), size=CACHE_SIZE, slot=uid_of)
 
 
-def _key(row: ServiceRecord) -> ObjectKey:
-    return ObjectKey("", names.row(row.datacenter.name, row.name))
+def _key(record: ServiceRecord) -> ObjectKey:
+    return ObjectKey("", names.row(record.datacenter.name, record.name))
 
 
 @contextmanager

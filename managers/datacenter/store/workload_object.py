@@ -1,4 +1,4 @@
-"""A row as a BootstrapWorkload, and back. Pure.
+"""Converts service records to BootstrapWorkloads and back. Pure.
 
 Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `placed` by every store.
 """
@@ -57,48 +57,48 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?")
 Answer = Literal["True", "False", "Unknown"]
 
 
-def body_of(datacenter: DatacenterInfo, wish: DesiredService) -> Object:
-    """The object of a row that is made: owned by its Datacenter, and held until it is retired."""
+def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
+    """Build the object of a new record: owned by its Datacenter, with our finalizer."""
     owner = Owner(API_VERSION, DATACENTER_KIND, "", datacenter.name, datacenter.uid)
     return {
         "apiVersion": API_VERSION,
         "kind": WORKLOAD_KIND,
         "metadata": {
-            "name": names.row(datacenter.name, wish.name),
+            "name": names.row(datacenter.name, desired.name),
             "labels": {
                 labels.MANAGED_BY: labels.OPERATOR,
-                **names.marks(datacenter.name, wish.name),
+                **names.marks(datacenter.name, desired.name),
             },
             "ownerReferences": [owner.reference()],
             "finalizers": [names.WORKLOAD_FINALIZER],
         },
-        "spec": spec_of(datacenter, wish),
+        "spec": spec_of(datacenter, desired),
     }
 
 
-def spec_of(datacenter: DatacenterInfo, wish: DesiredService) -> Object:
-    """What a row is to be."""
+def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
+    """Build the spec of a record."""
     spec = WorkloadSpec(
         datacenter=datacenter.name,
         namespace=datacenter.namespace,
         provider=datacenter.provider,
-        source=WorkloadSource(name=wish.source.name, priority=wish.source.priority),
-        service=wish.service,
-        digest=wish.digest,
-        redeploy=wish.redeploy,
+        source=WorkloadSource(name=desired.source.name, priority=desired.source.priority),
+        service=desired.service,
+        digest=desired.digest,
+        redeploy=desired.redeploy,
     )
     return spec.to_object()
 
 
 def row_of(
-    obj: Object, asked: DatacenterInfo | None = None, known: Known | None = None
+    obj: Object, requested: DatacenterInfo | None = None, known: Known | None = None
 ) -> ServiceRecord:
-    """Read a row; `asked` is the datacenter whose rows are read, for what the object lacks.
+    """Parse a record; `requested` is its present datacenter, for what the object lacks.
 
-    `known` reads the body of its service, and may answer with what it read before.
+    `known` parses the body of its service, and may return a cached one.
 
-    Raises InvalidDatacenterError, with a Violation per field. One that is being deleted is read
-    even so, by what is in its metadata: what it left behind must not stay for ever.
+    Raises InvalidDatacenterError, with a Violation per field. An invalid object that is being
+    deleted is parsed from its metadata, so that its objects can be removed.
     """
     try:
         read = BootstrapWorkload.from_object(obj, known)
@@ -106,38 +106,42 @@ def row_of(
         if not is_terminating(obj):
             raise
         with suppress(ValidationError):
-            left = _remains(obj, asked)
+            left = _remains(obj, requested)
             if names.row(left.datacenter.name, left.name) == key_of(obj).name:
                 return left
         raise
     name = names.row(read.spec.datacenter, read.spec.service.name)
     if read.metadata.name != name:
-        told = f"must be {name}, as its spec says; delete it, the operator makes its own"
+        message = f"must be {name}, as its spec says; delete it, the operator makes its own"
         raise InvalidDatacenterError(
-            [Violation("metadata.name", read.metadata.name, "row-name", told)]
+            [Violation("metadata.name", read.metadata.name, "row-name", message)]
         )
     spec = read.spec
-    kept = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
+    stored = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
     source = ServiceSource(spec.source.name, spec.source.priority)
-    place = placed(kept, asked, made=bool(read.status.provider_ref))
-    row = _row(obj, place, DesiredService(spec.service, source, spec.redeploy), read.status)
-    return replace(row, moved=place.provider != kept.provider)
+    datacenter = placed(stored, requested, made=bool(read.status.provider_ref))
+    record = _record(
+        obj, datacenter, DesiredService(spec.service, source, spec.redeploy), read.status
+    )
+    return replace(record, moved=datacenter.provider != stored.provider)
 
 
-def placed(kept: DatacenterInfo, asked: DatacenterInfo | None, *, made: bool) -> DatacenterInfo:
-    """Combine the datacenter that a row was made for with the same one as it is now.
+def placed(
+    stored: DatacenterInfo, requested: DatacenterInfo | None, *, made: bool
+) -> DatacenterInfo:
+    """Combine the datacenter that a record was created for with its present state.
 
-    The objects of a row stay where they were made, and with who made them; until something is made,
-    a provider that was wrong can be corrected.
+    The objects of a record keep their namespace and provider; until an object is created, a wrong
+    provider can be corrected.
     """
-    if asked is None or asked.name != kept.name:
-        return kept
-    uid, provider = kept.uid or asked.uid, kept.provider if made else asked.provider
-    return replace(asked, uid=uid, namespace=kept.namespace, provider=provider)
+    if requested is None or requested.name != stored.name:
+        return stored
+    uid, provider = stored.uid or requested.uid, stored.provider if made else requested.provider
+    return replace(requested, uid=uid, namespace=stored.namespace, provider=provider)
 
 
 def progress_from(status: WorkloadStatus) -> ServiceProgress:
-    """What became of a row, as its status says."""
+    """Return the progress of a record from its status."""
     error = status.last_error
     failure = None if error is None else Failure(error.reason, error.message, error.at or _LONG_AGO)
     return ServiceProgress(
@@ -155,9 +159,9 @@ def progress_from(status: WorkloadStatus) -> ServiceProgress:
 
 
 def status_of(
-    live: Object, row: ServiceRecord, progress: ServiceProgress, now: datetime
+    live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> WorkloadStatus:
-    """The status of a row; a condition keeps its time while its answer stays."""
+    """Build the status of a record; a condition keeps its time while its status stays."""
     failure = progress.failure
     error = None
     if failure is not None:
@@ -179,45 +183,47 @@ def status_of(
             ServiceRef(name=name[:NAME_MAX], ref=ref[:NAME_MAX])
             for name, ref in sorted(refs.items())[:REFS_MAX]
         ),
-        conditions=_conditions(live, row, progress, now),
+        conditions=_conditions(live, record, progress, now),
     )
 
 
-def _row(
-    obj: Object, datacenter: DatacenterInfo, wish: DesiredService, status: WorkloadStatus
+def _record(
+    obj: Object, datacenter: DatacenterInfo, desired: DesiredService, status: WorkloadStatus
 ) -> ServiceRecord:
     return ServiceRecord(
         id=uid_of(obj),
         datacenter=datacenter,
-        wish=wish,
+        wish=desired,
         progress=progress_from(status),
         retiring=is_terminating(obj),
         version=resource_version_of(obj),
     )
 
 
-def _remains(obj: Object, asked: DatacenterInfo | None) -> ServiceRecord:
-    """A row without a readable spec, as far as it takes to let it go.
+def _remains(obj: Object, requested: DatacenterInfo | None) -> ServiceRecord:
+    """Return a record from an object with an invalid spec, sufficient to remove it.
 
-    Raises ValidationError when not even its name can be told.
+    Raises ValidationError if not even its name can be determined.
     """
     spec, marked, name = _map(obj.get("spec")), labels_of(obj), key_of(obj).name
     body = _map(spec.get("service"))
-    kept = DatacenterInfo(
+    stored = DatacenterInfo(
         name=marked.get(names.DATACENTER) or name.rpartition(".")[0],
         uid=_owner_uid(obj),
-        namespace=_text(spec.get("namespace")) or (asked.namespace if asked else ""),
-        provider=_text(spec.get("provider")) or (asked.provider if asked else KUBERNETES),
+        namespace=_text(spec.get("namespace")) or (requested.namespace if requested else ""),
+        provider=_text(spec.get("provider")) or (requested.provider if requested else KUBERNETES),
     )
     service = BootstrapService.model_validate(
         {
             "name": marked.get(names.BOOTSTRAP) or name.rpartition(".")[2],
-            **{field: body[field] for field, known in _NEEDED.items() if body.get(field) in known},
+            **{
+                field: body[field] for field, values in _NEEDED.items() if body.get(field) in values
+            },
         }
     )
-    wish = DesiredService(service, ServiceSource(_text(_map(spec.get("source")).get("name"))))
+    desired = DesiredService(service, ServiceSource(_text(_map(spec.get("source")).get("name"))))
     status = WorkloadStatus.lenient(obj.get("status"))
-    return _row(obj, placed(kept, asked, made=True), wish, status)
+    return _record(obj, placed(stored, requested, made=True), desired, status)
 
 
 def _map(value: object) -> dict[str, Any]:
@@ -238,17 +244,17 @@ def _generation(live: Object) -> int:
 
 
 def _conditions(
-    live: Object, row: ServiceRecord, progress: ServiceProgress, now: datetime
+    live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> tuple[Condition, ...]:
     stored = WorkloadStatus.lenient(live.get("status")).conditions
     before = {one.type: one for one in stored}
     message = clean_message(progress.message or _MEANS[progress.state])
-    answers = (("Ready", *_ready(row, progress)), ("Stalled", *_stalled(progress)))
-    made = []
+    answers = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))
+    conditions = []
     for kind, status, reason in answers:
         old = before.get(kind)
         since = old.last_transition_time if old is not None and old.status == status else None
-        made.append(
+        conditions.append(
             Condition(
                 type=kind,
                 status=status,
@@ -258,11 +264,11 @@ def _conditions(
                 last_transition_time=since or now.replace(microsecond=0),
             )
         )
-    return tuple(made)
+    return tuple(conditions)
 
 
-def _ready(row: ServiceRecord, progress: ServiceProgress) -> tuple[Answer, str]:
-    if row.datacenter.state == "Offline":
+def _ready(record: ServiceRecord, progress: ServiceProgress) -> tuple[Answer, str]:
+    if record.datacenter.state == "Offline":
         return "Unknown", "Offline"
     if progress.state == "Running":
         return "True", "Running"
@@ -291,4 +297,4 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "deletionPolicy": ("Delete", "Orphan"),
     "volumePolicy": ("Retain", "Delete"),
 }
-"""What of a body decides how its objects are taken away."""
+"""Fields of a body that decide how its objects are deleted."""

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from contracts.conditions.reasons_backup import RUN_REASONS
 from managers.backup.schedule_plan import COMPLETED_KEPT, COMPLETED_MAX, FAILED_KEPT
-from managers.backup.state_machine import ROWS
+from managers.backup.state_machine import TRANSITIONS
 from tests.managers.backup.bench import Bench, by_hand
 
 FILE = Path(__file__).parents[3] / "docs" / "backup.md"
@@ -16,7 +16,9 @@ PAGE = FILE.read_text(encoding="utf-8")
 
 def rows() -> str:
     lines = ["| from | to | reason |", "| --- | --- | --- |"]
-    lines += [f"| {row.at} | {row.to or ''} | {row.reason or 'as the job says'} |" for row in ROWS]
+    lines += [
+        f"| {row.at} | {row.to or ''} | {row.reason or 'as the job says'} |" for row in TRANSITIONS
+    ]
     return "\n".join(lines)
 
 

@@ -11,7 +11,14 @@ from contracts.api.backup import BackupObjectStatus, BackupPhase, OpenBaoBackup
 from contracts.api.cluster.status_backup import Operation
 from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
 from managers.backup.inputs import BackupFacts
-from managers.backup.state_machine import PLACES, ROWS, Act, BackupTransition, decide, state_of
+from managers.backup.state_machine import (
+    STATES,
+    TRANSITIONS,
+    Action,
+    BackupTransition,
+    decide,
+    state_of,
+)
 from managers.backup.status import MOVES, next_status
 from managers.jobs.status import JobSeen
 from runtime.testing.clock import EPOCH as NOW
@@ -72,20 +79,20 @@ def worlds() -> Iterator[BackupFacts]:
                 of.read() if of else None,
                 waiting,
                 job,
-                job_asked=True,
+                job_queried=True,
             )
 
 
 @pytest.fixture(scope="module")
 def decided() -> list[tuple[BackupFacts, BackupTransition, str]]:
     found = [(facts, decide(facts)) for facts in worlds()]
-    return [(facts, decision.row, decision.reason) for facts, decision in found]
+    return [(facts, decision.transition, decision.reason) for facts, decision in found]
 
 
 def test_every_world_has_a_row_and_every_row_a_world(
     decided: list[tuple[BackupFacts, BackupTransition, str]],
 ) -> None:
-    assert {id(row) for _, row, _ in decided} == {id(row) for row in ROWS}
+    assert {id(row) for _, row, _ in decided} == {id(row) for row in TRANSITIONS}
 
 
 def test_every_reason_is_given_and_known(
@@ -99,7 +106,7 @@ def test_a_job_that_is_there_is_never_made_again(
 ) -> None:
     for facts, row, _ in decided:
         if facts.status.job_uid or (facts.job is not None and state_of(facts.status) != "Waiting"):
-            assert row.act not in ("make-job", "take-lock", "release")
+            assert row.action not in ("make-job", "take-lock", "release")
 
 
 def test_only_the_report_of_its_own_job_makes_a_success(
@@ -114,7 +121,7 @@ def test_only_the_report_of_its_own_job_makes_a_success(
 def test_what_ends_is_settled_first(
     decided: list[tuple[BackupFacts, BackupTransition, str]],
 ) -> None:
-    ends = {row.act for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
+    ends = {row.action for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
     assert ends == {"settle", "cancel"}
 
 
@@ -127,9 +134,9 @@ def test_an_end_is_not_decided_about() -> None:
 
 
 def test_every_place_and_move_is_one_of_the_table() -> None:
-    assert {row.at for row in ROWS} == set(PLACES) - {"Ended"}
-    assert {row.to for row in ROWS} - {None} == MOVES.keys()
-    assert {row.act for row in ROWS} - {None} == set(get_args(Act))
+    assert {row.at for row in TRANSITIONS} == set(STATES) - {"Ended"}
+    assert {row.to for row in TRANSITIONS} - {None} == MOVES.keys()
+    assert {row.action for row in TRANSITIONS} - {None} == set(get_args(Action))
 
 
 @pytest.mark.parametrize("phase", get_args(BackupPhase))
@@ -141,6 +148,6 @@ def test_a_place_is_told_by_phase_and_receipts(phase: BackupPhase) -> None:
 def test_a_reason_that_no_table_has_is_a_mistake() -> None:
     facts = next(worlds())
     decision = decide(facts)
-    wrong = type(decision)(decision.row, "Whim", "")
+    wrong = type(decision)(decision.transition, "Whim", "")
     with pytest.raises(ValueError, match="no reason of a backup"):
         next_status(facts, wrong, None)

@@ -14,7 +14,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceRecord
 from managers.datacenter.interfaces import Provider, ProviderError, WorkloadStore
 from managers.datacenter.lifecycle.service import (
-    NO_EXTRAS,
+    NO_OPTIONS,
     DatacenterReport,
     DatacenterService,
     ServiceOptions,
@@ -83,7 +83,7 @@ class Bench:
     async def run(
         self,
         declared: Sequence[Any] | None = (SHIPPER,),
-        extras: ServiceOptions = NO_EXTRAS,
+        extras: ServiceOptions = NO_OPTIONS,
         where: DatacenterInfo = FRA,
     ) -> DatacenterReport:
         return await self.service.reconcile(where, declared, extras)

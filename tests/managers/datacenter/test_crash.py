@@ -158,7 +158,7 @@ class World(Bench):
             except TransportError:
                 continue
             await self.clock.advance(LONG)
-            wanted = {wish.name: wish.digest for wish in report.merged.wishes}
+            wanted = {wish.name: wish.digest for wish in report.merged.services}
             rows = {row.name: row.wish.digest for row in report.rows}
             running = all(row.progress.state == "Running" for row in report.rows)
             if step.passes is None and not report.troubles and wanted == rows and running:

@@ -37,12 +37,16 @@ def test_each_situation_has_its_row(
     situation: RestoreFacts, act: str, to: str, reason: str
 ) -> None:
     decision = decide(situation)
-    assert (decision.row.act or "", decision.row.to or "", decision.reason) == (act, to, reason)
+    assert (decision.transition.action or "", decision.transition.to or "", decision.reason) == (
+        act,
+        to,
+        reason,
+    )
 
 
 def test_every_row_decides_in_some_example() -> None:
     """A row that no example reaches is a row that nobody needs, or that nobody tried."""
-    used = [decide(case[1]).row for case in CASES]
+    used = [decide(case[1]).transition for case in CASES]
     # Rows that only repeat the guard of another place, and those of a place that is passed through.
     more = [
         facts(at("Committed"), replace(LOCKED, uid="x")),
@@ -63,7 +67,7 @@ def test_every_row_decides_in_some_example() -> None:
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
     ]  # fmt: skip
-    used += [decide(one).row for one in more]
+    used += [decide(one).transition for one in more]
     missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
     assert missing == []
 
@@ -88,7 +92,7 @@ def crossed() -> "list[RestoreFacts]":
             at(stage, **claim, **said),
             replace(READY, lock=lock),
             job=job,
-            job_asked=True,
+            job_queried=True,
             answer=answer,
         )
         for stage, lock, job, claim, said, answer in itertools.product(
@@ -100,7 +104,7 @@ def crossed() -> "list[RestoreFacts]":
 @pytest.mark.parametrize("leaving", [False, True])
 def test_there_is_a_row_for_everything(leaving: bool) -> None:
     for situation in (*ALL, *crossed()):
-        assert decide(situation, leaving=leaving).row.at == state_of(situation)
+        assert decide(situation, leaving=leaving).transition.at == state_of(situation)
 
 
 def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
@@ -108,13 +112,13 @@ def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed()
         if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
         decision = decide(situation)
-        assert decision.row.act != "make-job"
+        assert decision.transition.action != "make-job"
         if situation.report is None and situation.answer is None:
-            assert decision.row.to in (None, "Unknown"), decision
+            assert decision.transition.to in (None, "Unknown"), decision
 
 
 def test_a_job_is_made_in_one_place_only() -> None:
-    makers = {row.at for row in (*TABLE, *LEAVING) if row.act == "make-job"}
+    makers = {row.at for row in (*TABLE, *LEAVING) if row.action == "make-job"}
     assert makers == {"Committed"}
 
 
@@ -127,15 +131,15 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
     [
         pytest.param(facts({}, READY), "", "", id="new"),
         pytest.param(facts(VALIDATING), "release", "", id="holds the lock"),
-        pytest.param(facts(at("Created"), job=RUNS, job_asked=True), "", "End", id="no claim"),
+        pytest.param(facts(at("Created"), job=RUNS, job_queried=True), "", "End", id="no claim"),
         pytest.param(
-            facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_asked=True),
+            facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True),
             "",
             "",
             id="sends",
         ),
         pytest.param(
-            facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_asked=True),
+            facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_queried=True),
             "",
             "Unknown",
             id="sent, nobody knows",
@@ -171,12 +175,12 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
 )
 def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, act: str, to: str) -> None:
     decision = decide(situation, leaving=True)
-    assert (decision.row.act or "", decision.row.to or "") == (act, to)
+    assert (decision.transition.action or "", decision.transition.to or "") == (act, to)
 
 
 def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
     decision = refused(facts(at("Committed")), RestoreFailure("JobRefused", "no Jobs here"))
-    assert (decision.row.to, decision.reason, decision.message) == (
+    assert (decision.transition.to, decision.reason, decision.message) == (
         "End",
         "JobRefused",
         "no Jobs here",

@@ -65,8 +65,8 @@ def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:
     usual = RestoreTestFacts(
         now=NOW,
         cluster_uid="uid-x",
-        wishes=RestoreTest(every_successful_backups=1),
-        known=RestoreTestStatus(),
+        spec=RestoreTest(every_successful_backups=1),
+        status=RestoreTestStatus(),
         successful=len(candidates),
         namespace="ns",
         candidates=candidates,
@@ -77,6 +77,6 @@ def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:
 def weekly(**known: Any) -> dict[str, Any]:
     """Changes that make it a weekly test of which this much is known."""
     return {
-        "wishes": RestoreTest(schedule=EVERY_WEEK),
-        "known": RestoreTestStatus(schedule=EVERY_WEEK, **known),
+        "spec": RestoreTest(schedule=EVERY_WEEK),
+        "status": RestoreTestStatus(schedule=EVERY_WEEK, **known),
     }

@@ -45,24 +45,24 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
     ),
     "too few since the last test": (
         situation(
-            taken(), wishes=RestoreTest(every_successful_backups=3), successful=5,
-            known=RestoreTestStatus(last_backup_count=3),
+            taken(), spec=RestoreTest(every_successful_backups=3), successful=5,
+            status=RestoreTestStatus(last_backup_count=3),
         ), None, None,
     ),
     "enough since the last test": (
         situation(
-            taken(), wishes=RestoreTest(every_successful_backups=3), successful=6,
-            known=RestoreTestStatus(last_backup_count=3),
+            taken(), spec=RestoreTest(every_successful_backups=3), successful=6,
+            status=RestoreTestStatus(last_backup_count=3),
         ), "monday", "Counted",
     ),
-    "nobody asks": (situation(taken(), wishes=None), None, None),
+    "nobody asks": (situation(taken(), spec=None), None, None),
     "the time has come": (situation(taken(), **weekly(**DUE)), "monday", "Scheduled"),
     "the time has not come": (situation(taken(), **weekly(**LATER)), None, None),
     "the time has come, and nothing is there": (situation(**weekly(**DUE)), None, None),
     "the time is that of a former schedule": (
         situation(
-            taken(), wishes=RestoreTest(schedule="0 6 * * *"),
-            known=RestoreTestStatus(schedule=EVERY_WEEK, **DUE),
+            taken(), spec=RestoreTest(schedule="0 6 * * *"),
+            status=RestoreTestStatus(schedule=EVERY_WEEK, **DUE),
         ), None, None,
     ),
     "a snapshot without a digest cannot be compared": (
@@ -73,17 +73,17 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
     ),
     "a backup that is being deleted": (situation(taken(leaving=True)), None, None),
     "a person asks": (
-        situation(taken("old", 5, request="now"), taken("new"), wishes=None), "old", "Requested",
+        situation(taken("old", 5, request="now"), taken("new"), spec=None), "old", "Requested",
     ),
     "a person has asked": (
-        situation(taken(request="now", proof=proof(request="now")), wishes=None), None, None,
+        situation(taken(request="now", proof=proof(request="now")), spec=None), None, None,
     ),
     "a person asks again": (
-        situation(taken(request="again", proof=proof(request="now")), wishes=None),
+        situation(taken(request="again", proof=proof(request="now")), spec=None),
         "monday", "Requested",
     ),
     "a person asks before there is a snapshot": (
-        situation(taken(request="now", snapshot=None, ended=False), wishes=None), None, None,
+        situation(taken(request="now", snapshot=None, ended=False), spec=None), None, None,
     ),
     "a person goes before the schedule": (
         situation(taken("old", 5, request="now"), taken("new"), **weekly(**DUE)),
@@ -120,10 +120,10 @@ def test_an_idle_cluster_waits_for_its_next_test() -> None:
 
 def test_what_cannot_be_tested_is_refused_once() -> None:
     asked = taken(request="now", snapshot=None)
-    decision = decide(situation(asked, wishes=None))
+    decision = decide(situation(asked, spec=None))
     assert isinstance(decision, Conclude)
     assert (decision.proof.reason, decision.proof.request) == ("NothingToTest", "now")
-    assert isinstance(decide(situation(replace(asked, proof=decision.proof), wishes=None)), Idle)
+    assert isinstance(decide(situation(replace(asked, proof=decision.proof), spec=None)), Idle)
 
 
 RUNS: Mapping[str, tuple[RestoreTestFacts, type[Any], str]] = {
@@ -155,7 +155,7 @@ RUNS: Mapping[str, tuple[RestoreTestFacts, type[Any], str]] = {
         ), Conclude, "JobNotStarted",
     ),
     "the field was taken out meanwhile": (
-        situation(taken(test=run(uid="job-1")), job=job(), wishes=None), WatchJob, "",
+        situation(taken(test=run(uid="job-1")), job=job(), spec=None), WatchJob, "",
     ),
     "another is due meanwhile": (
         situation(taken("old", 5, test=run(uid="job-1")), taken("new", request="now"), job=job()),
@@ -196,7 +196,7 @@ def test_a_report_that_contradicts_itself_proves_nothing(strange: Any) -> None:
 def settled(given: RestoreTestFacts) -> RestoreTestStatus:
     """The summary, which has to be the same when it is made once more."""
     first = summary(given)
-    assert summary(replace(given, known=first)) == first
+    assert summary(replace(given, status=first)) == first
     return first
 
 
@@ -207,7 +207,7 @@ def test_a_run_is_counted_once_by_its_id() -> None:
     assert passed.last is not None
     assert (passed.last.outcome, passed.last.reason) == ("Passed", "Restored")
     bad = proof("Failed", "SealDiffers", run="9876543210", at=NOW + HOUR)
-    failed = settled(situation(taken(proof=proof()), taken("new", proof=bad), known=passed))
+    failed = settled(situation(taken(proof=proof()), taken("new", proof=bad), status=passed))
     assert (failed.passed, failed.failed, failed.last_success_time) == (1, 1, NOW)
     assert failed.last is not None
     assert failed.last.reason == "SealDiffers"
@@ -215,16 +215,16 @@ def test_a_run_is_counted_once_by_its_id() -> None:
 
 def test_the_objects_may_go_and_the_summary_stays() -> None:
     known = settled(situation(taken(proof=proof())))
-    assert summary(situation(known=known)) == known
+    assert summary(situation(status=known)) == known
 
 
 def test_a_schedule_is_first_due_after_now_and_follows_an_edit() -> None:
     wishes = RestoreTest(schedule=EVERY_WEEK)
-    first = settled(situation(wishes=wishes))
+    first = settled(situation(spec=wishes))
     assert first.next_scheduled_test == NOW + timedelta(days=6, hours=17)
-    edited = settled(situation(wishes=RestoreTest(schedule="0 13 * * *"), known=first))
+    edited = settled(situation(spec=RestoreTest(schedule="0 13 * * *"), status=first))
     assert (edited.schedule, edited.next_scheduled_test) == ("0 13 * * *", NOW + HOUR)
-    gone = settled(situation(wishes=None, known=edited))
+    gone = settled(situation(spec=None, status=edited))
     assert (gone.schedule, gone.next_scheduled_test) == (None, None)
 
 
@@ -235,7 +235,7 @@ def test_however_many_times_were_missed_one_test_is_run() -> None:
     assert after.active is not None
     assert (after.active.run, after.active.key) == ("0123456789", "ns/x/monday.snap")
     assert after.next_scheduled_test == NOW + timedelta(days=6, hours=17)
-    assert isinstance(decide(replace(begun, candidates=(taken(),), known=after)), Idle)
+    assert isinstance(decide(replace(begun, candidates=(taken(),), status=after)), Idle)
 
 
 def test_a_test_that_a_person_asks_for_consumes_nothing() -> None:
@@ -247,4 +247,4 @@ def test_a_test_that_a_person_asks_for_consumes_nothing() -> None:
 def test_the_count_begins_anew_with_each_test() -> None:
     after = settled(situation(taken(test=run()), successful=4))
     assert after.last_backup_count == 4
-    assert settled(situation(taken(), successful=4, known=after)).active is None
+    assert settled(situation(taken(), successful=4, status=after)).active is None

@@ -293,4 +293,4 @@ def test_writes_are_by_name_whatever_order_rows_and_wishes_come_in() -> None:
     )
     expected = [["e", "f"], ["c", "d"], ["a", "b"]]
     assert names(rows, merged) == expected
-    assert names(reversed(rows), wanting(*reversed(merged.wishes))) == expected
+    assert names(reversed(rows), wanting(*reversed(merged.services))) == expected

@@ -28,10 +28,10 @@ from managers.datacenter.lifecycle.state_machine import (
     UNKNOWN_PROVIDER,
     ServiceFacts,
     ServiceVerdict,
-    decide_row,
-    next_look,
+    decide_service,
     notes,
     progress_of,
+    recheck_after,
 )
 from tests.managers.datacenter.bodies import row, service, wish
 
@@ -195,21 +195,24 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_verdict(case: str) -> None:
     given, expected = CASES[case]
-    assert decide_row(given) == expected
+    assert decide_service(given) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_no_stored_state_changes_a_verdict(case: str) -> None:
     given, expected = CASES[case]
     for state, since in itertools.product(STATES, (None, NOW)):
-        stored = replace(given.row.progress, state=state, running_since=since)
-        assert decide_row(replace(given, row=replace(given.row, progress=stored))) == expected
+        stored = replace(given.record.progress, state=state, running_since=since)
+        assert (
+            decide_service(replace(given, record=replace(given.record, progress=stored)))
+            == expected
+        )
 
 
 def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
     for state in STATES:
         given = facts(None, ServiceProgress(state, attempts=3), gate="Offline")
-        verdict = decide_row(given)
+        verdict = decide_service(given)
         told = "the datacenter is Offline: nobody looks at this service, and this is old news"
         assert verdict == ServiceVerdict(state, told, "")
         assert progress_of(given, verdict) == ServiceProgress(state, told, attempts=3)
@@ -233,7 +236,7 @@ def test_the_diagram_has_every_state() -> None:
 
 
 def recorded(given: ServiceFacts) -> ServiceProgress:
-    return progress_of(given, decide_row(given))
+    return progress_of(given, decide_service(given))
 
 
 def test_what_runs_is_recorded_with_its_objects() -> None:
@@ -251,7 +254,7 @@ def test_what_runs_is_recorded_with_its_objects() -> None:
 def test_the_same_facts_are_recorded_once(case: str) -> None:
     given, _ = CASES[case]
     once = recorded(given)
-    again = replace(given, row=replace(given.row, progress=once))
+    again = replace(given, record=replace(given.record, progress=once))
     assert recorded(again) == once
 
 
@@ -364,4 +367,4 @@ def test_each_transition_is_told_once(
     ],
 )
 def test_the_next_look(progress: ServiceProgress, gate: State, after: float) -> None:
-    assert next_look(progress.state, progress, gate, NOW) == after
+    assert recheck_after(progress.state, progress, gate, NOW) == after

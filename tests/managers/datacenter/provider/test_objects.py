@@ -16,9 +16,9 @@ from managers.context.context import MARKS as KEYS
 from managers.datacenter.provider.objects import (
     fixed_difference,
     render,
+    required_slots,
     slots,
     unmarking,
-    wanted_slots,
 )
 from managers.datacenter.provider.pod_template import pod_template
 from runtime.apply.canonical import normal
@@ -78,7 +78,7 @@ def test_what_runs_it_comes_last(wanted: ServiceRecord, expected: list[str]) -> 
     intents = render(wanted, (VAULT,))
     assert [f"{one.resource.kind} {one.key.name}" for one in intents] == expected
     assert {one.key.namespace for one in intents} == {"dc-fra1"}
-    must, may = wanted_slots(wanted)
+    must, may = required_slots(wanted)
     built = {(one.resource, one.key) for one in intents}
     # What is looked for is what is made.
     assert must <= built <= must | may

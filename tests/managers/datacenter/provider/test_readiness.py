@@ -14,7 +14,7 @@ from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation
 from managers.datacenter.provider.objects import Slot
-from managers.datacenter.provider.readiness import UNSEEN, made_from, observed, standing
+from managers.datacenter.provider.readiness import UNSEEN, applied_digest, observed, standing
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
@@ -269,7 +269,7 @@ SEEN: dict[str, tuple[dict[Slot, Object], str]] = {
 
 @pytest.mark.parametrize(("seen", "digest"), SEEN.values(), ids=SEEN)
 def test_what_is_there_was_made_from_one_wish(seen: dict[Slot, Object], digest: str) -> None:
-    assert made_from(ROW, seen) == digest
+    assert applied_digest(ROW, seen) == digest
 
 
 def test_every_object_is_told_by_what_it_is_for() -> None:

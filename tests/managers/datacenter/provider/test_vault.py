@@ -13,7 +13,14 @@ from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.workload_records import Vault
 from contracts.naming import labels
-from managers.datacenter.provider.vault import cluster, facts, lasting, remembered, told, vault_of
+from managers.datacenter.provider.vault import (
+    cluster,
+    facts,
+    lasting,
+    pod_part,
+    remembered,
+    vault_of,
+)
 from runtime.types import Object
 from tests.managers.datacenter import bodies
 
@@ -141,7 +148,7 @@ def test_nothing_is_told_of_one_that_cannot_be_read(broken: Object) -> None:
 
 
 def test_without_an_authority_none_is_mounted() -> None:
-    part = told((Vault("vault", ADDRESS, "", ("k/a",)),))
+    part = pod_part((Vault("vault", ADDRESS, "", ("k/a",)),))
     assert part.env == (
         {"name": "BAO_ADDR", "value": ADDRESS},
         {"name": "BAO_ROLES", "value": "k/a"},
@@ -150,7 +157,7 @@ def test_without_an_authority_none_is_mounted() -> None:
 
 
 def test_without_vaults_nothing_is_told() -> None:
-    part = told(())
+    part = pod_part(())
     assert (part.env, part.mounts, part.volumes) == ((), (), ())
     assert facts(()) == {}
 

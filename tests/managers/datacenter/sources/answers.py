@@ -40,7 +40,7 @@ def merged(
 
 def wanted(found: Merged) -> dict[str, str]:
     """Names of services, and where they come from."""
-    return {one.name: one.source.name for one in found.wishes}
+    return {one.name: one.source.name for one in found.services}
 
 
 def errors(found: Merged) -> dict[str, str]:

@@ -73,7 +73,7 @@ def test_who_gives_a_service(answers: list[SourceAnswer], expected: dict[str, st
 
 def test_the_body_of_the_winner_is_used() -> None:
     found = merged([good(HOOK, service("a", replicas=2)), good(SET, service("a", replicas=3))])
-    assert [(one.service.replicas, one.source) for one in found.wishes] == [(3, SET)]
+    assert [(one.service.replicas, one.source) for one in found.services] == [(3, SET)]
 
 
 def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
@@ -134,7 +134,7 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
 def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
     found = merged([good(HOOK, service("a", replicas=1), service("a", replicas=2))])
     assert found.conflicts == (NameConflict("a", "hook/network", "hook/network"),)
-    assert len(found.wishes) == 1
+    assert len(found.services) == 1
 
 
 # --- sources that do not ------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_a_source_that_fails_keeps_what_it_gave() -> None:
     """An error must never retire what runs."""
     before = wish(service("a", replicas=3), "hook/network")
     found = merged([silent(), failed(HOOK, "gave no answer within 5 s")], [row(before)])
-    assert found.wishes == (before,)
+    assert found.services == (before,)
     assert errors(found) == {"declared": "", "hook/network": "gave no answer within 5 s"}
 
 
@@ -175,7 +175,7 @@ def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
 def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceAnswer]) -> None:
     before = wish(service("a"))
     found = merged(answers, [row(before)])
-    assert (found.wishes, errors(found)) == ((before,), {"declared": ""})
+    assert (found.services, errors(found)) == ((before,), {"declared": ""})
 
 
 def test_an_empty_list_retires_what_was_declared_and_nothing_else() -> None:
@@ -241,12 +241,12 @@ def test_orders_reach_services_of_every_source(
     source: ServiceSource, redeploy: dict[str, str], rows: list[ServiceRecord], expected: str
 ) -> None:
     found = merged([good(source, service("a"))], rows, redeploy)
-    assert [one.redeploy for one in found.wishes] == [expected]
+    assert [one.redeploy for one in found.services] == [expected]
 
 
 def test_an_order_reaches_what_a_failing_source_keeps() -> None:
     found = merged([failed(HOOK)], [row(wish(service("a"), "hook/network"))], {"a": "2"})
-    assert [one.redeploy for one in found.wishes] == ["2"]
+    assert [one.redeploy for one in found.services] == ["2"]
 
 
 # --- reports ------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_services_of_a_circle_stay_as_their_rows_are_and_new_ones_are_left_out()
         ],
         [row(before)],
     )
-    assert {one.name: one.service for one in found.wishes} == {
+    assert {one.name: one.service for one in found.services} == {
         "a": before.service,
         "d": service("d"),
     }
@@ -82,7 +82,7 @@ def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
 def test_rows_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
     rows = [row(wish(service("a", depends_on=("b",)))), row(wish(service("b", depends_on=("a",))))]
     found = merged([silent()], rows)
-    assert found.wishes == (rows[0].wish, rows[1].wish)
+    assert found.services == (rows[0].wish, rows[1].wish)
     assert "a -> b -> a" in errors(found)["declared"]
 
 
@@ -100,7 +100,7 @@ def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
         ],
         [row(before)],
     )
-    assert found.wishes == (before,)
+    assert found.services == (before,)
     assert "a -> b -> a" in errors(found)["declared"]
     assert "a -> c -> a" in errors(found)["declared"]
 

@@ -128,7 +128,7 @@ async def test_a_set_that_breaks_a_rule_fails_and_keeps_what_it_gave(
 
     rows = [row(wish(service("a"), "set/edge"))]
     kept = merge(found, rows, {}, frozenset())
-    assert [one.name for one in kept.wishes] == ["a"]
+    assert [one.name for one in kept.services] == ["a"]
     assert [report.error for report in kept.sources] == [found[0].error]
 
 
@@ -191,7 +191,7 @@ async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_n
 
     async def wanted() -> list[str]:
         found = merge(await mirror.answers(), rows, {}, frozenset())
-        return [one.name for one in found.wishes]
+        return [one.name for one in found.services]
 
     assert await wanted() == ["a"]
     mirror.put(a_set(services="broken"))
@@ -205,7 +205,7 @@ async def test_a_datacenter_that_leaves_the_selector_lets_the_services_go() -> N
     mirror.put(a_set(selector={"labels": {"tier": "edge"}}))
     rows = [row(wish(service("a"), "set/edge"))]
     found = [
-        merge(await mirror.answers(place), rows, {}, frozenset()).wishes
+        merge(await mirror.answers(place), rows, {}, frozenset()).services
         for place in (FRA1, datacenter(labels={"tier": "core"}))
     ]
     assert found == [(wish(service("a"), "set/edge"),), ()]
