@@ -151,8 +151,8 @@ class ProvisionerSettings:
 
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:
     """Read the settings of `baoctl provision`. Raises SettingError like `from_environment`."""
-    given = os.environ if environ is None else environ
-    env = {**given, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
+    source = os.environ if environ is None else environ
+    env = {**source, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
     return ProvisionerSettings(
         process=from_environment(env),
         delegate=variables.text(
@@ -191,8 +191,8 @@ def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
 
 def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
     """Read the mode. Raises SettingError for one that is not known, or that contradicts itself."""
-    known = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
-    if variables.choice(env, "TENANCY_MODE", known, SINGLE_TENANT) == SINGLE_TENANT:
+    modes = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
+    if variables.choice(env, "TENANCY_MODE", modes, SINGLE_TENANT) == SINGLE_TENANT:
         return "namespaces" if namespaces else "cluster"
     if namespaces:
         raise SettingError(

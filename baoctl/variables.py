@@ -36,18 +36,18 @@ class SettingError(ValueError):
 
 def choice(env: Env, name: str, values: Mapping[str, T], default: str) -> T:
     """Read one of several words. Raises SettingError."""
-    word = env.get(name) or default
-    if word not in values:
-        raise SettingError(name, word, f"must be one of {', '.join(values)}")
-    return values[word]
+    value = env.get(name) or default
+    if value not in values:
+        raise SettingError(name, value, f"must be one of {', '.join(values)}")
+    return values[value]
 
 
 def switch(env: Env, name: str) -> bool:
     """Read true or false; false when it is not set. Raises SettingError."""
-    word = env.get(name) or "false"
-    if word not in ("true", "false"):
-        raise SettingError(name, word, "must be true or false")
-    return word == "true"
+    value = env.get(name) or "false"
+    if value not in ("true", "false"):
+        raise SettingError(name, value, "must be true or false")
+    return value == "true"
 
 
 def log_level(env: Env) -> str:

@@ -50,7 +50,7 @@ class _Loader(yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             node = super().compose_node(parent, index)
             if id(node) not in self._sizes:
-                raise TextError(f"it holds itself{_place(event.start_mark)}")
+                raise TextError(f"it holds itself{_position(event.start_mark)}")
             values, levels = self._sizes[id(node)]
             self._enter(values, self._depth + levels, event)
             return node
@@ -69,9 +69,9 @@ class _Loader(yaml.SafeLoader):
         self._values += values
         self._deepest = max(self._deepest, level)
         if self._values > VALUES_MAX:
-            raise TextError(f"it holds more than {VALUES_MAX} values{_place(event.start_mark)}")
+            raise TextError(f"it holds more than {VALUES_MAX} values{_position(event.start_mark)}")
         if level > DEPTH_MAX:
-            raise TextError(f"it is deeper than {DEPTH_MAX} levels{_place(event.start_mark)}")
+            raise TextError(f"it is deeper than {DEPTH_MAX} levels{_position(event.start_mark)}")
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -92,8 +92,8 @@ def read_documents(content: str | bytes) -> list[Any]:
     try:
         return list(yaml.load_all(text, _Loader))
     except yaml.MarkedYAMLError as error:
-        place = _place(error.problem_mark or error.context_mark)
-        raise TextError(f"it is no YAML: {error.problem or error.context}{place}") from None
+        position = _position(error.problem_mark or error.context_mark)
+        raise TextError(f"it is no YAML: {error.problem or error.context}{position}") from None
     except yaml.YAMLError as error:
         raise TextError(f"it is no YAML: {' '.join(str(error).split())}") from None
     except (ValueError, TypeError, AttributeError, LookupError) as error:
@@ -101,5 +101,5 @@ def read_documents(content: str | bytes) -> list[Any]:
         raise TextError(f"a value in it is not what its tag says: {error}") from None
 
 
-def _place(mark: Any) -> str:
+def _position(mark: Any) -> str:
     return f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""

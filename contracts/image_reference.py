@@ -101,11 +101,11 @@ def tag_fits(reference: ImageReference, version: str) -> bool:
     """
     if reference.tag is None:
         return True
-    wanted = version.removeprefix("v")
+    expected = version.removeprefix("v")
     return reference.tag.removeprefix("v") in {
-        wanted,
-        wanted.replace("+", "_"),
-        wanted.replace("+", "-"),
+        expected,
+        expected.replace("+", "_"),
+        expected.replace("+", "-"),
     }
 
 
@@ -123,8 +123,8 @@ def mismatch(image: str | None, version: str) -> str:
         return ""
     if fits:
         return ""
-    wanted = version.removeprefix("v")
+    expected = version.removeprefix("v")
     return (
-        f"spec.image: the tag of {image} is not that of spec.version {wanted}; change one of "
+        f"spec.image: the tag of {image} is not that of spec.version {expected}; change one of "
         "them, or name the image by its digest alone"
     )

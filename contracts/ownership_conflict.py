@@ -13,9 +13,9 @@ _LEFT_ALONE = (
 )
 
 
-def foreign(said: str) -> Blocked:
+def foreign(message: str) -> Blocked:
     """Stop because of an object; `said` tells which one it is, and whose."""
-    return Blocked("ForeignObject", f"{said}: {_LEFT_ALONE}")
+    return Blocked("ForeignObject", f"{message}: {_LEFT_ALONE}")
 
 
 def foreign_secret(name: str, owner: str) -> Blocked:

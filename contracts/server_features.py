@@ -56,11 +56,13 @@ def offers(version: str, feature: str) -> bool:
     A pre-release counts as the release that it leads to. A text that is no version offers nothing.
     Raises KeyError for a feature that is not in the table.
     """
-    row = FEATURES[feature]
-    found = _release(version)
-    if found is None:
+    feature_range = FEATURES[feature]
+    release = _release(version)
+    if release is None:
         return False
-    return _known(row.since) <= found and (row.until is None or found < _known(row.until))
+    return _parsed(feature_range.since) <= release and (
+        feature_range.until is None or release < _parsed(feature_range.until)
+    )
 
 
 def since(feature: str) -> str:
@@ -70,8 +72,8 @@ def since(feature: str) -> str:
 
 def is_older(version: str, than: str) -> bool:
     """Tell whether a version is older than another, by their releases; False if one is none."""
-    first, second = _release(version), _release(than)
-    return first is not None and second is not None and first < second
+    one, other = _release(version), _release(than)
+    return one is not None and other is not None and one < other
 
 
 @lru_cache(maxsize=256)
@@ -82,5 +84,5 @@ def _release(version: str) -> semver.Version | None:
         return None
 
 
-def _known(version: str) -> semver.Version:
+def _parsed(version: str) -> semver.Version:
     return semver.Version.parse(version)

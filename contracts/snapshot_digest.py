@@ -22,12 +22,12 @@ def mounts_digest(mounts: Mapping[str, Any]) -> str:
 
     `mounts` is `data` of the answer of sys/mounts (OpenBao 2.4.0).
     """
-    known = {
+    identities = {
         path: {name: mount.get(name) for name in _KNOWN_BY}
         for path, mount in mounts.items()
         if isinstance(mount, Mapping)
     }
-    return content_digest(known)
+    return content_digest(identities)
 
 
 def content_digest(content: Mapping[str, Any]) -> str:

@@ -48,17 +48,17 @@ class TransitionDecision(Generic[Facts]):
 
 
 def decide(
-    rows: Sequence[Transition[Facts]], place: str, facts: Facts
+    transitions: Sequence[Transition[Facts]], state: str, facts: Facts
 ) -> TransitionDecision[Facts]:
     """Let the first row of a place decide whose guard has something to say.
 
     Raises ValueError when none has: each place of a table ends with a row that always applies.
     """
-    for row in rows:
-        message = row.when(facts) if row.at == place else None
+    for transition in transitions:
+        message = transition.when(facts) if transition.at == state else None
         if message is not None:
-            return TransitionDecision(row, message)
-    raise ValueError(f"no row of the table applies at {place}")
+            return TransitionDecision(transition, message)
+    raise ValueError(f"no row of the table applies at {state}")
 
 
 def always(_: object) -> str | None:
@@ -66,17 +66,17 @@ def always(_: object) -> str | None:
     return ""
 
 
-def diagram(rows: Sequence[Transition[Facts]]) -> str:
+def diagram(transitions: Sequence[Transition[Facts]]) -> str:
     """Draw a table as a Mermaid state diagram: places, and the rows that lead elsewhere.
 
     Several rows from one place to the same one are told on one arrow. Mermaid ends the words of an
     arrow at a colon or a semicolon.
     """
     arrows: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if row.to is not None and row.to != row.at:
-            told = f"{row.says} / {row.act}" if row.act else row.says
-            arrows.setdefault((row.at, row.to), []).append(told)
-    lines = ["stateDiagram-v2", f"    [*] --> {rows[0].at}"]
-    lines += [f"    {at} --> {to}: {', or '.join(told)}" for (at, to), told in arrows.items()]
+    for transition in transitions:
+        if transition.to is not None and transition.to != transition.at:
+            label = f"{transition.says} / {transition.act}" if transition.act else transition.says
+            arrows.setdefault((transition.at, transition.to), []).append(label)
+    lines = ["stateDiagram-v2", f"    [*] --> {transitions[0].at}"]
+    lines += [f"    {at} --> {to}: {', or '.join(label)}" for (at, to), label in arrows.items()]
     return "\n".join(lines) + "\n"

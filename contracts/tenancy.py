@@ -146,22 +146,22 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
 # Asked for in every pass; a rotation is rare.
 @lru_cache(maxsize=1024)
 def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
-    known = KeyRing.parse(ring)
+    key_ring = KeyRing.parse(ring)
     # The first is granted before a status names it: what is granted must not change on its account.
     # Without a status every one that may be there is needed, to see which key opens the data.
-    newest = known.newest if known else 1
+    newest = key_ring.newest if key_ring else 1
     last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
     return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
 
 
 def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:
-    wanted = (
+    references = (
         tls_names.server_secret(cluster),
         tls_names.authority_secret(cluster),
         tls_names.acme_ca_secret(cluster),
         tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None,
     )
-    yield from filter(None, wanted)
+    yield from filter(None, references)
     yield from cluster.status.tls_secrets or ()
 
 

@@ -28,10 +28,10 @@ def server_name(cluster: OpenBaoCluster) -> str:
 def acme_domains(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """The names that servers ask certificates for in mode ACME, each once, in the user's order."""
     acme = cluster.spec.tls.acme
-    given = (acme.domains or (acme.domain,) if acme else ()) or ()
-    asked = tuple(dict.fromkeys(domain.lower() for domain in given if domain))
+    configured = (acme.domains or (acme.domain,) if acme else ()) or ()
+    domains = tuple(dict.fromkeys(domain.lower() for domain in configured if domain))
     service = names.acme_service(cluster.metadata.name)
-    return asked or (names.service_dns(service, cluster.metadata.namespace),)
+    return domains or (names.service_dns(service, cluster.metadata.namespace),)
 
 
 def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:

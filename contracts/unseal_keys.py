@@ -87,8 +87,8 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for anything else, such as no text at all."""
-        known = _parsed(text) if len(text) <= _TEXT_MAX else None
-        return None if known is None else cls(*known)
+        parts = _parsed(text) if len(text) <= _TEXT_MAX else None
+        return None if parts is None else cls(*parts)
 
 
 # Every pass reads the same few rows again, and anybody may write any number of others.

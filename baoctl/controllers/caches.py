@@ -62,7 +62,7 @@ class Caches:
     restores: Cache
     children: Mapping[Resource, Cache]
     kinds: OptionalKinds
-    sight: CacheRefresher
+    refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
     """Tells when a namespace can be read."""
@@ -109,7 +109,9 @@ def _watched(parts: Parts, namespace: str | None) -> Caches:
     kinds = OptionalKinds(
         parts.informers, OPTIONAL_KINDS, lambda kind: _ours(kind, namespace=namespace)
     )
-    return Caches(*_own(parts, namespace), {**children, **kinds.caches}, kinds, _told_of_all(parts))
+    return Caches(
+        *_own(parts, namespace), {**children, **kinds.caches}, kinds, _watch_refresher(parts)
+    )
 
 
 def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
@@ -130,7 +132,7 @@ def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
         restores,
         {**children, **definitions.caches},
         definitions,
-        _told_of_all(parts),
+        _watch_refresher(parts),
         gate=ReadGate(every.is_ready),
         opened=every,
     )
@@ -159,13 +161,15 @@ def _where_provisioned(parts: Parts) -> Caches:
 
 
 def _polled(parts: Parts) -> Caches:
-    made = _Mirrors(parts)
-    mirrors = {resource: made.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
+    factory = _Mirrors(parts)
+    mirrors = {resource: factory.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
     definitions = _definitions(parts)
-    kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
+    kinds = OptionalKinds(factory, OPTIONAL_KINDS, _ours, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
-    pulse = HealthPoller(partial(Bao, guard=parts.client.guard))
-    polling = PollingCacheRefresher(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
+    poller = HealthPoller(partial(Bao, guard=parts.client.guard))
+    polling = PollingCacheRefresher(
+        factory.all, lambda: kinds.offers, poller, parts.clock, parts.rng
+    )
     return Caches(
         *_own(parts),
         {**mirrors, **kinds.caches},
@@ -179,7 +183,7 @@ def _polled(parts: Parts) -> Caches:
     )
 
 
-def _told_of_all(parts: Parts) -> WatchCacheRefresher:
+def _watch_refresher(parts: Parts) -> WatchCacheRefresher:
     return WatchCacheRefresher(parts.settings.installation.secret_recheck)
 
 
@@ -207,11 +211,11 @@ class _Mirrors:
     def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
         """Make the mirror of one kind; asleep or not, it asks only when it is told to."""
         parts = self._parts
-        made = PolledMirror(
+        mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
         )
-        self.all[selection.resource] = made
-        return made
+        self.all[selection.resource] = mirror
+        return mirror
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,19 +258,19 @@ class _Following:
         self._every = every
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        self._look(target_of(obj))
+        self._update(target_of(obj))
 
     def on_update(self, old: Object, new: Object) -> None:
         for namespace in {target_of(old), target_of(new)}:
-            self._look(namespace)
+            self._update(namespace)
 
     def on_delete(self, obj: Object) -> None:
-        self._look(target_of(obj))
+        self._update(target_of(obj))
 
     def on_resync(self, obj: Object) -> None:
         """Nothing happened."""
 
-    def _look(self, namespace: str) -> None:
+    def _update(self, namespace: str) -> None:
         if namespace and self._gate.is_provisioned(namespace):
             self._every.join(namespace)
         elif namespace:

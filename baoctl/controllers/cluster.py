@@ -118,8 +118,8 @@ def asks_for(cluster: Object, definition: str) -> bool:
     """Whether a spec asks for objects of an optional kind, or may be told why there are none."""
     scraped = definition == SERVICE_MONITOR.definition
     way = ("observability", "metrics", "serviceMonitor") if scraped else ("gateway",)
-    asked = _at(cluster, ("spec", *way))
-    return isinstance(asked, dict) and asked.get("enabled") is not False
+    section = _at(cluster, ("spec", *way))
+    return isinstance(section, dict) and section.get("enabled") is not False
 
 
 def watch_adminops(

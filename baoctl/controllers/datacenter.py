@@ -71,14 +71,14 @@ def build_datacenter_controllers(
     # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
     share = sharing()
 
-    datacenters, sets, rows = (
+    datacenters, sets, workloads = (
         parts.informers.informer(Selection(kind, transform=share, bounds=OF_DATACENTERS))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
     children = _children(parts, caches, share)
     registry = SourceRegistry()
     entry_points.fill(registry)
-    store = KubernetesStore(parts.client, rows, parts.clock)
+    store = KubernetesStore(parts.client, workloads, parts.clock)
     provider = KubernetesProvider(parts.client, children, apply(children))
     service = DatacenterService(
         store,
@@ -88,23 +88,23 @@ def build_datacenter_controllers(
         parts.rng,
         EventReporter(parts.events),
     )
-    DatacenterMetrics(parts.metrics, datacenters, rows, leads)
-    first = make(
+    DatacenterMetrics(parts.metrics, datacenters, workloads, leads)
+    datacenter_controller = make(
         "datacenter",
         DatacenterReconciler(datacenters, store, service, parts.client, parts.clock),
         DATACENTER_WORKERS,
     )
-    second = make(
+    workload_controller = make(
         "bootstrapworkload",
-        BootstrapWorkloadReconciler(datacenters, rows, store, service),
+        BootstrapWorkloadReconciler(datacenters, workloads, store, service),
         ROW_WORKERS,
     )
-    watch_datacenters(first, datacenters, rows)
-    watch_rows(second, rows, datacenters, children)
+    watch_datacenters(datacenter_controller, datacenters, workloads)
+    watch_rows(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
     # After the handler that registers them: whoever is woken asks the registry as it is then.
-    first.watch(sets, _every(datacenters), generation_changed)
-    return first, second
+    datacenter_controller.watch(sets, _every(datacenters), generation_changed)
+    return datacenter_controller, workload_controller
 
 
 def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
@@ -125,7 +125,7 @@ def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
     return lambda event: map(key_of, datacenters.list())
 
 
-def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
+def watch_datacenters(controller: Controller, datacenters: Cache, workloads: Cache) -> None:
     """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
     # That we put our finalizer on is no reason for another pass.
     own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
@@ -138,31 +138,33 @@ def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -
             controller.enqueue(request, delay)
         return ()
 
-    controller.watch(rows, soon, _row_news)
+    controller.watch(workloads, soon, _row_news)
 
 
 def watch_rows(
     controller: Controller,
-    rows: Cache,
+    workloads: Cache,
     datacenters: Cache,
     children: Mapping[Resource, Cache],
 ) -> None:
     """Wake a row: its own spec and end, its objects, its datacenter, and the rows beside it."""
     own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
-    controller.watch(rows, enqueue_object, own)
+    controller.watch(workloads, enqueue_object, own)
     for cache in children.values():
         controller.watch(cache, enqueue_owner(WORKLOAD_KIND, GROUP, namespaced=False))
 
-    def beside(event: Event) -> Iterable[Request]:
-        found = [
-            one for name in _datacenters_of(event) for one in rows.by_index(DATACENTER_INDEX, name)
+    def related(event: Event) -> Iterable[Request]:
+        workloads_there = [
+            one
+            for name in _datacenters_of(event)
+            for one in workloads.by_index(DATACENTER_INDEX, name)
         ]
-        return [key_of(one) for one in found if _listens(one)]
+        return [key_of(one) for one in workloads_there if _listens(one)]
 
     def of_datacenter(obj: Object) -> Iterable[Request]:
-        return map(key_of, rows.by_index(DATACENTER_INDEX, key_of(obj).name))
+        return map(key_of, workloads.by_index(DATACENTER_INDEX, key_of(obj).name))
 
-    controller.watch(rows, beside, _row_news)
+    controller.watch(workloads, related, _row_news)
     controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
 
 
@@ -173,15 +175,15 @@ def _datacenters_of(event: Event) -> set[str]:
     return {key.name for key in datacenter_of(event.object)}
 
 
-def datacenter_of(row: Object) -> Iterable[Request]:
+def datacenter_of(workload: Object) -> Iterable[Request]:
     """Map a BootstrapWorkload to its Datacenter."""
-    name = labels_of(row).get(names.DATACENTER)
+    name = labels_of(workload).get(names.DATACENTER)
     return () if name is None else (Request("", name),)
 
 
-def _listens(row: Object) -> bool:
+def _listens(workload: Object) -> bool:
     """Tell whether what happens to other rows matters: it waits for one, or others for it."""
-    metadata, spec = row["metadata"], row.get("spec") or {}
+    metadata, spec = workload["metadata"], workload.get("spec") or {}
     service = spec.get("service") if isinstance(spec, dict) else None
     waits = isinstance(service, dict) and bool(service.get("dependsOn"))
     return waits or "deletionTimestamp" in metadata

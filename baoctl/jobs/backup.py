@@ -74,7 +74,7 @@ def _key(env: BackupEnv) -> BackupKey:
 
 
 async def _store_one(env: BackupEnv, here: JobContext, store: JobStore) -> Manifest:
-    async with session(env.server, here.clock, here.reach) as at:
+    async with session(env.server, here.clock, here.addresses) as at:
         taken_at = here.clock.now()
         before = await _content(env, at)
         taken = await take(store, at, env.key)
@@ -100,7 +100,7 @@ async def _check_size(store: JobStore, key: str, taken: Taken) -> None:
 async def _check_source(env: BackupEnv, here: JobContext, at: LeaderSession) -> None:
     """The id and the version that the manifest names must be those of the whole snapshot."""
     try:
-        now = (await find_leader(at.bao, env.server, here.clock, here.reach)).health
+        now = (await find_leader(at.bao, env.server, here.clock, here.addresses)).health
     except JobFailure:
         # The snapshot is whole, and a cluster that lost its leader may soon need it.
         return

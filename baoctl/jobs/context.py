@@ -21,4 +21,4 @@ class JobContext:
     environ: Mapping[str, str]
     policy: EgressPolicy
     """Where a store may be."""
-    reach: ServerAddresses = field(default_factory=ServerAddresses)
+    addresses: ServerAddresses = field(default_factory=ServerAddresses)

@@ -53,8 +53,8 @@ class LeaderSession:
 async def resolve(host: str) -> str:
     """Return an address of a host. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
+    infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return str(infos[0][4][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class ServerAddresses:
 
 
 @asynccontextmanager
-async def servers(env: ServerEnv, reach: ServerAddresses) -> AsyncIterator[Bao]:
+async def servers(env: ServerEnv, addresses: ServerAddresses) -> AsyncIterator[Bao]:
     """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
     authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
-    async with Bao(authority, name, reach.port, guard=unguarded) as bao:
+    async with Bao(authority, name, addresses.port, guard=unguarded) as bao:
         yield bao
 
 
@@ -86,28 +86,28 @@ def authority_of(env: ServerEnv) -> str:
 
 @asynccontextmanager
 async def session(
-    env: ServerEnv, clock: Clock, reach: ServerAddresses
+    env: ServerEnv, clock: Clock, addresses: ServerAddresses
 ) -> AsyncIterator[LeaderSession]:
     """Find the leader and log in to it. Raises JobFailure."""
-    async with servers(env, reach) as bao:
-        leader = await find_leader(bao, env, clock, reach)
+    async with servers(env, addresses) as bao:
+        leader = await find_leader(bao, env, clock, addresses)
         yield LeaderSession(bao, leader, await log_in(bao, leader.address, env))
 
 
-async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: ServerAddresses) -> Leader:
+async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, addresses: ServerAddresses) -> Leader:
     """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
-    looks = await look_at_all(bao, env, reach)
+    states = await observe_servers(bao, env, addresses)
     for pause in PAUSES:
-        leader = leader_in(looks)
+        leader = leader_in(states)
         if leader is not None:
             return leader
         await clock.sleep(pause)
-        looks = await look_at_all(bao, env, reach)
-    leader = leader_in(looks)
+        states = await observe_servers(bao, env, addresses)
+    leader = leader_in(states)
     if leader is not None:
         return leader
-    said = "; ".join(f"{pod}: {look}" for pod, look in looks.items()) or _NOBODY
-    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({said})")
+    summary = "; ".join(f"{pod}: {state}" for pod, state in states.items()) or _NOBODY
+    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({summary})")
 
 
 async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
@@ -133,18 +133,23 @@ class NoAnswerToLogin(JobFailure):
     """Nobody refused the login: whoever has time may try again."""
 
 
-async def look_at_all(bao: Bao, env: ServerEnv, reach: ServerAddresses) -> dict[str, Leader | str]:
-    """Ask every pod what it is, as `look_at` does."""
-    found = await asyncio.gather(
-        *(look_at(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
+async def observe_servers(
+    bao: Bao, env: ServerEnv, addresses: ServerAddresses
+) -> dict[str, Leader | str]:
+    """Ask every pod what it is, as `observe_server` does."""
+    states = await asyncio.gather(
+        *(
+            observe_server(bao, pod, host, addresses)
+            for pod, host in zip(env.pods, env.hosts, strict=True)
+        )
     )
-    return dict(zip(env.pods, found, strict=True))
+    return dict(zip(env.pods, states, strict=True))
 
 
-async def look_at(bao: Bao, pod: str, host: str, reach: ServerAddresses) -> Leader | str:
+async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddresses) -> Leader | str:
     """Ask a server what it is: the leader, or a word for what else."""
     try:
-        address = await reach.resolve(host)
+        address = await addresses.resolve(host)
         health = await bao.health(address)
     except OSError:
         return _NO_NAME
@@ -157,10 +162,10 @@ async def look_at(bao: Bao, pod: str, host: str, reach: ServerAddresses) -> Lead
     return "a standby" if health.standby else Leader(pod, address, health)
 
 
-def leader_in(looks: dict[str, Leader | str]) -> Leader | None:
+def leader_in(states: dict[str, Leader | str]) -> Leader | None:
     """The one that leads; None while there is none, or more than one says so."""
     # A server that was just deposed may think for a moment that it still leads.
-    leaders = [look for look in looks.values() if isinstance(look, Leader)]
+    leaders = [state for state in states.values() if isinstance(state, Leader)]
     return leaders[0] if len(leaders) == 1 else None
 
 

@@ -124,14 +124,14 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     # The kubelet asks first: what is half done is taken back, and said.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     report = (await work).model_copy(update={"job_uid": run.job_uid, "finished_at": clock.now()})
-    word = f"{report.failure}: {report.message}" if report.failure else report.outcome
+    message = f"{report.failure}: {report.message}" if report.failure else report.outcome
     log.info(
         "the job has ended", outcome=report.outcome, failure=report.failure, why=report.message
     )
-    write_termination_message(word)
+    write_termination_message(message)
     try:
-        told = {mode.field: report.to_object()}
-        await write_status(client, clock, run, told, mode.manager)
+        fields = {mode.field: report.to_object()}
+        await write_status(client, clock, run, fields, mode.manager)
     except ObjectGone as error:
         log.warning("nobody waits for the report", why=str(error))
     except (ApiError, Transient) as error:

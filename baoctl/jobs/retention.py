@@ -45,15 +45,15 @@ def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> l
     oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
     return [
         one
-        for place, one in reversed(list(enumerate(newest_first)))
+        for index, one in reversed(list(enumerate(newest_first)))
         if one.text not in stays
-        and ((rules.max_count and place >= rules.max_count) or (oldest and one.at < oldest))
+        and ((rules.max_count and index >= rules.max_count) or (oldest and one.at < oldest))
     ]
 
 
-def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
+def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
     """Which snapshots have a manifest, and which manifests have no snapshot."""
-    present = set(found)
+    present = set(keys)
     whole: list[BackupKey] = []
     left_over: list[BackupKey] = []
     for manifest in present:

@@ -48,21 +48,21 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
     Waits while the operator has not written down yet that the Job exists, and while the API server
     does not answer: a claim whose answer was lost counts when it is read back.
     """
-    asked = False
+    applied = False
     while True:
         if permit.deadline is not None and permit.clock.now() >= permit.deadline:
             raise _refused("it is later than the time until which it may send")
         try:
             live = await _read(permit)
             status = RestoreObjectStatus.lenient(live.get("status"))
-            stands = status.submission_claim
-            if stands is not None and asked and stands.pod_uid == claim.pod_uid:
+            current = status.submission_claim
+            if current is not None and applied and current.pod_uid == claim.pod_uid:
                 return
             problem = objection(live, status, permit.run)
             if problem:
                 raise _refused(problem)
             if is_written_down(status, permit.run):
-                asked = True
+                applied = True
                 await permit.client.apply(
                     RESTORES,
                     _body(live, claim),
@@ -92,9 +92,11 @@ def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
         return f"the OpenBaoRestore is {status.phase}: {status.message}"
     if status.execution.stage not in ("Committed", "Created"):
         return f"the OpenBaoRestore is at {status.execution.stage}"
-    known = status.execution.job_uid
+    job_uid = status.execution.job_uid
     return (
-        f"the job of this restore is that of uid {known}" if known not in ("", run.job_uid) else ""
+        f"the job of this restore is that of uid {job_uid}"
+        if job_uid not in ("", run.job_uid)
+        else ""
     )
 
 

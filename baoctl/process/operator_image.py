@@ -32,8 +32,8 @@ async def with_own_image(settings: Settings, client: Client) -> Settings:
     except (ApiError, Transient) as error:
         structlog.get_logger().warning("the operator's own image is not known", error=str(error))
         return settings
-    known = dataclasses.replace(installation, operator_image=_image(pod))
-    return dataclasses.replace(settings, installation=known)
+    updated = dataclasses.replace(installation, operator_image=_image(pod))
+    return dataclasses.replace(settings, installation=updated)
 
 
 def _image(pod: Object) -> str:

@@ -119,12 +119,12 @@ def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer)
 def check_accounts(settings: ProvisionerSettings, parts: Parts) -> None:
     """Let nothing begin before both ServiceAccounts were seen."""
     installation = settings.process.installation
-    wanted = {
+    expected = {
         "the controller, who gets the rights": installation.service_account,
         "the delegate, as whom they are written": settings.delegate,
     }
-    accounts = Accounts(parts.client, parts.clock, installation.namespace, wanted)
-    parts.beside.append(Runnable("service accounts", accounts.run, accounts.ready))
+    accounts = Accounts(parts.client, parts.clock, installation.namespace, expected)
+    parts.runnables.append(Runnable("service accounts", accounts.run, accounts.ready))
 
 
 async def provision(settings: ProvisionerSettings, clock: Clock) -> None:

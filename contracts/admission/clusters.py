@@ -51,7 +51,7 @@ def used(use: Use) -> Validation:
         field=use.field,
         expression=use.expression(),
         message=use.message(),
-        said=use.said(),
+        message_expression=use.message_expression(),
     )
 
 

@@ -94,8 +94,8 @@ def _metadata(field: str, empty: str, of: str = "object") -> str:
 
 def _it(field: str, empty: str) -> str:
     """The field as it stood; of a new object, as it is asked for."""
-    asked, stood = _metadata(field, empty), _metadata(field, empty, "oldObject")
-    return f"request.operation == 'CREATE' ? {asked} : {stood}"
+    new, stored = _metadata(field, empty), _metadata(field, empty, "oldObject")
+    return f"request.operation == 'CREATE' ? {new} : {stored}"
 
 
 _OF_A_REVISION = (
@@ -244,7 +244,7 @@ _SERVICE_WAY_OUT = (
 )
 
 
-def _said(advice: str) -> str:
+def _refusal(advice: str) -> str:
     """CEL: whose it is, and what to do instead; `advice` names the cluster."""
     service = advice.replace("the cluster", "that service")
     return (
@@ -275,13 +275,13 @@ LOCK_MANAGED = AdmissionPolicy(
             rule_id="changed-by-the-operator",
             expression=_UPDATES,
             message=f"an object of an OpenBaoCluster: change the cluster instead{_WAY_OUT}",
-            said=_said("change the cluster instead"),
+            message_expression=_refusal("change the cluster instead"),
         ),
         Validation(
             rule_id="deleted-by-the-operator",
             expression=_DELETES,
             message=f"an object of an OpenBaoCluster: delete the cluster instead{_WAY_OUT}",
-            said=_said("change or delete the cluster instead"),
+            message_expression=_refusal("change or delete the cluster instead"),
         ),
     ),
 )

@@ -70,8 +70,9 @@ class Validation:
     """What must hold, in CEL, and what is said when it does not.
 
     `field` is the path in the object that the refusal is about; the text begins with it, because
-    the API server knows no field of a policy. Empty when the whole object is meant. `said` is CEL
-    for a text that has to name what only the request knows, and wins over `message`.
+    the API server knows no field of a policy. Empty for the whole object.
+    `message_expression` is CEL for a text that names what only the request knows; it wins over
+    `message`.
     """
 
     rule_id: str
@@ -79,7 +80,7 @@ class Validation:
     message: str
     field: str = ""
     reason: Reason = "Forbidden"
-    said: str = ""
+    message_expression: str = ""
 
     def text(self) -> str:
         """What a user reads."""
@@ -92,7 +93,11 @@ class Validation:
             "message": self.text(),
             "reason": self.reason,
         }
-        return {**body, "messageExpression": self.said} if self.said else body
+        return (
+            {**body, "messageExpression": self.message_expression}
+            if self.message_expression
+            else body
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +175,10 @@ def fingerprint(spec: Object) -> str:
     The namespace of the parameters is left out of it: it belongs to the installation, and an
     overlay that moves it has changed nothing of the rule.
     """
-    told = dict(spec)
-    if "paramRef" in told:
-        told["paramRef"] = {**told["paramRef"], "namespace": ""}
-    canonical = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    fields = dict(spec)
+    if "paramRef" in fields:
+        fields["paramRef"] = {**fields["paramRef"], "namespace": ""}
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -129,7 +129,7 @@ def _position(position: int) -> Validation:
         rule_id=f"secret-{position}",
         expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
         message="spec names a Secret that its writer may neither read nor use",
-        said=(
+        message_expression=(
             f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
             f"{entry}.namespace + {_ADVICE}"
         ),
@@ -145,7 +145,7 @@ def _config_map() -> Validation:
         field=CONFIG_MAP,
         expression=f"!{now}.hasValue() || {now} == {before} || {allowed}",
         message="needs the verb get or use on the ConfigMap",
-        said=f"{begin} + {now}.orValue('') + {_ADVICE}",
+        message_expression=f"{begin} + {now}.orValue('') + {_ADVICE}",
     )
 
 

@@ -23,9 +23,9 @@ _MOUNT: Final = "variables.mount"
 _READS_POD: Final = r"\beval_source\W{1,4}(env|file)\b"
 
 
-def _validation(rule: str, expression: str) -> Validation:
-    found = _RULES[rule]
-    return Validation(rule_id=rule, field=found.field, expression=expression, message=found.message)
+def _validation(name: str, expression: str) -> Validation:
+    rule = _RULES[name]
+    return Validation(rule_id=name, field=rule.field, expression=expression, message=rule.message)
 
 
 def _keys() -> str:

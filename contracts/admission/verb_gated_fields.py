@@ -36,13 +36,13 @@ class Verb:
     def allowed(self, cluster: str = "") -> str:
         """CEL for whether the user holds it: for the cluster of this name, which is CEL too, in the
         namespace of the request; for none, for the cluster that the request is about."""
-        asked = "authorizer.requestResource"
+        resource = "authorizer.requestResource"
         if cluster:
-            asked = (
+            resource = (
                 f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}')"
                 f".namespace(request.namespace).name({cluster})"
             )
-        return " || ".join(f"{asked}.check('{name}').allowed()" for name in self.names())
+        return " || ".join(f"{resource}.check('{name}').allowed()" for name in self.names())
 
 
 CUSTOM_EXECUTABLES = Verb(

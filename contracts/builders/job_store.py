@@ -24,7 +24,7 @@ SNAPSHOTS_VOLUME = "snapshots"
 CLOUD_TOKEN_VOLUME = "cloud-token"  # noqa: S105  the name of a volume
 
 
-def store_env(target: BackupTarget, executor: JobTemplate) -> StoreEnv:
+def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
     """Say which store it is, and where in the pod its files lie."""
     azure, gcs = target.azure, target.gcs
     return StoreEnv(
@@ -44,7 +44,7 @@ def store_env(target: BackupTarget, executor: JobTemplate) -> StoreEnv:
         web_identity_path=WEB_IDENTITY_PATH if target.role_arn else "",
         credentials_path=CREDENTIALS_PATH if target.credentials_secret_ref else "",
         volume_path=VOLUME_PATH if target.pvc else "",
-        forbidden=executor.forbidden,
+        forbidden=template.forbidden,
     )
 
 

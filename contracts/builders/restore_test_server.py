@@ -85,8 +85,8 @@ def throw_away(stateful_set: Object, config: str) -> Sidecar:
     if is_local_seal(config):
         annotations[RESOLVER_ANNOTATION] = NO_NAMES
         items.append(_file("resolv.conf", RESOLVER_ANNOTATION))
-        place = {"mountPath": RESOLVER, "subPath": "resolv.conf", "readOnly": True}
-        mounts.append({"name": _CONFIG_VOLUME, **place})
+        mount = {"mountPath": RESOLVER, "subPath": "resolv.conf", "readOnly": True}
+        mounts.append({"name": _CONFIG_VOLUME, **mount})
     volumes.append({"name": _CONFIG_VOLUME, "downwardAPI": {"items": items}})
     container = {
         "name": SERVER,

@@ -111,8 +111,8 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
 
 def belongs(job: Object, run: Receipt) -> bool:
     """Tell whether a Job that was read back is that of this run, by its annotations."""
-    found = job["metadata"].get("annotations") or {}
-    return all(found.get(key) == value for key, value in _notes(run).items())
+    annotations = job["metadata"].get("annotations") or {}
+    return all(annotations.get(key) == value for key, value in _notes(run).items())
 
 
 def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
@@ -127,9 +127,9 @@ def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
     }
     # The kubelet replaces $(NAME), and takes two dollars for one: a user's text stays as it is.
     if hook.command:
-        container["command"] = [word.replace("$", "$$") for word in hook.command]
+        container["command"] = [argument.replace("$", "$$") for argument in hook.command]
     if hook.args:
-        container["args"] = [word.replace("$", "$$") for word in hook.args]
+        container["args"] = [argument.replace("$", "$$") for argument in hook.args]
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,

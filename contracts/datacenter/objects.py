@@ -56,8 +56,8 @@ class DatacenterModel(ApiModel):
         if large is not None:
             raise InvalidDatacenterError([large])
         if too_many(obj.get("spec"), VALUES_MAX):
-            told = f"must hold at most {VALUES_MAX} values"
-            raise InvalidDatacenterError([Violation("spec", "", "size", told)])
+            rule = f"must hold at most {VALUES_MAX} values"
+            raise InvalidDatacenterError([Violation("spec", "", "size", rule)])
         try:
             return cls.model_validate(obj, context=known)
         except ValidationError as error:

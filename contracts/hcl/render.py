@@ -216,10 +216,10 @@ def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
 
 def _discovery(config: ConfigInput) -> str:
     """What go-discover takes: the pods of the voters, told by their labels."""
-    wanted = labels.voters(config.cluster)
+    match_labels = labels.voters(config.cluster)
     if config.join.revision:
-        wanted[labels.REVISION] = config.join.revision
-    selector = labels.selector_text(wanted)
+        match_labels[labels.REVISION] = config.join.revision
+    selector = labels.selector_text(match_labels)
     return f'provider=k8s namespace={config.namespace} label_selector="{selector}"'
 
 

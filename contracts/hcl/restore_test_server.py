@@ -54,9 +54,9 @@ def throw_away_config(config: str) -> str:
 def seal_type(config: str) -> str:
     """The seal of a rendered config.hcl, "static"; raises ValueError when it has none."""
     for line in config.splitlines():
-        found = _SEAL.match(line)
-        if found:
-            return found[1]
+        stanza = _SEAL.match(line)
+        if stanza:
+            return stanza[1]
     raise ValueError("config.hcl has no seal")
 
 

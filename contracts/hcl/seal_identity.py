@@ -42,5 +42,5 @@ def _key_of(unseal: Unseal) -> str:
         attributes = seal_stanza(unseal).attributes
     except ValueError:
         return ""
-    found = (attributes.get(name) for name in _KEY_ATTRIBUTES)
-    return next((str(value) for value in found if value), "")
+    values = (attributes.get(name) for name in _KEY_ATTRIBUTES)
+    return next((str(value) for value in values if value), "")

@@ -187,5 +187,5 @@ def payload(request: SelfInitRequest) -> Mapping[str, Any] | None:
 
 
 def _audit(device: AuditDevice) -> Mapping[str, Any]:
-    given = {key: value for key, value in device.as_text().items() if value}
-    return {"type": device.type, "description": device.description, "options": given}
+    options = {key: value for key, value in device.as_text().items() if value}
+    return {"type": device.type, "description": device.description, "options": options}

@@ -117,9 +117,9 @@ def metrics_port(observability: Observability | None) -> int | None:
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
         return None
-    wanted = metrics.metrics_only_listener or MetricsListener()
+    listener = metrics.metrics_only_listener or MetricsListener()
     every_node = metrics.scrape_profile == "AllNodes"
-    return wanted.port if (every_node if wanted.enabled is None else wanted.enabled) else None
+    return listener.port if (every_node if listener.enabled is None else listener.enabled) else None
 
 
 def metrics_listener(observability: Observability | None) -> Attributes | None:
@@ -128,10 +128,10 @@ def metrics_listener(observability: Observability | None) -> Attributes | None:
     metrics = observability.metrics if observability else None
     if port is None or metrics is None:
         return None
-    wanted = metrics.metrics_only_listener or MetricsListener()
+    listener = metrics.metrics_only_listener or MetricsListener()
     telemetry = {
         "metrics_only": True,
-        "unauthenticated_metrics_access": wanted.unauthenticated_metrics_access or None,
+        "unauthenticated_metrics_access": listener.unauthenticated_metrics_access or None,
     }
     return {"address": f"[::]:{port}", "telemetry": present(telemetry)}
 
@@ -194,13 +194,13 @@ def telemetry_settings(
     telemetry: Telemetry | None, observability: Observability | None
 ) -> Attributes:
     """The telemetry stanza; empty for none."""
-    wanted: dict[str, object] = {
+    settings: dict[str, object] = {
         _TELEMETRY_KEYS.get(name, name): sorted(value) if isinstance(value, tuple) else value
         for name, value in telemetry or ()
         if value is not False
     }
     if observability and observability.metrics and observability.metrics.enabled:
-        wanted["disable_hostname"] = True
-        if wanted.get("prometheus_retention_time") is None:
-            wanted["prometheus_retention_time"] = PROMETHEUS_RETENTION
-    return present(wanted)
+        settings["disable_hostname"] = True
+        if settings.get("prometheus_retention_time") is None:
+            settings["prometheus_retention_time"] = PROMETHEUS_RETENTION
+    return present(settings)

@@ -119,14 +119,14 @@ class Env:
         A default is left out because webhooks of clouds add AWS_ROLE_ARN and its like only to a
         container that does not have it, not even empty.
         """
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         for one in dataclasses.fields(cast(Any, self)):
             value = getattr(self, one.name)
             if isinstance(value, Env):
-                found |= value.to_environment()
+                variables |= value.to_environment()
             elif not one.metadata.get("downward") and value != one.default:
-                found[one.metadata["variable"]] = one.metadata["kind"].write(value)
-        return found
+                variables[one.metadata["variable"]] = one.metadata["kind"].write(value)
+        return variables
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:

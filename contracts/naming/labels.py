@@ -117,9 +117,9 @@ def read_pod(cluster: str) -> Labels:
     return {**read_replicas(cluster), COMPONENT: SERVER}
 
 
-def of_revision(wanted: Labels, revision: str) -> Labels:
+def of_revision(base: Labels, revision: str) -> Labels:
     """The labels, and of which set of servers the pod is; "" for the set without a revision."""
-    return {**wanted, REVISION: revision} if revision else wanted
+    return {**base, REVISION: revision} if revision else base
 
 
 def active_voter(cluster: str) -> Labels:

@@ -31,16 +31,16 @@ def stateful_set_of(cluster: str, pod: str) -> str | None:
     For pods that carry the label of this cluster: told by the form of the name alone. Raises
     ValueError when no cluster may have that name.
     """
-    found, _, _ = pod.rpartition("-")
-    if names.ordinal_in(found, pod) is None:
+    name, _, _ = pod.rpartition("-")
+    if names.ordinal_in(name, pod) is None:
         return None
     first = names.stateful_set(cluster)
-    if found == first:
-        return found
-    rest = found.removeprefix(f"{first}-")
-    fits = len(found) == len(revisions.server_set(cluster, _REVISION))
-    of_a_revision = rest != found and re.fullmatch(IS_REVISION, rest) is not None
-    return found if fits and of_a_revision else None
+    if name == first:
+        return name
+    rest = name.removeprefix(f"{first}-")
+    fits = len(name) == len(revisions.server_set(cluster, _REVISION))
+    of_a_revision = rest != name and re.fullmatch(IS_REVISION, rest) is not None
+    return name if fits and of_a_revision else None
 
 
 def server_ordinal(cluster: str, pod: str) -> int | None:
@@ -48,8 +48,8 @@ def server_ordinal(cluster: str, pod: str) -> int | None:
 
     Raises ValueError when no cluster may have that name.
     """
-    found = stateful_set_of(cluster, pod)
-    return None if found is None else names.ordinal_in(found, pod)
+    stateful_set = stateful_set_of(cluster, pod)
+    return None if stateful_set is None else names.ordinal_in(stateful_set, pod)
 
 
 def pod_of_claim(claim: str) -> str:

@@ -83,7 +83,7 @@ def owned_names(
     did run, beside the default one.
     """
     users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
-    known = tuple(dict.fromkeys((names.service_account(cluster), *users)))
+    all_accounts = tuple(dict.fromkeys((names.service_account(cluster), *users)))
     return {
         CONFIG_MAP: (
             *(one.config_map for one in sets),
@@ -94,8 +94,8 @@ def owned_names(
         INGRESS: (names.ingress(cluster),),
         NETWORK_POLICY: (names.network_policy(cluster), names.jobs_network_policy(cluster)),
         POD_DISRUPTION_BUDGET: (names.pod_disruption_budget(cluster),),
-        ROLE: tuple(map(names.role, known)),
-        ROLE_BINDING: tuple(map(names.role_binding, known)),
+        ROLE: tuple(map(names.role, all_accounts)),
+        ROLE_BINDING: tuple(map(names.role_binding, all_accounts)),
         SERVICE: (
             names.headless_service(cluster),
             names.public_service(cluster),
@@ -103,5 +103,8 @@ def owned_names(
             names.metrics_service(cluster),
             names.acme_service(cluster),
         ),
-        SERVICE_ACCOUNT: (*known, *(names.job_service_account(cluster, job) for job in RUN_JOBS)),
+        SERVICE_ACCOUNT: (
+            *all_accounts,
+            *(names.job_service_account(cluster, job) for job in RUN_JOBS),
+        ),
     }

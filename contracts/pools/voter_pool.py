@@ -144,5 +144,5 @@ def _first_alone(cluster: str) -> tuple[ServerPool, ...]:
 
 def _named(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
     """Anybody may have written a status: what is no revision names no set."""
-    known = revision is not None and _REVISION.fullmatch(revision) is not None
-    return ServerPool(cluster.metadata.name, revision if known and revision else "")
+    is_revision = revision is not None and _REVISION.fullmatch(revision) is not None
+    return ServerPool(cluster.metadata.name, revision if is_revision and revision else "")

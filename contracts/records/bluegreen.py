@@ -75,9 +75,9 @@ def revision_of(release: Release, replicas: int, blue: str = "") -> str:
     Blue may have been made for the very same, and run something else by now.
     """
     text = "\n".join((release.version, release.image, str(replicas)))
-    found = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
-    if found != blue:
-        return found
+    revision = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
+    if revision != blue:
+        return revision
     return hashlib.sha256(f"{text}\n{blue}".encode()).hexdigest()[:_REVISION]
 
 
@@ -268,9 +268,9 @@ class BlueGreenFacts:
     def pending(self, order: Literal["retry", "promote", "rollback"]) -> str:
         """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
         upgrade = self.cluster.spec.upgrade
-        asked = (upgrade.requests if upgrade else None) or UpgradeRequests()
+        requests = (upgrade.requests if upgrade else None) or UpgradeRequests()
         done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = getattr(asked, order) or ""
+        token = getattr(requests, order) or ""
         return "" if token == getattr(done, f"last_handled_{order}") else token
 
 

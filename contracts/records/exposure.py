@@ -75,12 +75,12 @@ class ExposureSpec:
     @property
     def hostnames(self) -> tuple[str, ...]:
         """Names by which clients and gateways ask the servers for a certificate."""
-        wanted = (
+        hosts = (
             self.ingress.host if self.ingress else None,
             self.gateway.hostname if self.gateway else None,
             self.gateway.backend_hostname if self.gateway else None,
         )
-        return tuple(dict.fromkeys(name for name in wanted if name))
+        return tuple(dict.fromkeys(name for name in hosts if name))
 
 
 @dataclass(frozen=True, slots=True)

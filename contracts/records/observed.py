@@ -324,8 +324,8 @@ class Observed:
 
     def attempted(self, effect: str, uid: str) -> EffectAttempt | None:
         """Return the last attempt of an effect on an object, if it is remembered."""
-        found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
-        return found[-1] if found else None
+        attempts = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
+        return attempts[-1] if attempts else None
 
     def refused_eviction(self, within: timedelta) -> str:
         """Name a ready pod that its disruption budget kept a moment ago, "" for none."""

@@ -43,8 +43,8 @@ class Release:
     @staticmethod
     def accepted(cluster: OpenBaoCluster) -> Release | None:
         """Read what was accepted last; None when nothing was yet."""
-        known = cluster.status.release
-        return None if known is None else Release(known.version, known.image or "")
+        release = cluster.status.release
+        return None if release is None else Release(release.version, release.image or "")
 
     def status(self) -> ReleaseStatus:
         """Show it in `status.release`."""

@@ -121,14 +121,14 @@ class View:
     def is_ready(self) -> bool:
         """Tell whether everything runs as the present spec asks."""
         ready = self.condition(READY)
-        said = ready is not None and ready.status == "True"
-        return said and not self.is_stale and not self.deleting
+        is_true = ready is not None and ready.status == "True"
+        return is_true and not self.is_stale and not self.deleting
 
     @property
     def conflict(self) -> str:
         """Which sources want the same name; "" for none."""
-        found = self.condition(NO_CONFLICTS)
-        return found.message if found is not None and found.status == "False" else ""
+        condition = self.condition(NO_CONFLICTS)
+        return condition.message if condition is not None and condition.status == "False" else ""
 
     @property
     def exit_code(self) -> int:
@@ -152,15 +152,15 @@ async def fetch(client: Client, name: str) -> View:
     """
     live = await find(client, name)
     mine = ListOptions(label_selector=f"{naming.DATACENTER}={name}")
-    rows = await client.list(WORKLOADS, options=mine)
-    return view_of(live, rows.items)
+    workloads = await client.list(WORKLOADS, options=mine)
+    return view_of(live, workloads.items)
 
 
 async def find(client: Client, name: str) -> Object:
     """Read a Datacenter. Raises AskError, which names those that there are, without one."""
     if not re.fullmatch(NAME_PATTERN, name):
-        told = "must be lower-case letters, digits and dashes, and begin with a letter"
-        raise AskError(f"{name!r} is no name of a datacenter: {told}")
+        rule = "must be lower-case letters, digits and dashes, and begin with a letter"
+        raise AskError(f"{name!r} is no name of a datacenter: {rule}")
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
@@ -169,28 +169,28 @@ async def find(client: Client, name: str) -> Object:
 
 async def _absent(client: Client, name: str) -> str:
     try:
-        there = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
+        datacenters = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
     except NotFound:
         return "the API server does not serve datacenters: apply config/crd first"
-    known = listed(key_of(one).name for one in there.items)
+    existing = listed(key_of(one).name for one in datacenters.items)
     return (
-        f"there is no Datacenter {name}, only {known}"
-        if known
+        f"there is no Datacenter {name}, only {existing}"
+        if existing
         else (f"there is no Datacenter {name}, and no other one")
     )
 
 
 def listed(names: Iterable[str]) -> str:
     """The first names in their order, and how many more there are; "" for none."""
-    known = sorted(names)
-    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    return ", ".join(known[:NAMED]) + more
+    ordered = sorted(names)
+    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
+    return ", ".join(ordered[:NAMED]) + more
 
 
 # --- reading ------------------------------------------------------------------------------------
 
 
-def view_of(live: Object, rows: Iterable[Object]) -> View:
+def view_of(live: Object, workloads: Iterable[Object]) -> View:
     """Read a Datacenter and its BootstrapWorkloads, whatever is in them."""
     name = key_of(live).name
     spec, status = _texts(live.get("spec")), DatacenterStatus.lenient(live.get("status"))
@@ -214,7 +214,7 @@ def view_of(live: Object, rows: Iterable[Object]) -> View:
             SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
             for one in status.sources
         ),
-        rows=tuple(sorted((_service(name, one) for one in rows), key=lambda one: one.name)),
+        rows=tuple(sorted((_service(name, one) for one in workloads), key=lambda one: one.name)),
         problems=tuple(_problems(live)),
     )
 
@@ -245,38 +245,38 @@ def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
 
 def _service(datacenter: str, obj: Object) -> ServiceView:
     try:
-        row = row_of(obj)
+        record = row_of(obj)
     except InvalidDatacenterError as error:
         return _unreadable(datacenter, obj, str(error))
-    if row.datacenter.name != datacenter:
-        told = f"its label says {datacenter}, but it is of datacenter {row.datacenter.name}"
-        return _unreadable(datacenter, obj, told)
-    return _readable(row, _LOST if _is_lost(WorkloadStatus, obj) else "")
+    if record.datacenter.name != datacenter:
+        problem = f"its label says {datacenter}, but it is of datacenter {record.datacenter.name}"
+        return _unreadable(datacenter, obj, problem)
+    return _readable(record, _LOST if _is_lost(WorkloadStatus, obj) else "")
 
 
 def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
     name = key_of(obj).name.removeprefix(naming.row(datacenter, ""))
-    told = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
-    return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=told)
+    message = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
+    return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=message)
 
 
-def _readable(row: ServiceRecord, problem: str) -> ServiceView:
-    service, progress = row.wish.service, row.progress
+def _readable(record: ServiceRecord, problem: str) -> ServiceView:
+    service, progress = record.wish.service, record.progress
     failure = progress.failure
     return ServiceView(
-        name=row.name,
+        name=record.name,
         state=progress.state,
         kind=service.kind,
         ready=progress.ready,
-        source=row.wish.source.name,
+        source=record.wish.source.name,
         depends_on=service.depends_on,
         message=progress.message,
         attempts=progress.attempts,
         next_retry=_aware(progress.next_retry),
         error_reason=failure.reason if failure else "",
         error=failure.message if failure else "",
-        retiring=row.retiring,
-        outdated=progress.digest not in ("", row.wish.digest) and not row.retiring,
+        retiring=record.retiring,
+        outdated=progress.digest not in ("", record.wish.digest) and not record.retiring,
         running_since=progress.running_since,
         provider_ref=progress.provider_ref,
         service_refs=dict(progress.service_refs),

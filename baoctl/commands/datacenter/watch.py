@@ -163,9 +163,9 @@ def show(name: str, looks: Looks, *, output: Literal["text", "json"], verbose: b
 
 def printable(text: str, encoding: str | None) -> str:
     """Draw the tree in ASCII, and escape the rest, where an encoding has no such characters."""
-    known = encoding or "ascii"
+    charset = encoding or "ascii"
     try:
-        text.encode(known)
+        text.encode(charset)
     except UnicodeEncodeError:
-        return text.translate(_ASCII).encode(known, "backslashreplace").decode(known)
+        return text.translate(_ASCII).encode(charset, "backslashreplace").decode(charset)
     return text

@@ -77,46 +77,46 @@ def _objects(documents: Iterable[Any]) -> Iterator[Object]:
             yield one
 
 
-def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> ClusterDump:
-    """Observe one cluster of a dump; `wanted` is namespace/name, None for the only one.
+def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
+    """Observe one cluster of a dump; `key` is namespace/name, None for the only one.
 
     Raises DumpError when it is not there, or when there are several and none is wanted, and one of
     MALFORMED for objects that nobody has checked.
     """
-    there = tuple(objects)
-    live = _chosen([one for one in there if one.get("kind") == CLUSTER_KIND], wanted)
-    return _seen(live, there, now)
+    everything = tuple(objects)
+    live = _chosen([one for one in everything if one.get("kind") == CLUSTER_KIND], key)
+    return _cluster_dump(live, everything, now)
 
 
-def expect_status(seen: ClusterDump) -> None:
+def expect_status(dump: ClusterDump) -> None:
     """Raise DumpError where the status does not tell what the servers run."""
-    metadata = seen.cluster.metadata
+    metadata = dump.cluster.metadata
     key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
-    if not seen.has_status:
+    if not dump.has_status:
         raise DumpError(
             f"{key} has no status, so it is not known what its servers run: a manifest never has "
             "one, so take a dump of the live objects (kubectl get openbaocluster,sts,pods,pvc -o "
             "yaml) or name the cluster with --cluster; a live object has one once the operator has "
             "looked at it"
         )
-    if not seen.cluster.status.initialized and is_initialized(seen.cluster, seen.observed):
+    if not dump.cluster.status.initialized and is_initialized(dump.cluster, dump.observed):
         raise DumpError(
             f"{key}: status.initialized is not true, and its servers have data, so the status is "
             "not written yet, or it was lost: look again once the operator has written it"
         )
 
 
-def _chosen(clusters: list[Object], wanted: str | None) -> Object:
-    known = {_key(one): one for one in clusters}
-    if not known:
+def _chosen(clusters: list[Object], key: str | None) -> Object:
+    by_key = {_key(one): one for one in clusters}
+    if not by_key:
         raise DumpError(f"there is no {CLUSTER_KIND} in it")
-    if wanted is None:
-        if len(known) > 1:
-            raise DumpError(f"choose one with --cluster: {', '.join(sorted(known))}")
-        return next(iter(known.values()))
-    if wanted not in known:
-        raise DumpError(f"there is no {CLUSTER_KIND} {wanted}, only {', '.join(sorted(known))}")
-    return known[wanted]
+    if key is None:
+        if len(by_key) > 1:
+            raise DumpError(f"choose one with --cluster: {', '.join(sorted(by_key))}")
+        return next(iter(by_key.values()))
+    if key not in by_key:
+        raise DumpError(f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}")
+    return by_key[key]
 
 
 def _key(obj: Object) -> str:
@@ -124,7 +124,7 @@ def _key(obj: Object) -> str:
     return f"{metadata.get('namespace') or _NAMESPACE}/{metadata.get('name')}"
 
 
-def _seen(live: Object, objects: Iterable[Object], now: datetime) -> ClusterDump:
+def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> ClusterDump:
     key = _key(live)
     version = live.get("apiVersion")
     if version != API_VERSION:
@@ -164,7 +164,7 @@ def _observed(
         claims=claim_facts(voters, claims),
         read=read_pool_facts(owner, read_set, pods, claims),
     )
-    return observed, frozenset(kind for kind, found in of_kind.items() if found)
+    return observed, frozenset(kind for kind, items in of_kind.items() if items)
 
 
 def _whole(live: Object) -> Object:
@@ -174,18 +174,18 @@ def _whole(live: Object) -> Object:
     return {**live, "metadata": metadata}
 
 
-async def fetch(client: Client, wanted: str) -> tuple[Object, ...]:
+async def fetch(client: Client, key: str) -> tuple[Object, ...]:
     """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
-    namespace, slash, name = wanted.partition("/")
+    namespace, slash, name = key.partition("/")
     if not slash:
-        raise DumpError(f"--cluster {wanted}: write namespace/name")
+        raise DumpError(f"--cluster {key}: write namespace/name")
     mine = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
-    found: list[Object] = []
+    objects: list[Object] = []
     try:
         live = await client.get(CLUSTERS, ObjectKey(namespace, name))
         for kind in (STATEFUL_SET, POD, PVC):
             answer = await client.list(kind, namespace, options=mine)
-            found += [{**one, "kind": kind.kind} for one in answer.items]
+            objects += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
-        raise DumpError(f"{CLUSTER_KIND} {wanted}: {error}") from None
-    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *found)
+        raise DumpError(f"{CLUSTER_KIND} {key}: {error}") from None
+    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

@@ -31,13 +31,13 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
     """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if broken."""
     archive = Archive()
 
-    def look(piece: bytes) -> None:
+    def feed(piece: bytes) -> None:
         try:
             archive.feed(piece)
         except NotASnapshot as error:
             raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
 
-    fetched = await store.fetch(key, path, limit, look)
+    fetched = await store.fetch(key, path, limit, feed)
     if fetched is None:
         raise JobFailure("Storage", f"{key} is not in the store; check the key, prefix and bucket")
     try:

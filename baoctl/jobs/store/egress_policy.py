@@ -60,9 +60,9 @@ class EgressPolicy:
         plain = unwrapped(address)
         if any(plain in network for network in self.permitted if network.version == plain.version):
             return ""
-        place = _place(plain)
-        if place:
-            return place
+        kind = _reserved(plain)
+        if kind:
+            return kind
         if plain in self.api_server or (plain, port) in self.api_server_ports:
             return "the API server"
         if port in CONTROL_PLANE_PORTS:
@@ -84,9 +84,9 @@ def unwrapped(address: Address) -> Address:
     """The IPv4 address that an IPv6 address carries, where it carries one; else itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    for found in (address.ipv4_mapped, address.sixtofour):
-        if found is not None:
-            return found
+    for embedded in (address.ipv4_mapped, address.sixtofour):
+        if embedded is not None:
+            return embedded
     if address.teredo is not None:
         return address.teredo[1]
     carries = any(address in network for network in _NAT64) or address in _COMPATIBLE
@@ -95,7 +95,7 @@ def unwrapped(address: Address) -> Address:
     return ipaddress.IPv4Address(number) if carries and number > 1 else address
 
 
-def _place(address: Address) -> str:
+def _reserved(address: Address) -> str:
     if address.is_loopback or address.is_unspecified or address in _THIS_NETWORK:
         return "the pod itself"
     if address.is_link_local:

@@ -67,15 +67,15 @@ def store_failure(what: str, error: BaseException) -> JobFailure:
     text = str(error)
     for needle, cause in _CAUSES:
         if needle in text:
-            return JobFailure("Storage", f"{what}: {cause}{_told(text)}")
+            return JobFailure("Storage", f"{what}: {cause}{_summary(text)}")
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
-        return JobFailure("Storage", f"{what}: the store refuses the credentials{_told(text)}")
+        return JobFailure("Storage", f"{what}: the store refuses the credentials{_summary(text)}")
     first = _URI.sub("the store", text.partition("\n")[0].partition("<")[0])[:200].rstrip(": ")
-    return JobFailure("Storage", f"{what}: {first or type(error).__name__}{_told(text)}")
+    return JobFailure("Storage", f"{what}: {first or type(error).__name__}{_summary(text)}")
 
 
-def _told(text: str) -> str:
-    found = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
-    found += [f"code {one[1]}" for one in (_CODE.search(text),) if one]
-    found += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
-    return f" ({', '.join(found)})" if found else ""
+def _summary(text: str) -> str:
+    parts = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
+    parts += [f"code {one[1]}" for one in (_CODE.search(text),) if one]
+    parts += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
+    return f" ({', '.join(parts)})" if parts else ""

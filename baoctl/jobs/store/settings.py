@@ -224,10 +224,10 @@ _Provider = Callable[[StoreEnv, Secret, Mapping[str, str]], StoreSettings]
 _PROVIDERS: Mapping[str, _Provider] = {"s3": _s3, "gcs": _gcs, "azure": _azure, "pvc": _volume}
 
 
-def _pair(secret: Secret, first: str, second: str) -> bool:
-    has = [name for name in (first, second) if secret.get(name)]
+def _pair(secret: Secret, first: str, other: str) -> bool:
+    has = [name for name in (first, other) if secret.get(name)]
     if len(has) == 1:
-        missing = second if has == [first] else first
+        missing = other if has == [first] else first
         raise JobFailure("Config", f"{_REFERENCE}: the Secret has {has[0]} but no {missing}")
     return bool(has)
 

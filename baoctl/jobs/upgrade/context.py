@@ -16,8 +16,8 @@ from baoctl.jobs.leader_client import (
     ServerAddresses,
     leader_in,
     log_in,
-    look_at,
-    look_at_all,
+    observe_server,
+    observe_servers,
 )
 from contracts.exit_codes import STEP_EXIT_CODES, StepClass
 from contracts.jobs.env import UpgradeEnv
@@ -48,7 +48,7 @@ class Work:
     env: UpgradeEnv
     bao: Bao
     clock: Clock
-    reach: ServerAddresses
+    addresses: ServerAddresses
     ends: float
     """By the monotonic clock: when it has failed."""
 
@@ -57,17 +57,17 @@ class Work:
         """Tell whether the time is over."""
         return self.clock.monotonic() >= self.ends
 
-    async def looks(self) -> dict[str, Leader | str]:
+    async def observe_all(self) -> dict[str, Leader | str]:
         """Ask every pod what it is: a leader, or in a word what else."""
-        return await look_at_all(self.bao, self.env.server, self.reach)
+        return await observe_servers(self.bao, self.env.server, self.addresses)
 
-    async def look(self, pod: str) -> Leader | str:
+    async def observe(self, pod: str) -> Leader | str:
         """Ask one pod what it is."""
-        return await look_at(self.bao, pod, self.env.server.host(pod), self.reach)
+        return await observe_server(self.bao, pod, self.env.server.host(pod), self.addresses)
 
     async def address(self, pod: str) -> str:
         """Return the address of a pod. Raises OSError."""
-        return await self.reach.resolve(self.env.server.host(pod))
+        return await self.addresses.resolve(self.env.server.host(pod))
 
     async def log_in(self, address: str) -> str:
         """Return a token for the server at an address. Raises JobFailure(Authentication).
@@ -102,20 +102,20 @@ class Work:
     async def leader(self) -> Leader:
         """Find the one server that leads. Raises JobFailure(LeaderDiscovery) when time is over."""
         while True:
-            looks = await self.looks()
-            leader = leader_in(looks)
+            states = await self.observe_all()
+            leader = leader_in(states)
             if leader is not None:
                 return leader
             if self.late:
-                raise JobFailure("LeaderDiscovery", f"no single server leads ({told(looks)})")
+                raise JobFailure("LeaderDiscovery", f"no single server leads ({summary(states)})")
             await self.clock.sleep(POLL_SECONDS)
 
 
-Act = Callable[[Work], Awaitable[str]]
+Action = Callable[[Work], Awaitable[str]]
 """Does one action, and says in a line what was done. Raises StepFailure, JobFailure."""
 
 
-def told(looks: dict[str, Leader | str]) -> str:
+def summary(states: dict[str, Leader | str]) -> str:
     """Tell what each pod is."""
-    words = {pod: look if isinstance(look, str) else "leads" for pod, look in looks.items()}
+    words = {pod: state if isinstance(state, str) else "leads" for pod, state in states.items()}
     return "; ".join(f"{pod}: {word}" for pod, word in words.items()) or "no pod"

@@ -45,8 +45,8 @@ class RaftClient:
 
     async def peers(self) -> Peers:
         """All members by their node id."""
-        found = await self._ask(lambda at: at.bao.members(at.leader.address, at.token))
-        return {one.node_id: one for one in found}
+        members = await self._ask(lambda at: at.bao.members(at.leader.address, at.token))
+        return {one.node_id: one for one in members}
 
     async def states(self) -> States | None:
         """How its autopilot sees each member; None when that is turned off."""
@@ -97,9 +97,9 @@ def voters(peers: Peers) -> frozenset[str]:
 
 def lag(pod: str, states: States) -> int | None:
     """Entries of the log that a server is behind the leader; None while nobody knows."""
-    known = states.get(pod)
-    if known is None:
+    state = states.get(pod)
+    if state is None:
         return None
     leading = [one.last_index for one in states.values() if one.status == "leader"]
     newest = leading[0] if leading else max(one.last_index for one in states.values())
-    return max(0, newest - known.last_index)
+    return max(0, newest - state.last_index)

@@ -31,11 +31,11 @@ async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
     gone: list[str] = []
     for pod in pods:
         # Asked anew for each: what was true of the first need not be true of the last.
-        found = (await council.peers()).get(pod)
-        if found is None:
+        peer = (await council.peers()).get(pod)
+        if peer is None:
             continue
-        if found.leader or found.voter:
-            role = "leads" if found.leader else "votes"
+        if peer.leader or peer.voter:
+            role = "leads" if peer.leader else "votes"
             raise StepFailure("Membership", f"{pod} {role} and was not removed")
         await council.remove(pod)
         gone.append(pod)

@@ -42,11 +42,11 @@ def _block(cluster: OpenBaoCluster, name: str) -> ImageVerification | None:
 
 def _image(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, image in values_at(new.spec, path.removeprefix("spec.")):
+        for field, image in values_at(new.spec, path.removeprefix("spec.")):
             try:
                 image_reference.parse(image or _FINE)
             except ValueError:
-                yield f"spec.{found}", image
+                yield f"spec.{field}", image
 
     return broken
 

@@ -81,9 +81,9 @@ def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 def _other_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:
     for position, recipient in enumerate(keys.recipients):
-        given = (recipient.fingerprint or "").lower()
-        if given and read_fingerprint(recipient.pgp_public_key) not in ("", given):
-            yield f"{_INITIAL}.recipients[{position}].fingerprint", given
+        fingerprint = (recipient.fingerprint or "").lower()
+        if fingerprint and read_fingerprint(recipient.pgp_public_key) not in ("", fingerprint):
+            yield f"{_INITIAL}.recipients[{position}].fingerprint", fingerprint
 
 
 RECOVERY_RULES: tuple[Rule, ...] = (

@@ -46,8 +46,8 @@ _PLUGINS = "spec.plugins[].env"
 
 def _reserved_keys(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, keys in values_at(new.spec, path.removeprefix("spec.")):
-            yield from ((f"spec.{found}", key) for key in keys or () if RESERVED_KEY.found_in(key))
+        for field, keys in values_at(new.spec, path.removeprefix("spec.")):
+            yield from ((f"spec.{field}", key) for key in keys or () if RESERVED_KEY.found_in(key))
 
     return broken
 

@@ -123,9 +123,9 @@ def _plugins(restore: OpenBaoRestore) -> Iterator[Offence]:
 
 def _secret_rule(path: str) -> Rule:
     def find(restore: OpenBaoRestore) -> Iterator[Offence]:
-        for found, reference in values_at(restore.spec, path.removeprefix("spec.")):
+        for field, reference in values_at(restore.spec, path.removeprefix("spec.")):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
-                yield f"spec.{found}.name", reference.name
+                yield f"spec.{field}.name", reference.name
 
     return RuleOf(
         id=f"restore-secret-{path.removeprefix('spec.')}",

@@ -33,8 +33,8 @@ def either(path: str, default: str, of: str = "self") -> str:
     through CEL's own optional values, and then refuses the rule.
     """
     steps = path.split(".")
-    known = " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
-    return f"({known} ? {of}.{path} : {default})"
+    parents = " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
+    return f"({parents} ? {of}.{path} : {default})"
 
 
 def is_set(path: str, of: str = "self") -> str:

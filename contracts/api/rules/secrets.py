@@ -41,9 +41,9 @@ REFERENCES = (
 
 def _names_system_secret(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, reference in values_at(new.spec, path.removeprefix("spec.")):
+        for field, reference in values_at(new.spec, path.removeprefix("spec.")):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
-                yield f"spec.{found}.name", reference.name
+                yield f"spec.{field}.name", reference.name
 
     return broken
 

@@ -80,8 +80,10 @@ def _audit_options(request: SelfInitRequest) -> str | None:
     device = request.audit_device
     if device is None:
         return None
-    given = [kind for kind, value in device.blocks().items() if value is not None]
-    if given not in ([], [device.type]) or (device.type in ("file", "http") and not given):
+    configured = [kind for kind, value in device.blocks().items() if value is not None]
+    if configured not in ([], [device.type]) or (
+        device.type in ("file", "http") and not configured
+    ):
         return device.type
     return None
 

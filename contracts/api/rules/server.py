@@ -65,8 +65,8 @@ def _dead_server(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     autopilot = (raft.autopilot if raft else None) or Autopilot()
     text = autopilot.dead_server_last_contact_threshold
     if text is not None:
-        found = counted_duration(text)
-        if found is None or found < parse_duration(_DEAD_AFTER):
+        duration = counted_duration(text)
+        if duration is None or duration < parse_duration(_DEAD_AFTER):
             yield f"{_AUTOPILOT}.deadServerLastContactThreshold", text
 
 

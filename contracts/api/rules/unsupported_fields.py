@@ -92,13 +92,13 @@ def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
 
 def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
     """The lines of `unserved_fields` without which nothing may be built."""
-    return tuple(line for line, row in _unserved(spec) if row.essential)
+    return tuple(line for line, field in _unserved(spec) if field.essential)
 
 
 def _unserved(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
-    for row in NOT_SERVED:
-        for found, value in values_at(spec, row.path.removeprefix("spec.")):
-            path = f"spec.{found}"
-            if row.asked(value):
-                separator = ":" if row.message.startswith("only") else ""
-                yield f"{path}{separator} {row.message}", row
+    for field in NOT_SERVED:
+        for location, value in values_at(spec, field.path.removeprefix("spec.")):
+            path = f"spec.{location}"
+            if field.asked(value):
+                separator = ":" if field.message.startswith("only") else ""
+                yield f"{path}{separator} {field.message}", field

@@ -30,11 +30,11 @@ PLACES: dict[str, tuple[str, Pattern]] = {
 
 def _broken(path: str, shape: Pattern) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, value in values_at(new.spec, path.removeprefix("spec.")):
+        for field, value in values_at(new.spec, path.removeprefix("spec.")):
             if value is None:
                 continue
             if not shape.found_in(value) or not url.is_elsewhere(value):
-                yield f"spec.{found}", value
+                yield f"spec.{field}", value
 
     return broken
 

@@ -33,8 +33,8 @@ def _running(cluster: OpenBaoCluster) -> Iterator[str]:
 
 def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
     """Tell whether an upgrade is given up before a leader of it could write anything."""
-    asked = cluster.spec.version.removeprefix("v")
-    return upgrade.last_step_down_time is None and asked == upgrade.from_version
+    requested = cluster.spec.version.removeprefix("v")
+    return upgrade.last_step_down_time is None and requested == upgrade.from_version
 
 
 def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:

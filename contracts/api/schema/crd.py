@@ -43,14 +43,14 @@ _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProper
 
 def crd() -> Schema:
     """The CustomResourceDefinition of OpenBaoCluster, fresh and safe to change."""
-    made = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
-    made["spec"]["names"]["categories"] = ["all", "openbao"]
-    made["spec"]["versions"][0]["subresources"]["scale"] = {
+    document = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
+    document["spec"]["names"]["categories"] = ["all", "openbao"]
+    document["spec"]["versions"][0]["subresources"]["scale"] = {
         "specReplicasPath": ".spec.replicas",
         "statusReplicasPath": ".status.replicas",
         "labelSelectorPath": ".status.selector",
     }
-    return made
+    return document
 
 
 def definition(
@@ -77,7 +77,7 @@ def definition(
                     "name": resource.version,
                     "served": True,
                     "storage": True,
-                    "additionalPrinterColumns": [column(*given) for given in columns],
+                    "additionalPrinterColumns": [column(*arguments) for arguments in columns],
                     "subresources": {"status": {}},
                     "schema": {"openAPIV3Schema": schema},
                 }

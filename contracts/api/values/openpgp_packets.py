@@ -69,12 +69,12 @@ class Cursor:
 
 def packets_of(text: str) -> tuple[Packet, ...]:
     """Read all packets of a text in base64. Raises NotAKeyError where it holds none."""
-    found: list[Packet] = []
+    packets: list[Packet] = []
     for packet in each_packet(text):
-        found.append(packet)
-        if len(found) > PACKETS_MAX:
+        packets.append(packet)
+        if len(packets) > PACKETS_MAX:
             raise NotAKeyError(f"it has more than {PACKETS_MAX} packets; {_LESS}")
-    return tuple(found)
+    return tuple(packets)
 
 
 def each_packet(text: str) -> Iterator[Packet]:

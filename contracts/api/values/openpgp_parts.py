@@ -269,8 +269,8 @@ def _check(certificate: Certificate, signature: Signature, content: bytes) -> No
         raise NotAKeyError(f"a signature of key {certificate.key.key_id} is about something else")
 
 
-def _misplaced(signature: Signature, place: str) -> NotAKeyError:
-    return NotAKeyError(f"a signature of type {signature.kind:#04x} is out of place after {place}")
+def _misplaced(signature: Signature, parent: str) -> NotAKeyError:
+    return NotAKeyError(f"a signature of type {signature.kind:#04x} is out of place after {parent}")
 
 
 def _marker(certificate: Certificate, body: bytes) -> None:

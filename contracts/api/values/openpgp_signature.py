@@ -106,9 +106,9 @@ class Signature:
     def fits(self, content: bytes) -> bool:
         """Whether the checksum is that of a signature over this content."""
         end = bytes((self.version, 0xFF)) + len(self.signed).to_bytes(4, "big")
-        made = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
-        made.update(self.salt + content + self.signed + end)
-        return made.digest()[:2] == self.mark
+        digest = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
+        digest.update(self.salt + content + self.signed + end)
+        return digest.digest()[:2] == self.mark
 
 
 def read_signature(body: bytes) -> Signature | None:

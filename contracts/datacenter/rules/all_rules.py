@@ -73,8 +73,8 @@ def _body_rules(
 
     def placed(rule: ServiceRule) -> RuleOf[Kind]:
         def broken(new: Kind, old: Kind | None) -> Iterator[Offence]:
-            for found, service in of(new):
-                yield from _offences(rule, service, found)
+            for location, service in of(new):
+                yield from _offences(rule, service, location)
 
         return RuleOf(
             id=f"service-{rule.id}",
@@ -97,7 +97,7 @@ def _circle(services: Services) -> tuple[str, ...] | None:
     """A circle of two or more; who depends on itself is told so by another rule."""
     graph = dependencies.dependencies(services)
     return dependencies.find_cycle(
-        {name: [other for other in found if other != name] for name, found in graph.items()}
+        {name: [other for other in needed if other != name] for name, needed in graph.items()}
     )
 
 
@@ -272,11 +272,11 @@ def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
     )
 
 
-def workload_violations(row: BootstrapWorkload) -> tuple[Violation, ...]:
+def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
     """What is wrong with a row, in the order of the rules; empty when nothing is."""
     return (
-        *broken_rules(WORKLOAD_RULES, row, None),
-        *openbao_violations(row.spec.service, _OF_ROW, row.spec.datacenter),
+        *broken_rules(WORKLOAD_RULES, workload, None),
+        *openbao_violations(workload.spec.service, _OF_ROW, workload.spec.datacenter),
     )
 
 
@@ -289,24 +289,24 @@ def check_service(service: BootstrapService, path: str, datacenter: str = "") ->
     `datacenter` is the name of the one that it is for; without it nothing about an OpenBaoCluster
     may depend on the name of the cluster.
     """
-    found = [
+    violations = [
         Violation(field, shown(value), f"service-{rule.id}", rule.message)
         for rule in (BODY_RULES if _ever_offends(service) else ())
         for field, value in _offences(rule, service, path)
     ]
-    return [*found, *openbao_violations(service, path, datacenter)]
+    return [*violations, *openbao_violations(service, path, datacenter)]
 
 
 def check_services(services: Services, path: str, datacenter: str = "") -> list[Violation]:
     """What is wrong with a list of services at `path`, and with each of them; see check_service."""
-    told = (
+    checks = (
         ("services-unique", UNIQUE_MESSAGE, unique_names(path, services)),
         ("services-circle", CIRCLE_MESSAGE, _circles(path, services)),
     )
     return [
         *(
             Violation(field, shown(value), rule, message)
-            for rule, message, offences in told
+            for rule, message, offences in checks
             for field, value in offences
         ),
         *(
@@ -344,13 +344,13 @@ def read_services(raw: Iterable[Raw] | None, path: str, datacenter: str = "") ->
         _refuse(_named_wrong(raw, path, datacenter))
         return raw
     services: list[BootstrapService] = []
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for at, item in enumerate(listed(raw, path)):
         try:
             services.append(shaped(item, f"{path}[{at}]"))
         except InvalidDatacenterError as error:
-            found.extend(error.violations)
-    _refuse(found or check_services(services, path, datacenter))
+            violations.extend(error.violations)
+    _refuse(violations or check_services(services, path, datacenter))
     return Judged(services)
 
 
@@ -362,6 +362,6 @@ def _named_wrong(services: Judged, path: str, datacenter: str) -> list[Violation
     ]
 
 
-def _refuse(found: list[Violation]) -> None:
-    if found:
-        raise InvalidDatacenterError(found)
+def _refuse(violations: list[Violation]) -> None:
+    if violations:
+        raise InvalidDatacenterError(violations)

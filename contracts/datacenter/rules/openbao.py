@@ -34,11 +34,11 @@ def openbao_violations(
     if service.openbao is None:
         return ()
     name = names.child(datacenter or _ANY, service.name)
-    found = _judged(name, thaw(service.openbao))
+    results = _judged(name, thaw(service.openbao))
     # The name of a service has a rule of its own.
     return tuple(
         Violation(_placed(one.field, path), one.value, one.rule, one.message)
-        for one in found
+        for one in results
         if not one.field.startswith("metadata")
     )
 
