@@ -54,7 +54,7 @@ class Settings:
     kubeconfig: str | None
     """None: this process runs in a pod."""
     namespaces: tuple[str, ...]
-    """The namespaces whose clusters are looked at; none named: all, or those of tenants."""
+    """The namespaces whose clusters are reconciled; none named: all, or those of tenants."""
     leader_election: bool
     identity: str
     workers: int
@@ -68,7 +68,7 @@ class Settings:
     images: Trust = NO_TRUST
     """Registries and transparency logs that this installation believes in."""
     datacenters: bool = False
-    """Whether this process looks after datacenters, too."""
+    """Whether this process reconciles datacenters, too."""
 
 
 def from_environment(
@@ -139,14 +139,14 @@ class ProvisionerSettings:
     """How one provisioner process runs."""
 
     process: Settings
-    """What every process of the operator is told. `installation.service_account` is the
+    """The settings of every process of the operator. `installation.service_account` is the
     controller, who gets the rights."""
     delegate: str
     """The ServiceAccount as whom rights are written; in the operator's namespace."""
     reads: Reads
     """What the controller is granted: to list and watch, or to read one by one."""
     recheck: float
-    """Seconds after which objects that nobody watches are looked at again."""
+    """Seconds after which objects without a watch are read again."""
 
 
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:

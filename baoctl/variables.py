@@ -1,4 +1,4 @@
-"""Environment variables and options of a process, each read by a rule that is told when it fails.
+"""Environment variables and options of a process, each read by a rule that is named when it fails.
 
 Uses the standard library alone. Called by baoctl.settings, baoctl.cli and baoctl.jobs. A value that
 breaks its rule ends the process before it does anything, with one line and the exit status 2; jobs

@@ -1,9 +1,8 @@
-"""YAML that somebody hands to a verb of `baoctl`: read within bounds, and refused in one line.
+"""YAML input of a verb of `baoctl`: read within bounds, and refused in one line.
 
 Uses pyyaml. Called by baoctl.commands.render and baoctl.commands.upgrade.cluster_dump. An alias
-costs nothing to read, and may stand for a billion values once somebody walks over them; so values
-are counted as if each alias were written out. Moments stay the texts that they are for the API
-server.
+costs nothing to read, and may expand to a billion values on traversal; so values are counted as if
+each alias were expanded. Timestamps stay texts, as for the API server.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
         self._deepest = 0
         self._sizes: dict[int, tuple[int, int]] = {}
-        """Values and levels of what an alias may stand for, by identity."""
+        """Values and levels of the targets of aliases, by identity."""
 
     def compose_document(self) -> yaml.Node | None:
         # Names of parts hold within a document, and identities as long as its nodes live.

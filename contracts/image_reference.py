@@ -26,7 +26,7 @@ _NAME_MAX = 255
 _NO_DOT = r"[a-z0-9]+(?:(?:_|__|-+)[a-z0-9]+)*"
 _REST = rf"(?::{_TAG.pattern})?(?:@{_DIGEST.pattern})?$"
 GRAMMAR = rf"^(?:(?:{_HOST.pattern}|{_NO_DOT})/{_PATH.pattern}|{_WORD}){_REST}"
-"""What `parse` reads, as one pattern of the RE2 syntax, beside the bound of its name."""
+"""What `parse` reads, as one pattern of the RE2 syntax, without the bound of its name."""
 LENGTH = rf"^[^@]{{1,{_NAME_MAX}}}(?::{_TAG.pattern})?(?:@.*)?$"
 """That bound, as a pattern."""
 
@@ -95,7 +95,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def tag_fits(reference: ImageReference, version: str) -> bool:
-    """Tell whether a tag, if there is one, is that of a version; a leading v counts for nothing.
+    """Tell whether a tag, if there is one, is that of a version; a leading v is ignored.
 
     A tag cannot hold the plus sign of build metadata: an underscore or a dash stands for it.
     """

@@ -1,8 +1,8 @@
-"""Which OpenBao version can do what: one table for rules and rendering.
+"""The features of OpenBao versions: one table for rules and rendering.
 
 Uses semver. Called by contracts.api.rules.server and its neighbours, and by the features that
-depend on a version. A field that the wanted version cannot honour is refused by name; it is never
-left out in silence. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
+depend on a version. A field that the desired version cannot honour is refused by name; it is never
+silently omitted. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
 the integration tests run.
 """
 

@@ -1,4 +1,4 @@
-"""How a verb of `baoctl` asks the API server something, as whoever $KUBECONFIG says.
+"""How a verb of `baoctl` asks the API server, with the identity that $KUBECONFIG names.
 
 Uses runtime.client.client. Called by `baoctl upgrade plan` and by the verbs of `baoctl datacenter`.
 """

@@ -1,7 +1,7 @@
-"""`baoctl render`: the objects that the operator would make of a manifest, without a cluster.
+"""`baoctl render`: the objects that the operator would create for a manifest, without a cluster.
 
-The way is the controller's own: resolve, then every step of the plan. What only a cluster can know
-is imagined as it is once all is well; Secrets are never made up, and are named in comments.
+It uses the code of the controller: resolve, then every step of the plan. For what only a cluster
+has, it assumes the healthy state; Secrets are never invented, and are named in comments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from runtime.types import Object
 
 Phase = Literal["first-boot", "running"]
 NO_UID = "00000000-0000-0000-0000-000000000000"
-# Nothing of what is printed depends on the moment; the certificates are imagined around it.
+# Nothing of what is printed depends on the moment; the certificates are valid around it.
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
@@ -48,7 +48,7 @@ _LEADING = ("apiVersion", "kind", "metadata")
 
 
 class RenderError(Exception):
-    """There is nothing to print; the text says why, in the words of the conditions, on one line."""
+    """There is nothing to print; the text gives the reason, as a condition does, on one line."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -56,7 +56,7 @@ class RenderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What is not in the manifest: where it will be, and what it will find there."""
+    """What is not in the manifest: the installation and the namespace that it is rendered for."""
 
     installation: Installation
     namespace: str
@@ -83,7 +83,7 @@ _Dumper.add_representer(str, _text)
 
 
 class _Supplied(Mapping[str, CredentialFacts]):
-    """The keys of a Secret that somebody will bring: whatever is asked for is there and good."""
+    """The keys of a Secret that a user will create: every key exists and is valid."""
 
     _GOOD = CredentialFacts(
         size=32, blank=False, unseal_key=True, certificate=True, json_object=True
@@ -119,7 +119,7 @@ def _cluster(manifest: Object, options: RenderOptions) -> str:
     try:
         cluster = OpenBaoCluster.from_object(live)
         names.stateful_set(cluster.metadata.name)
-        # In either phase: some rules let a cluster be that has data, and this one has none yet.
+        # In either phase: some rules exempt a cluster that has data, and this one has none yet.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}") from None
@@ -128,7 +128,7 @@ def _cluster(manifest: Object, options: RenderOptions) -> str:
     owner = owner_of(live)
     resolved = _resolved(cluster, owner, options, _assumed(cluster, options))
     observed = replace(_assumed(cluster, options), secrets=_secrets(cluster, resolved))
-    # Once more: some of what is meant follows from what is found in Secrets.
+    # Again: part of the resolved state follows from the Secrets.
     resolved = _resolved(cluster, owner, options, observed)
     return "".join(_documents(resolved, observed, options.phase))
 
@@ -143,7 +143,7 @@ def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     metadata.setdefault("namespace", options.namespace)
     metadata.setdefault("uid", NO_UID)
     metadata.setdefault("generation", 1)
-    # Nobody's former status counts: what is printed follows from the spec.
+    # A status in the manifest is ignored: the output follows from the spec.
     status = {"initialized": True} if options.phase == "running" else {}
     return {**manifest, "metadata": metadata, "status": status}
 
@@ -158,7 +158,7 @@ def _resolved(
 
 
 def _assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
-    # Without a StatefulSet: there is none that what is wanted could differ from.
+    # Without a StatefulSet: there is none that the desired one could differ from.
     return Observed(
         now=NOON,
         token_issuer=ISSUER,
@@ -170,7 +170,7 @@ def _assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
 
 
 def _read_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
-    """Imagine that the read replicas found a leader: none is asked for more before."""
+    """Assume that the read replicas have found a leader: no more are added before that."""
     replicas = cluster.spec.servers - cluster.spec.replicas
     if options.phase == "first-boot" or not replicas:
         return PoolFacts()
@@ -191,7 +191,7 @@ def _read_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
 
 
 def _newest(kind: OptionalKind) -> KindAvailability:
-    """Imagine that the API server serves the best version that we can write."""
+    """Assume that the API server serves the newest version that the operator can write."""
     return KindAvailability(True, kind.versions, kind.resources[0])
 
 
@@ -238,7 +238,7 @@ def _documents(resolved: Resolved, observed: Observed, phase: Phase) -> Iterator
     )
     yield from _remarks(resolved, desired.outcomes, sorted(observed.secrets))
     if not desired.complete:
-        # Something that only a cluster can have is missing; what the pods would be is known.
+        # An input that only a cluster has is missing; the pods are known anyway.
         intents += WORKLOAD.plan(resolved, observed).intents
     for intent in intents:
         yield "---\n"

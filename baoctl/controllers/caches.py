@@ -1,4 +1,4 @@
-"""The caches of a process, by its mode: what is told by watches, and what is asked for by name.
+"""The caches of a process, by its mode: what is watched, and what is read by name.
 
 | mode | our own kinds | their objects | definitions of optional kinds |
 |---|---|---|---|
@@ -8,8 +8,8 @@
 | tenants, reads=poll | watched everywhere | asked for by name | asked for by name |
 | tenants, reads=watch | watched everywhere | watched where provisioned | asked for by name |
 
-Our own kinds are clusters, backups and restores, all three read whole. What comes after this module
-is the same code in all of them.
+Our own kinds are clusters, backups and restores, all three read whole. The code
+that uses the caches is the same in all modes.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ OF_TENANTS = Bounds(size=512 << 10)
 SECRETS_WHEN_WELL = 60.0
 """Seconds: in the namespaces of others the operator asks little."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
-# The pod of a job is nobody's server: it wakes no cluster, and nothing of it is kept.
+# The pod of a job is no server: it enqueues no cluster, and is not cached.
 SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """What a process reads through."""
+    """The caches of a process."""
 
     clusters: Cache
     backups: Cache
@@ -65,12 +65,12 @@ class Caches:
     refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
-    """Tells when a namespace can be read."""
+    """Knows which namespaces can be read."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
-    """What runs beside the informers."""
+    """What runs in addition to the informers."""
     named_age: float = 15.0
-    """Seconds that objects are believed which users name, and nobody watches."""
+    """Seconds for which a read of an object that users name, and no watch covers, is valid."""
     gateway_age: float = 9.0
     """The same of Gateways, of which many clusters share one."""
 
@@ -209,7 +209,7 @@ class _Mirrors:
         self.all: dict[Resource, PolledMirror] = {}
 
     def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
-        """Make the mirror of one kind; asleep or not, it asks only when it is told to."""
+        """Make the cache of one kind; awake or not, it reads only on request."""
         parts = self._parts
         mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
@@ -251,7 +251,7 @@ def _definitions(parts: Parts) -> _Definitions:
 
 
 class _Following:
-    """Lets namespaces join and leave as their tenants say."""
+    """Adds and removes namespaces as their tenants say."""
 
     def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
         self._gate = gate

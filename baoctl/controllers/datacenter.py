@@ -1,4 +1,4 @@
-"""The controllers of datacenters and of their rows: what they read through, and what wakes them.
+"""The controllers of Datacenters and BootstrapWorkloads: their caches and their watches.
 
 Composed by baoctl.process.wiring where the settings ask for datacenters, in mode cluster only.
 """
@@ -47,15 +47,15 @@ from runtime.limits.object_size import Bounds
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
 DATACENTER_WORKERS = 6
-"""Passes side by side: nearly all of one is waiting for the API server, or for hooks."""
+"""Parallel reconciles: nearly all of one is waiting for the API server, or for hooks."""
 ROW_WORKERS = 14
-"""As many more as keeps up with the rows that the others make."""
+"""As many as keep up with the BootstrapWorkloads that the others create."""
 ROWS_TOGETHER = 1.0
-"""Seconds from the change of a row to the look at its datacenter."""
+"""Seconds from the change of a BootstrapWorkload to the reconcile of its Datacenter."""
 ROWS_BEGIN = BEGUN_LOOK
-"""The same for a row that has just been made: of that there is nothing to tell yet."""
+"""The same for a BootstrapWorkload that was just created: it has no progress yet."""
 OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
-"""Of a kind that no tenant writes: what its schema and its reader let by."""
+"""Of a kind that no tenant writes: what its schema and its reader accept."""
 MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
@@ -67,7 +67,7 @@ def build_datacenter_controllers(
     make: MakeController,
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
-    """Make the reconcilers of datacenters and of their rows, and the controllers that call them."""
+    """Make the reconcilers of Datacenters and BootstrapWorkloads, and their controllers."""
     # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
     share = sharing()
 
@@ -102,7 +102,7 @@ def build_datacenter_controllers(
     watch_datacenters(datacenter_controller, datacenters, workloads)
     watch_rows(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
-    # After the handler that registers them: whoever is woken asks the registry as it is then.
+    # After the handler that registers them: a reconcile that it wakes reads the new registry.
     datacenter_controller.watch(sets, _every(datacenters), generation_changed)
     return datacenter_controller, workload_controller
 
@@ -121,18 +121,18 @@ def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cach
 
 
 def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
-    """A set that came, changed or went may be for any datacenter."""
+    """A set that was added, changed or deleted may be for any datacenter."""
     return lambda event: map(key_of, datacenters.list())
 
 
 def watch_datacenters(controller: Controller, datacenters: Cache, workloads: Cache) -> None:
-    """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
-    # That we put our finalizer on is no reason for another pass.
+    """Wake a Datacenter: its spec, its deletion, and the state of its BootstrapWorkloads."""
+    # Adding our own finalizer is no reason for another reconcile.
     own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
     controller.watch(datacenters, enqueue_object, own)
 
     def soon(event: Event) -> Iterable[Request]:
-        # Rows of one datacenter change together: one look, and one status, for all of them.
+        # The workloads of one datacenter change together: one reconcile and one status for all.
         delay = ROWS_BEGIN if event.type == "add" else ROWS_TOGETHER
         for request in datacenter_of(event.object):
             controller.enqueue(request, delay)
@@ -147,7 +147,8 @@ def watch_rows(
     datacenters: Cache,
     children: Mapping[Resource, Cache],
 ) -> None:
-    """Wake a row: its own spec and end, its objects, its datacenter, and the rows beside it."""
+    """Wake a BootstrapWorkload: its spec and deletion, its objects, its Datacenter, its
+    siblings."""
     own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
     controller.watch(workloads, enqueue_object, own)
     for cache in children.values():
@@ -182,7 +183,7 @@ def datacenter_of(workload: Object) -> Iterable[Request]:
 
 
 def _listens(workload: Object) -> bool:
-    """Tell whether what happens to other rows matters: it waits for one, or others for it."""
+    """Whether changes of its siblings matter: it waits for one, or others wait for it."""
     metadata, spec = workload["metadata"], workload.get("spec") or {}
     service = spec.get("service") if isinstance(spec, dict) else None
     waits = isinstance(service, dict) and bool(service.get("dependsOn"))

@@ -1,6 +1,6 @@
 """`python -m baoctl.generate`: writes the files of the repository that are made from code.
 
-Uses contracts.api.schema.crd and the catalogue of conditions. Run by hand after a change of
+Uses contracts.api.schema.crd and the catalogue of conditions. Run manually after a change of
 contracts/api or of the catalogue, and by CI with --check. Not part of the installed command.
 """
 

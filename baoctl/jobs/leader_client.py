@@ -1,7 +1,7 @@
-"""The way of a job to the server that leads: find it by its pods, log in, and keep the token.
+"""The client of a job for the leader: find it by its pods, log in, and keep the token.
 
-Uses managers.bao. Called by backup and restore. The server of a test stands beside its job and is
-not looked for.
+Uses managers.bao. Called by baoctl.jobs.backup, restore and upgrade. The server of a restore test
+runs in the pod of its job and is not searched for.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between looks for the leader: an election takes up to ten."""
+"""Seconds between searches for the leader: an election takes up to ten."""
 _NOBODY = "no pod"
 _NO_NAME = "its name is not known"
 _NO_ANSWER = "no answer"
 SILENT = (_NO_NAME, _NO_ANSWER)
-"""Words for a server that said nothing itself."""
+"""States of a server that gave no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ async def resolve(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerAddresses:
-    """How the servers are reached: by whose names, and at which port."""
+    """How a job connects to servers: the resolver of their names, and the port."""
 
     resolve: Callable[[str], Awaitable[str]] = resolve
     port: int = API.number
@@ -130,7 +130,7 @@ async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
 
 
 class NoAnswerToLogin(JobFailure):
-    """Nobody refused the login: whoever has time may try again."""
+    """No server refused the login: a caller with time left may try again."""
 
 
 async def observe_servers(
@@ -147,7 +147,7 @@ async def observe_servers(
 
 
 async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddresses) -> Leader | str:
-    """Ask a server what it is: the leader, or a word for what else."""
+    """Ask a server for its state: the leader, or the name of another state."""
     try:
         address = await addresses.resolve(host)
         health = await bao.health(address)

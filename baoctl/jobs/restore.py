@@ -2,9 +2,9 @@
 
     deadline -> to the disk, with its digest -> checks -> leader, login -> claim -> send -> confirm
 
-Uses staging, session and claim. Called by run. Nothing is sent before the whole snapshot lies on
-the disk and was checked, nor without the claim. What cannot be confirmed is told as such: nobody
-sends it again.
+Uses snapshot.download, leader_client, submission_permit and verify_restore. Called by
+baoctl.jobs.main. Nothing is sent before the whole snapshot is on the disk and checked, nor without
+the permit. A result that cannot be confirmed is reported as such: it is not sent again.
 
 OpenBao 2.4.0 (vault/logical_system_raft.go): 204 means that the leader took the snapshot and goes
 on to apply it; every error that it answers itself means that it took nothing; a leader that fails
@@ -50,7 +50,7 @@ class StagedSnapshot:
     manifest: Manifest | None
 
     def as_status(self, key: str) -> Snapshot:
-        """What it is known by."""
+        """The snapshot as the status shows it."""
         snapshot = Snapshot(
             key=key,
             digest=self.staged.digest,
@@ -183,7 +183,7 @@ def _wrong(why: str) -> JobFailure:
 async def _send(
     env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, evidence: RestoreEvidence
 ) -> RestoreReport:
-    """Send the snapshot and say what became of it, whatever happens."""
+    """Send the snapshot and return its result in any case."""
     try:
         return await _sent(env, here, at, staged, evidence)
     except asyncio.CancelledError:
@@ -205,7 +205,7 @@ async def _sent(
     except BaoError as error:
         # It may have been taken all the same: the servers are asked.
         trouble = str(error)
-    # Said before the servers are asked, which takes minutes when they do not agree.
+    # Logged before the servers are asked, which takes minutes when they do not agree.
     log.info("the leader has answered", accepted=not trouble, why=trouble)
     completed = replace(evidence, accepted=not trouble)
     confirmation = await confirm(env, here, at, completed)

@@ -1,12 +1,12 @@
-"""`baoctl job restore-test`: restores a snapshot into the server of its own pod and looks at it.
+"""`baoctl job restore-test`: restores a snapshot into the server of its own pod and checks it.
 
-The server holds nothing, listens on the loopback alone, has the seal of the cluster and is thrown
-away with the pod. The servers of the cluster are not spoken to. What is asked, and in which order,
-is the table CHECKS; each check adds a line to the report, and the first that fails ends the test
-with a reason of contracts.conditions.reasons_restore_test.
+The server is empty, listens on the loopback only, has the seal of the cluster and is deleted with
+the pod. The servers of the cluster are not contacted. The table CHECKS lists the checks in their
+order; each check adds a line to the report, and the first that fails ends the test with a reason of
+contracts.conditions.reasons_restore_test.
 
 Seen on OpenBao 2.4.0: the snapshot is taken (204) before it is in effect; then the server answers
-nobody for about six seconds, opens itself with its seal and carries the id of the snapshot's
+no request for about six seconds, opens itself with its seal and carries the id of the snapshot's
 cluster. A snapshot of another key is refused with 400, a broken one with 500, and nothing happens.
 """
 
@@ -53,7 +53,7 @@ _FAILURES: Mapping[str, FailureClass] = {
 
 
 class Refuted(Exception):  # noqa: N818  named after what happened
-    """A check failed: the reason, and what was found."""
+    """A check failed: the reason, and the message."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(shortened(message))
@@ -62,7 +62,7 @@ class Refuted(Exception):  # noqa: N818  named after what happened
 
 @dataclass(slots=True)
 class Trial:
-    """One test on its way. `lines` grows by a line with each check."""
+    """One test in progress. Each check adds a line to `lines`."""
 
     env: TestEnv
     store: JobStore
@@ -87,7 +87,7 @@ class Trial:
         return Path(self.env.scratch_path, "snapshot")
 
     def expected_manifest(self) -> Manifest:
-        """The manifest, once it was read."""
+        """Return the manifest, which must have been read."""
         assert self.manifest is not None
         return self.manifest
 

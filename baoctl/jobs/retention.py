@@ -1,10 +1,10 @@
-"""Which snapshots of a cluster go, and their removal: after a backup that succeeded, and only then.
+"""Which snapshots of a cluster are removed, and their removal: only after a successful backup.
 
-Uses stores and the contracts of keys and manifests. Called by backup. A key counts when it is of
-the shape that schedules and people make (no tag: what an upgrade took stays), directly below the
-cluster's prefix, with a manifest beside it that names this very cluster by its UID: two clusters of
-one name in one bucket leave each other's snapshots alone. An equal id of OpenBao is no proof: a
-copy of the data that somebody restored elsewhere has it, too.
+Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup. A key counts
+when it has the shape that schedules and users create (no tag: snapshots of upgrades are kept),
+directly below the cluster's prefix, with a manifest that names this cluster by its UID: two
+clusters of one name in one bucket keep each other's snapshots. An equal id of OpenBao is no
+evidence: a copy of the data that was restored elsewhere has the same id.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one permission of a restore job to send its snapshot: taken before, and never twice.
 
-Called by restore. A claim is written into the status of the OpenBaoRestore with the version that
-was read as precondition: of a claim and a decision of the operator that ends the run, the API
-server lets one write. Nothing is sent without the word of the API server that the claim stands.
+Called by baoctl.jobs.restore. The permit is a claim in the status of the OpenBaoRestore, written
+with the version that was read as precondition: of a claim and a decision of the operator that ends
+the run, the API server accepts one write. Nothing is sent before the API server stored the claim.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from runtime.types import Object, ObjectKey, is_terminating, resource_version_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 CLAIM_MANAGER: Final = "openbao-executor-claim"
-"""Not that of the report: whoever applies one of the two must not take back the other."""
+"""Not that of the report: an apply of one of the two must not remove the other."""
 PAUSE: Final = 1.0
 """Seconds until the object is read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPermit:
-    """What the claim is asked from, and until when; `deadline` is None without one."""
+    """Where the claim is written, and until when; `deadline` is None without one."""
 
     client: Client
     clock: Clock
@@ -43,9 +43,9 @@ class SubmissionPermit:
 
 
 async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
-    """Return once the claim stands. Raises JobFailure(Config) when it cannot be had.
+    """Return once the claim is stored. Raises JobFailure(Config) when it is refused.
 
-    Waits while the operator has not written down yet that the Job exists, and while the API server
+    Waits while the operator has not recorded yet that the Job exists, and while the API server
     does not answer: a claim whose answer was lost counts when it is read back.
     """
     applied = False
@@ -81,7 +81,7 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
 
 
 def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
-    """Say why this job may not send, now or ever; "" when it may, or may soon."""
+    """Return why this job may never send; "" when it may, or may soon."""
     if uid_of(live) != run.uid:
         return "another OpenBaoRestore has its name"
     if is_terminating(live):
@@ -101,7 +101,7 @@ def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
 
 
 def is_written_down(status: RestoreObjectStatus, run: RunEnv) -> bool:
-    """Whether the receipts name this very Job: only then may it claim."""
+    """Whether the status names this Job: only then may it claim."""
     execution = status.execution
     return (
         execution is not None

@@ -1,8 +1,8 @@
 """Whether the servers have the data of a snapshot that was sent to them.
 
-Called by restore. The proof is a token that was given out after the snapshot was taken: a leader
-that does not know it any more has other data than before. A token that may be in the snapshot
-itself, or that no storage holds, proves nothing; then the leader has to be well for a while.
+Called by baoctl.jobs.restore. The evidence is a token that was issued after the snapshot was taken:
+a leader that no longer accepts it has other data than before. A token that may be in the snapshot
+itself, or that no storage holds, is no evidence; then the leader has to be healthy for WELL_FOR.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ State = Literal["Applied", "Sealed", "Unconfirmed"]
 
 @dataclass(frozen=True, slots=True)
 class RestoreEvidence:
-    """How it can be known. `proves`: the token of the session ends with the data before."""
+    """How a restore is verified. `proves`: the token of the session ends with the former data."""
 
     proves: bool
     accepted: bool = False
@@ -47,7 +47,7 @@ class Confirmation:
 
 
 async def find_evidence(at: LeaderSession) -> RestoreEvidence:
-    """Look whether the token is one that is stored, and was given to this job."""
+    """Check whether the token is stored, and was issued to this job."""
     try:
         token = await at.bao.read(at.leader.address, at.token, LOOKUP)
     except (Denied, BaoError):

@@ -74,7 +74,7 @@ __all__ = ["Parts", "build_controllers", "build_manager", "build_parts", "run"]
 
 LEASE_NAME = "openbao-operator"
 REPORTER = "openbao.org/operator"
-# A watch is opened anew at least every ten minutes; twice that without a word means it is dead.
+# A watch is reopened at least every ten minutes; twice that without an event means it is dead.
 WATCH_MAX_AGE = 1200.0
 SYNC_TIMEOUT = 120.0
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
@@ -105,7 +105,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         clock=clock,
         metrics=metrics,
         guard=both(elector.guard if elector else None),
-        # The fence counts on it: a write that was let out ends before anybody else may lead.
+        # The write guard depends on it: a write ends before another process may lead.
         timeout=LeaderOptions().write_timeout,
     )
     return Parts(
@@ -154,7 +154,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     )
     template_source = ExecutorSource(parts.client, installation, images, api_server)
     parts.runnables.extend(caches.runnables)
-    workload = ClusterReconciler(
+    reconciler = ClusterReconciler(
         clusters,
         observer,
         Applier(_owned_apply(parts, children)),
@@ -162,28 +162,26 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         statuses,
         ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
-    adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
+    adminops_reconciler = AdminOpsReconciler(
+        clusters, children, observer, statuses, context, logins
+    )
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
-    gated = GateReporter(PauseGuard(workload, clusters), clusters, gate, statuses, parts.clock)
+    gated = GateReporter(PauseGuard(reconciler, clusters), clusters, gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
-    workload_controller = patient("openbaocluster-workload", counted(gated, series))
-    adminops_controller = patient(
-        "openbaocluster-adminops", TenantGate(PauseGuard(adminops, clusters), clusters, gate)
+    workload = patient("openbaocluster-workload", counted(gated, series))
+    adminops = patient(
+        "openbaocluster-adminops",
+        TenantGate(PauseGuard(adminops_reconciler, clusters), clusters, gate),
     )
-    watch_workload(workload_controller, clusters, children)
-    watch_optional(workload_controller, clusters, kinds)
-    watch_adminops(adminops_controller, clusters, children)
-    for controller in (workload_controller, adminops_controller):
+    watch_workload(workload, clusters, children)
+    watch_optional(workload, clusters, kinds)
+    watch_adminops(adminops, clusters, children)
+    for controller in (workload, adminops):
         watch_gates(controller, clusters, caches.opened, caches.tenants)
     restored = RestoredServers(children, observer, logins)
     restores = build_restore_controller(parts, caches, template_source, restored, patient)
-    return (
-        workload_controller,
-        adminops_controller,
-        restores,
-        *_further_controllers(parts, caches, template_source),
-    )
+    return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
 
 
 def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller]:

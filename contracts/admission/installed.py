@@ -1,4 +1,4 @@
-"""What an installation with admission policies has, object by object, and who may look at it.
+"""The objects of an installation with admission policies, and who may read them.
 
 Uses contracts.admission.policies. Called by managers.context.reads.admission_policies, which
 compares, and by contracts.installation. Pure.
@@ -39,7 +39,7 @@ PARAMETERS_SEEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PolicyObject:
-    """One object that has to be there, and how it is recognised."""
+    """One object that has to exist, and how it is recognised."""
 
     resource: Resource
     key: ObjectKey
@@ -47,9 +47,9 @@ class PolicyObject:
     """Fingerprint of its spec; "" for the parameters, of which the name of the operator counts."""
 
     def stands(self, live: Object, account: ObjectKey) -> bool:
-        """Whether the object is as it ought to be, for an operator that runs as this account.
+        """Whether the object is as it should be, for an operator that runs as this account.
 
-        What it says of itself counts for nothing: the spec is read, so an edit by hand shows.
+        Its annotations do not count: the spec is compared, so a manual edit is detected.
         """
         if not self.digest:
             return annotations_of(live).get(f"{GROUP}/controller") == account.name

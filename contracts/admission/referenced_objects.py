@@ -1,8 +1,8 @@
 """Objects that a spec names and that its writer must be allowed to use.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters.
-The operator acts with its own rights: without this, naming an object would be as good as holding
-the rights to it.
+The operator acts with its own rights: without this, naming an object would equal holding the
+rights to it.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Use:
     default: str = ""
 
     def expression(self) -> str:
-        """CEL that holds when no object is named anew, or one that the user may use."""
+        """CEL that holds when no new object is named, or one that the user may use."""
         name = self._name()
         fields = filter(None, (self.field, self.namespace_field))
         same = " && ".join(f"{optional(one)} == {optional(one, BEFORE)}" for one in fields)
@@ -45,7 +45,7 @@ class Use:
         return " || ".join((*parts, self._allowed()))
 
     def message_expression(self) -> str:
-        """CEL for what is said to somebody who may not."""
+        """CEL for the message to a user who may not."""
         namespace = self._namespace()
         where = f" + {text(' in namespace ')} + {namespace}" if namespace else ""
         begin = text(f"{self.field}: needs the verb use on {self.resource} ")
@@ -136,4 +136,4 @@ THROW_AWAY: Final = Validation(
         "clusters are made there; ask an administrator for it, or name another one"
     ),
 )
-"""A restore test makes a cluster: whoever asks for it must be able to make it by hand."""
+"""A restore test creates a cluster: a user who requests it must be able to create one."""

@@ -1,8 +1,8 @@
 """Secrets and ConfigMaps that a spec names.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters
-and contracts.admission.backups_and_restores. The operator reads them with its own rights and hands
-them to pods: whoever names one must be allowed to read it, or to use it without reading.
+and contracts.admission.backups_and_restores. The operator reads them with its own rights and
+passes them to pods: a user who names one must be allowed to read it, or to use it without reading.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Reference:
     """A field that names a Secret: `field` holds the name itself, or items with one each.
 
     `namespace` is CEL with {spec}. `own` are the builders of names that belong to this cluster and
-    that it would take without being told.
+    that it would take by default.
     """
 
     field: str

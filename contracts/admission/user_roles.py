@@ -1,6 +1,6 @@
-"""What people may do: ClusterRoles that join the usual ones, and one for each delegated verb.
+"""What users may do: ClusterRoles that join the usual ones, and one for each delegated verb.
 
-Uses contracts.rbac.rules and the tables beside it. Called by `baoctl.generate admission`.
+Uses contracts.rbac.rules and the tables of this package. Called by `baoctl.generate admission`.
 Semantics: Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation by label.
 """
 

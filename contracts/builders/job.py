@@ -1,8 +1,8 @@
 """The Jobs that run the operator's own image: backup, restore, and the test of a backup. Pure.
 
-Called by the plans of those features; the owner reference is added by managers.jobs. A Job runs its
-program once, in one pod that is never started again: what a second start would do to data nobody
-can tell. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
+Called by managers.backup, managers.restore and managers.restore_test; managers.jobs adds the owner
+reference. A Job runs its program once, in one pod that is never restarted: the effect of a second
+start on data is unknown. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SCRATCH_VOLUME = "scratch"
 
 
 class Beside(Protocol):
-    """The server that a test restores into: a native sidecar, which goes with the pod."""
+    """The server that a test restores into: a native sidecar, which ends with the pod."""
 
     @property
     def container(self) -> Mapping[str, Any]:
@@ -75,7 +75,7 @@ def backup_job(
     env: job_env.BackupEnv,
     more_labels: Mapping[str, str] | None = None,
 ) -> Object:
-    """Build the Job of one backup; `more_labels` are labels of the Job beside our own."""
+    """Build the Job of one backup; `more_labels` are labels of the Job besides our own."""
     parts = (executor_part(template, env), store_part(target, read_only=False))
     shape = _Shape("backup", names.run_job("backup", env.run.name), BACKUP_SECONDS, env.key)
     job = _job(template, target, shape, parts, executor_resources(target))
@@ -101,7 +101,7 @@ def proof_job(
 ) -> Object:
     """Build the Job that restores a snapshot into a server of its own, within its pod.
 
-    The executor believes no authority: that server is reached over the loopback of the pod.
+    The container trusts no CA: it connects to that server over the loopback of the pod.
     """
     shape = _Shape("restore-test", names.run_job("test", env.run.name), TEST_SECONDS, env.key)
     secrets = tuple(dict.fromkeys((*template.pull_secrets, *server.pull_secrets)))

@@ -1,6 +1,6 @@
 """The store of snapshots as a job sees it: variables, files and volumes. Pure.
 
-Called by the plans of backups, restores and tests, and by contracts.builders.job. Every
+Called by managers.backup, managers.restore, managers.restore_test and contracts.builders.job. Every
 reference to a Secret or a volume claim is in the namespace of the job.
 """
 

@@ -1,9 +1,9 @@
-"""The Job of one step of an upgrade: it asks servers to lead no more, to join, to vote or to go.
+"""The Job of one step of an upgrade: it asks servers to step down, to join, to vote or to leave.
 
-Pure. Called by managers.upgrade; the owner reference is added by managers.jobs. Its outcome is the
-condition of the Job and nothing else: it knows no API server. Every action may be repeated, so a
-pod that was evicted is made anew, while one that failed by itself ends the Job at once. Semantics:
-Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
+Pure. Called by managers.upgrade; managers.jobs adds the owner reference. Its outcome is the
+condition of the Job and nothing else: it has no access to the API server. Every action may be
+repeated, so an evicted pod is recreated, while one that failed itself ends the Job at once.
+Semantics: Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def upgrade_job(template: JobTemplate, order: Order) -> Object:
 
 
 def upgrade_env(template: JobTemplate, order: Order) -> UpgradeEnv:
-    """Say what the job is told: all pods that may lead are those that the order and we know."""
+    """Return the variables: pods that may lead are those of the order or of the template."""
     pods = (*order.blue, *order.green) or (*template.servers, *filter(None, [order.target]))
     server = dataclasses.replace(template.server_env(), pods=tuple(dict.fromkeys(pods)))
     return UpgradeEnv(

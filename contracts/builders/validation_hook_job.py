@@ -1,10 +1,10 @@
-"""The Job that judges the second set of servers before it is promoted: a user's own image. Pure.
+"""The Job that validates green before its promotion: a user's own image. Pure.
 
 It knows nothing of the cluster but its name, has no account at the API server and no login, and
-writes nowhere but to a small /tmp. It is made suspended and let go once its UID is written down, so
-that no crash of the operator runs it twice. It is kept after its end, which is the proof of what it
-said. Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is made, and the
-deadline counts from when it is let go).
+writes only to a small /tmp. It is created suspended and resumed once its UID is recorded, so that
+no crash of the operator runs it twice. It is kept after its end, as the evidence of its result.
+Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is made, and the deadline
+counts from its resumption).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What depends on what among the services of a datacenter and the containers of a service.
+"""Dependencies among the services of a datacenter and among the containers of a service.
 
 Uses graphlib and contracts.datacenter. Called by contracts.datacenter.rules.all_rules, which
-refuses circles, and by managers.datacenter, which makes and retires rows in order. Pure.
+refuses cycles, and by managers.datacenter, which creates and retires services in order. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Graph: TypeAlias = Mapping[str, Sequence[str]]
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...] | None:
-    """A circle of dependencies; None without one.
+    """A cycle of dependencies; None without one.
 
     Each name depends on the next one; the last is the first again, the one that sorts first. The
     same for the same graph, however it is ordered.
@@ -96,10 +96,10 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
 def waits_for(
     record: ServiceRecord, records: Iterable[ServiceRecord], is_running: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """The names that a row waits for before it is made, in the order of its body; empty for none.
+    """The names that a service waits for before its creation, in the order of its body.
 
-    `rows` are those of its datacenter, `is_running` is asked about their names. A name that no row
-    has is waited for; so is openbao:ready while there is no OpenBaoCluster.
+    `records` are those of its datacenter, `is_running` is called with their names. It waits for a
+    name without a record too, and for openbao:ready while there is no OpenBaoCluster.
     """
     services = {other.name: other.wish.service for other in records}
     services[record.name] = record.wish.service
@@ -108,10 +108,10 @@ def waits_for(
 
 
 def held_by(record: ServiceRecord, records: Iterable[ServiceRecord]) -> tuple[str, ...]:
-    """The names of the rows that depend on a row, sorted: it is not retired before they are gone.
+    """The services that depend on a service, sorted: it is not retired before they are gone.
 
-    `rows` are those of its datacenter that are there. A row that depends on it in a circle does not
-    hold it, or neither of them would ever go.
+    `records` are those of its datacenter that exist. A service that depends on it in a cycle does
+    not hold it, or neither of them would ever be removed.
     """
     services = {other.name: other.wish.service for other in records}
     services[record.name] = record.wish.service

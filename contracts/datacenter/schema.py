@@ -1,7 +1,7 @@
 """The CustomResourceDefinitions of Datacenter, BootstrapServiceSet and BootstrapWorkload.
 
 Uses contracts.api.schema.crd and contracts.datacenter.rules.all_rules. Called by `python -m
-baoctl.generate crd`. All three are cluster-scoped: they speak of the platform, and no tenant may
+baoctl.generate crd`. All three are cluster-scoped: they describe the platform, and no tenant may
 write them.
 """
 

@@ -1,9 +1,9 @@
-"""config.hcl of a server that is thrown away: it opens what the servers of a cluster can open.
+"""config.hcl of the ephemeral server of a restore test: it has the seal of the cluster.
 
 Uses contracts.hcl_quote and contracts.naming.mount_paths. Called by
-contracts.builders.restore_test_server. The seal is copied word by word out of the file that the
-servers run with, so the test can never be about another one. Nothing else of that file is taken
-over: no address, no audit device, no telemetry.
+contracts.builders.restore_test_server. The seal is copied verbatim from the file that the
+servers run with, so the test always uses the same seal. Nothing else of that file is copied: no
+address, no audit device, no telemetry.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The parts of config.hcl that the spec decides: settings, listener, audit, plugins, telemetry.
 
-Uses the API models. Called by contracts.hcl.render. Keys are the server's own words, written here
-and nowhere else; what a user wrote is only ever a value, or a key inside of a value. Lists whose
+Uses the API models. Called by contracts.hcl.render. Keys are those of the server, written only
+here; user input is only a value, or a key inside of a value. Lists whose
 order means nothing are sorted, so that a reordered manifest restarts nothing.
 """
 
@@ -149,7 +149,7 @@ def audit_stanzas(devices: tuple[Audit, ...]) -> tuple[Stanza, ...]:
 
 
 def audit_options(device: Audit) -> Mapping[str, str]:
-    """What a device is told, all of it text; its typed options win over the free ones."""
+    """The options of a device, all of them text; typed options override free ones."""
     free = {key: _text(value) for key, value in (device.options or {}).items()}
     return {key: value for key, value in (free | device.as_text()).items() if value}
 

@@ -1,8 +1,8 @@
 """The form of the names of servers of any revision, in Python and in CEL.
 
 Uses contracts.naming.names and contracts.naming.revisions, which make those names. Called by the
-rules of spec.fencedPods, by the locks of what the operator made, and by whoever looks for what no
-status names: there is none to ask which revision there is.
+rules of spec.fencedPods, by contracts.admission, and by managers.cluster.observe, which
+looks for pools that no status names.
 """
 
 import re
@@ -28,7 +28,7 @@ def length(cluster: str) -> str:
 def stateful_set_of(cluster: str, pod: str) -> str | None:
     """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
 
-    For pods that carry the label of this cluster: told by the form of the name alone. Raises
+    For pods that carry the label of this cluster: decided by the form of the name alone. Raises
     ValueError when no cluster may have that name.
     """
     name, _, _ = pod.rpartition("-")

@@ -29,13 +29,13 @@ from runtime.types import Object, ObjectKey, is_terminating, key_of, resource_ve
 
 FIELD_MANAGER: Final = "baoctl"
 TRIES: Final = 5
-"""How often an order is written when somebody else writes the Datacenter at the same time."""
+"""How often an order is written when another client writes the Datacenter at the same time."""
 _HELD: Final = ("Maintenance", "Offline")
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order that stands in spec.redeploy."""
+    """An order in spec.redeploy."""
 
     datacenter: str
     service: str
@@ -45,7 +45,7 @@ class Ordered:
     state: str
     """spec.state of the datacenter."""
     written: bool
-    """False when the very same order stood there."""
+    """False when the same order existed already."""
 
 
 def redeploy(target: str, token: str | None) -> str:
@@ -77,7 +77,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
                     DATACENTERS, key_of(live), ops, field_manager=FIELD_MANAGER
                 )
             except (Conflict, PatchFailed, TransportError):
-                # After no answer the next look tells whether it was written.
+                # Without an answer, the next read shows whether it was written.
                 live = await find(client, datacenter)
                 continue
         state = str((live.get("spec") or {}).get("state") or "Active")
@@ -89,7 +89,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
 
 
 def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
-    """The JSON patch that writes an order into this very version; empty when it stands there.
+    """The JSON patch that writes an order into this version; empty when the order exists.
 
     Raises AskError when the datacenter is being deleted, and when the list is full.
     """
@@ -121,7 +121,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
 
 
 def summary(done: Ordered) -> str:
-    """Say what was done, and what comes of it, on one line."""
+    """Return what was done and what follows, on one line."""
     return clean_message(_summary(done))
 
 

@@ -1,7 +1,7 @@
-"""What is known of a datacenter and its services: the values, reading them, and JSON of them.
+"""The status of a datacenter and its services: the values, reading them, and JSON of them.
 
 Uses runtime.client.client and the readers of managers.datacenter; nothing is changed. Called by
-baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the same for people.
+baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the text form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from runtime.types import Object, ObjectKey, is_terminating, key_of
 NOT_READY: Final = 3
 """Exit status while it is not Ready."""
 UNREADABLE: Final = "Unreadable"
-"""State of a row that is none."""
+"""State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
 """Names that a message lists at most."""
 _LOST: Final = "its status cannot be read; the operator writes it anew"
@@ -62,14 +62,14 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """A service, as its row says."""
+    """A service, as its BootstrapWorkload shows it."""
 
     name: str
     state: str
     """One of contracts.datacenter.workload.RowState, or UNREADABLE."""
     kind: str = ""
     ready: str = ""
-    """Ready and wanted pods, such as 1/3; "" while there are none."""
+    """Ready and desired pods, such as 1/3; "" while there are none."""
     source: str = ""
     depends_on: tuple[str, ...] = ()
     message: str = ""
@@ -79,17 +79,17 @@ class ServiceView:
     error: str = ""
     retiring: bool = False
     outdated: bool = False
-    """What is told here is of a former wish: nobody has looked since it changed."""
+    """The progress is of a former spec: the operator has not reconciled it since the change."""
     running_since: datetime | None = None
     provider_ref: str = ""
     service_refs: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
-    """Why the row, or its status, cannot be read."""
+    """Why the BootstrapWorkload, or its status, cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A datacenter: what it asks, what its status says, and its services by name."""
+    """A datacenter: its spec, its status, and its services by name."""
 
     name: str
     state: str
@@ -126,7 +126,7 @@ class View:
 
     @property
     def conflict(self) -> str:
-        """Which sources want the same name; "" for none."""
+        """Which sources declare the same name; "" for none."""
         condition = self.condition(NO_CONFLICTS)
         return condition.message if condition is not None and condition.status == "False" else ""
 
@@ -146,7 +146,7 @@ def as_json(view: View) -> str:
 
 
 async def fetch(client: Client, name: str) -> View:
-    """Read a datacenter and its rows.
+    """Read a datacenter and its BootstrapWorkloads.
 
     Raises AskError when there is none of that name, and what the client raises.
     """
@@ -285,5 +285,5 @@ def _readable(record: ServiceRecord, problem: str) -> ServiceView:
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    """Take a time that somebody wrote without its zone as UTC: it is compared with the clock."""
+    """Take a time without a zone as UTC: it is compared with the clock."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

@@ -1,7 +1,7 @@
-"""A datacenter as a tree for people: its sources, what is wrong, and its services.
+"""A datacenter as a tree of text: its sources, its problems, and its services.
 
-Uses baoctl.commands.datacenter.status. Pure: whatever the API server sent is escaped, so that no
-text of others can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
+Uses baoctl.commands.datacenter.status. Pure: text of the API server is escaped, so that no
+text of another user can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MINUTES_FROM: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A service in the tree: what stands before its name, and before the lines below it."""
+    """A service in the tree: the prefix of its name, and that of the lines below it."""
 
     before: str
     below: str
@@ -63,7 +63,7 @@ def coloured(text: str, colour: str) -> str:
 
 
 def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = plain) -> str:
-    """Print a view for people. `verbose` adds the objects of each service."""
+    """Print a view as text. `verbose` adds the objects of each service."""
     sections = (
         _sources(view.sources, paint),
         *((note, []) for note in _notes(view)),
@@ -124,7 +124,7 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
 
 
 def _branch(position: int, of: Sequence[object]) -> tuple[str, str]:
-    """What stands before one of these, and before the lines below it."""
+    """The prefix of one of these, and that of the lines below it."""
     return ("└─ ", "   ") if position == len(of) - 1 else ("├─ ", "│  ")
 
 
@@ -216,7 +216,7 @@ def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
     ]
 
 
-# --- who is under whom --------------------------------------------------------------------------
+# --- parents --------------------------------------------------------------------------
 
 
 def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
@@ -234,7 +234,7 @@ def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
 
 
 def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]:
-    """The places with what stands before them and before what is below them, the first one last."""
+    """The prefixes of these services and of what is below them, the first one last."""
     branches = []
     for position, index in enumerate(indices):
         branch, beneath = _branch(position, indices)
@@ -243,7 +243,7 @@ def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]
 
 
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
-    """For each service the place of the one that it stands under; None for the first level."""
+    """For each service the index of its parent in the tree; None for the first level."""
     index_of = {one.name: index for index, one in reversed(list(enumerate(services)))}
     vaults = tuple(one.name for one in services if one.kind == "OpenBaoCluster")
     parents = [_first(index, one, index_of, vaults) for index, one in enumerate(services)]
@@ -255,7 +255,7 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
             path[at] = None
             at = parents[at]
         if at is not None and at in path:
-            # A circle stands under its first member, which would else be under itself.
+            # The first member is the root of a cycle: it would otherwise be below itself.
             members = list(path)
             parents[min(members[members.index(at) :])] = None
         done.update(path)

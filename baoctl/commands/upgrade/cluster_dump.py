@@ -1,7 +1,7 @@
-"""A cluster and what is observed of it, from Kubernetes objects in a file or as they are now.
+"""A cluster and what is observed of it, from Kubernetes objects in a file or in the API server.
 
-The facts are read by the functions of the operator. What only a running operator sees is not in
-them: what the leader says of its followers, and what is in Secrets.
+The functions of the operator read the facts. They lack what only a running operator reads: the
+followers as the leader reports them, and the content of Secrets.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from runtime.types import Object, ObjectKey, labels_of
 
 _NAMESPACE = "default"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What comes of objects that no API server has checked: the operator reads those that one has."""
+"""Errors of objects that no API server validated; the operator reads validated ones only."""
 
 
 class DumpError(Exception):
-    """There is nothing to look at; the text says why, on one line, and is fit for a terminal."""
+    """There is nothing to read; the text gives the reason, on one line, safe for a terminal."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -53,9 +53,9 @@ class ClusterDump:
     cluster: OpenBaoCluster
     observed: Observed
     kinds: frozenset[str]
-    """Kinds of which there are objects at all: what is not there was perhaps not dumped."""
+    """Kinds of which there are objects: a kind that is missing was perhaps not dumped."""
     has_status: bool = True
-    """A manifest has none, and neither has an object at which the operator has not looked yet."""
+    """A manifest has none, nor has an object that the operator has not reconciled yet."""
 
 
 def objects_in(dump: str | bytes) -> tuple[Object, ...]:
@@ -80,8 +80,8 @@ def _objects(documents: Iterable[Any]) -> Iterator[Object]:
 def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
     """Observe one cluster of a dump; `key` is namespace/name, None for the only one.
 
-    Raises DumpError when it is not there, or when there are several and none is wanted, and one of
-    MALFORMED for objects that nobody has checked.
+    Raises DumpError when it is missing, or when there are several and `key` is None, and one of
+    MALFORMED for objects that were not validated.
     """
     everything = tuple(objects)
     live = _chosen([one for one in everything if one.get("kind") == CLUSTER_KIND], key)

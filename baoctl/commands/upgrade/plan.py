@@ -1,7 +1,7 @@
 """`baoctl upgrade plan`: what an upgrade would do, in which order, and what could stop it.
 
-Every answer is that of the operator's own functions, for the cluster as it would be once somebody
-had made the edit. Nothing is changed, and nothing is asked of the servers.
+The operator's own functions give every answer, for the cluster as it would be after the edit.
+Nothing is changed, and no server is asked.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ VERSION_MAX: Final = 64
 REFUSED: Final = 3
 """Exit status when the operator would refuse it."""
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
-"""Phases in which an upgrade by a second set is taken back as soon as nobody asks for it."""
+"""Phases in which a blue/green upgrade is taken back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """What is asked for; None leaves a field of the spec as it is."""
+    """The edit of the spec; None leaves a field as it is."""
 
     version: str
     image: str | None = None
@@ -63,7 +63,7 @@ class UpgradeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One check, and what it said."""
+    """One check and its result."""
 
     check: str
     asks: str
@@ -88,7 +88,7 @@ class Forecast:
     seconds: tuple[int, int]
     """How long it takes roughly, at least and in most cases at most."""
     deadline_seconds: int
-    """After so long without progress of one server, or of a whole second set, it stops."""
+    """After this time without progress of one server, or of the whole green pool, it stops."""
 
     @property
     def exit_code(self) -> int:
@@ -103,7 +103,7 @@ def is_version(text: str) -> bool:
 
 
 def plan(request: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -> Forecast:
-    """Look at a dump, or without one at the cluster of $KUBECONFIG.
+    """Forecast from a dump, or without one from the cluster of $KUBECONFIG.
 
     Raises DumpError, and SettingError for settings that make no sense.
     """
@@ -132,9 +132,9 @@ async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object,
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:
-    """Tell what would happen if somebody asked for it now. `deadline` is that for one server.
+    """Return what would happen if it were requested now. `deadline` is that for one server.
 
-    Raises DumpError where the status does not tell what the servers run.
+    Raises DumpError where the status does not show what the servers run.
     """
     expect_status(dump)
     before = accepted(dump.cluster)
@@ -145,7 +145,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     broken = violations(cluster, dump.cluster)
     answer, reason, message = _answer(dump, cluster, deadline)
     if broken and answer != "refused":
-        # It never comes so far: the API server refuses the edit.
+        # The upgrade never begins: the API server refuses the edit.
         answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, broken))
     by_green_pool = decides(cluster)
     steps = blue_green(cluster) if by_green_pool else in_place(cluster, dump.observed)
@@ -180,7 +180,7 @@ def edited(cluster: OpenBaoCluster, request: UpgradeRequest) -> OpenBaoCluster:
 def _answer(
     dump: ClusterDump, cluster: OpenBaoCluster, deadline: timedelta
 ) -> tuple[Answer, str, str]:
-    """Ask the table of the operator for its first step."""
+    """Return the first decision of the state machine of the operator."""
     still = _nothing_moves(cluster)
     if still is not None:
         return still
@@ -202,7 +202,7 @@ def _answer(
 
 
 def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
-    """Tell of a cluster for which the table is not asked; None for any other."""
+    """The answer for a cluster that the state machine does not apply to; None for any other."""
     if cluster.spec.paused:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
     if not cluster.status.initialized:
@@ -212,9 +212,9 @@ def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
 
 
 def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
-    """Tell of an upgrade by a second set that goes on: an edit is heeded once it has ended.
+    """The answer for a blue/green upgrade in progress: an edit takes effect after its end.
 
-    A dump holds neither its Jobs nor the members, so nothing more can be said of it.
+    A dump holds neither its Jobs nor the members, so no more is known of it.
     """
     status, glass = cluster.status.blue_green, cluster.status.break_glass
     progress = where_stored(cluster)
@@ -254,7 +254,7 @@ def as_json(report: Forecast) -> str:
 
 
 def as_text(report: Forecast) -> str:
-    """Print a forecast for people."""
+    """Print a forecast as text."""
     return "\n".join(_lines(report)) + "\n"
 
 

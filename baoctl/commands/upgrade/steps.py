@@ -1,7 +1,6 @@
-"""What an upgrade would do step by step, and how long it takes: for `baoctl upgrade plan`.
+"""The steps of an upgrade and a rough estimate of their time: for `baoctl upgrade plan`.
 
-How long is a rough guess. One function for each strategy. Pure: read off the cluster as it would
-be after the edit.
+One function for each strategy. Pure: computed from the cluster as it would be after the edit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Range = tuple[int, int]
 _ONE_SERVER: Final = (10, 60)
 _SNAPSHOT: Final = (5, 120)
 _NOTHING: Final = (0, 0)
-# Servers of a second set start side by side; raft gives and takes votes every ten seconds.
+# The servers of green start in parallel; raft gives and takes votes every ten seconds.
 _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
     "Idle": _NOTHING,
     "DeployingGreen": (15, 120),
@@ -45,14 +44,14 @@ _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is done in which order; `seconds` that it takes at least, and in most cases at most."""
+    """The steps in their order; `seconds`: the minimum time, and the usual maximum."""
 
     lines: tuple[str, ...]
     seconds: Range
 
 
 def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
-    """Tell of one server after the other, the leader last."""
+    """The steps of a rolling upgrade: one server after the other, the leader last."""
     pods = replacements(observed, _done(cluster))
     first, last = (each * len(pods) for each in _ONE_SERVER)
     snapshot = _SNAPSHOT if _takes_snapshot(cluster) else _NOTHING
@@ -93,12 +92,12 @@ def _takes_snapshot(cluster: OpenBaoCluster) -> bool:
     return cluster.spec.upgrade is not None and cluster.spec.upgrade.pre_upgrade_snapshot
 
 
-# --- by a second set ----------------------------------------------------------------------------
+# --- blue/green ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _BlueGreenUpgrade:
-    """An upgrade by a second set: the one that goes on, or the one that would begin."""
+    """A blue/green upgrade: the one in progress, or the one that would begin."""
 
     cluster: OpenBaoCluster
     blue: ServerPool
@@ -142,7 +141,7 @@ class _BlueGreenUpgrade:
 
 
 def blue_green(cluster: OpenBaoCluster) -> Steps:
-    """Tell of a second set of servers that takes over, from the phase on that it is in."""
+    """The steps of a blue/green upgrade, from its present phase on."""
     upgrade, status = _upgrade_of(cluster), cluster.status.blue_green
     phase: BlueGreenPhase = status.phase if status is not None else "Idle"
     paths = (_FORWARD, _BACK)
@@ -164,7 +163,7 @@ def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
         target = Release(status.green_version or requested.version, status.green_image or "")
         return _BlueGreenUpgrade(cluster, blue, green, target, status.green_replicas or size)
     if status is not None and status.phase != "Idle":
-        # Read replicas follow: green is all that is left, and called blue.
+        # Only the read replicas remain: green is the only pool, and is called blue.
         return _BlueGreenUpgrade(cluster, blue, blue, Release.accepted(cluster) or requested, size)
     return _BlueGreenUpgrade(
         cluster, blue, ServerPool(name, next_revision(cluster)), requested, size

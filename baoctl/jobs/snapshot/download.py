@@ -1,6 +1,6 @@
-"""Brings a snapshot from its store to a disk, and says what it is before anybody uses it.
+"""Brings a snapshot from its store to a disk, and inspects it before it is used.
 
-Uses stores and archive. Called by restores and tests.
+Uses store.store and snapshot.inspect. Called by baoctl.jobs.restore.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:
-    """Read the manifest beside a snapshot; None when there is none. Raises JobFailure."""
+    """Read the manifest of a snapshot; None when there is none. Raises JobFailure."""
     name = manifest_key(key)
     content = await store.read(name, MANIFEST_MAX)
     if content is None:

@@ -1,9 +1,9 @@
-"""Looks into a snapshot while it passes: is it whole, and what does it hold.
+"""Inspects the stream of a snapshot: is it whole, and what does it hold.
 
-Uses the standard library. Called by snapshot, and by restores for what was read from a store. A
+Uses the standard library. Called by snapshot.upload, snapshot.download and restore_test. A
 snapshot of OpenBao 2.4.0 is a gzip stream of a tar archive of meta.json, state.bin, SHA256SUMS and
-SHA256SUMS.sealed, in this order. A stream that the server broke off ends in good order as far as
-HTTP can tell, so the archive itself has to say that it is whole: gzip ends with its check sum,
+SHA256SUMS.sealed, in this order. A stream that the server broke off ends without an error of
+HTTP, so the archive itself has to show that it is whole: gzip ends with its check sum,
 state.bin has the size that meta.json names, and the sealed sums are there.
 
 The sums themselves are not compared here: they are over what the gzip check sum is over too, and

@@ -1,8 +1,9 @@
 """Which addresses a store may have: decided on what a name resolves to, at each connection.
 
-Uses the standard library; pure. Called by guard. A person who writes the endpoint of a store makes
-a pod of ours talk to it, so the pod itself, its link, the places where clouds keep the credentials
-of machines, and the control plane of Kubernetes are refused, however they are spelled.
+Uses the standard library; pure. Called by store.egress_proxy. A user who writes the endpoint of a
+store makes a pod of ours connect to it, so the pod itself, its link, the places where clouds keep
+the credentials of machines, and the control plane of Kubernetes are refused, however they are
+spelled.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class EgressPolicy:
 
 
 def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressPolicy:
-    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT as it was told.
+    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT of its variables.
 
     Raises ValueError for an address that is none.
     """

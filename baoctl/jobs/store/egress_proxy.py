@@ -1,10 +1,10 @@
-"""The only way out to a store: a proxy inside of the job that looks at every connection.
+"""The only way out to a store: a proxy inside of the job that checks every connection.
 
-Uses the standard library and addresses. Started by stores. The library that talks to stores
+Uses the standard library and store.egress_policy. Started by store.store. The obstore library
 resolves names and follows redirects on its own, so a check beforehand proves nothing: a name may
 resolve to something else a moment later. Everything that it sends goes through this proxy instead,
 which knows the few hosts of the store, resolves a name itself, refuses it when any of its addresses
-is one that no store has, and connects to the very address that it looked at.
+is one that no store has, and connects to the address that it checked.
 
 https is a tunnel (CONNECT): its bytes are copied and not read. http is forwarded, one request per
 connection.
@@ -38,7 +38,7 @@ _HOP_BY_HOP = re.compile(rb"(?im)^(?:proxy-)?connection:[^\n]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a store and those that vouch for its clients are: lower-case hosts, and their ports."""
+    """Where a store and the issuers of its credentials are: lower-case hosts, and their ports."""
 
     host: str
     """A name, an address without brackets, or a suffix that begins with a dot."""
@@ -89,7 +89,7 @@ def spelled(host: str) -> str:
 
 
 class EgressRefused(Exception):  # noqa: N818  named after what happened
-    """A connection that was not made; the message says to where, and why."""
+    """A connection that was refused; the message names the target and the reason."""
 
 
 class Guard:

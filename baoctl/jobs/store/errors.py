@@ -1,7 +1,7 @@
-"""What a store answered, in words for a person.
+"""Messages for errors of a store.
 
-Uses obstore's error classes alone. Called by stores. The texts of the library hold whole URLs and
-bodies of answers; what is told on is a cause that is known, or the first line without them.
+Uses only the error classes of obstore. Called by store.store. The texts of the library hold whole
+URLs and response bodies; a message holds a known cause, or the first line without them.
 Seen with obstore 0.12.1, minio, moto and azurite.
 """
 

@@ -1,7 +1,8 @@
-"""From what a job is told about its store to the options of the library that talks to it.
+"""Translates the variables of a job about its store into options of obstore.
 
-Uses contracts.jobs.env, guard and addresses; reads no file: credentials come in as a mapping.
-Called by stores. One function per provider, in a table. Options are those of obstore 0.12.1.
+Uses contracts.jobs.env, store.egress_proxy and store.egress_policy; reads no file: credentials come
+in as a mapping. Called by store.store. One function per provider, in a table. Options are those of
+obstore 0.12.1.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
         options["service_account_key"] = _google_key(key)
         return StoreSettings(options, ways, http=http)
     if http:
-        # Only emulators speak http, and they know nobody.
+        # Only emulators speak http, and they have no identities.
         return StoreSettings(options | {"skip_signature": True}, ways, http=True)
     if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         options["application_credentials"] = environ["GOOGLE_APPLICATION_CREDENTIALS"]

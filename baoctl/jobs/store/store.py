@@ -1,6 +1,6 @@
 """The store of a job: put, get, list and delete objects, with bounded memory and plain errors.
 
-Uses obstore, guard and store_settings. Called by snapshot, manifest, retention and restores. The
+Uses obstore, store.egress_proxy and store.settings. Called by the jobs, snapshot and retention. The
 synchronous half of obstore runs in threads: its asynchronous half leaves a pending upload when its
 task is cancelled, and now and then aborts the process when the interpreter ends.
 """
@@ -37,7 +37,7 @@ PARTS_MAX: Final = 10_000
 """Parts of an upload, at most (S3); PART_MIN of them hold 48 GiB."""
 PIECES_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
-"""How long a job that was told to stop waits for its upload to be forgotten; pods get 30 s."""
+"""How long a job that was stopped waits for its upload to be forgotten; pods get 30 s."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
 # Some of what it raises has no class of its own; the last is what _Handover raises through it.
@@ -66,7 +66,7 @@ class Fetched:
 
 
 class JobStore:
-    """One open store. Every method raises JobFailure of class Storage, or Config (see guard)."""
+    """One open store. Every method raises JobFailure of class Storage, or Config (see Guard)."""
 
     def __init__(self, env: StoreEnv, store: ObjectStore, guard: Guard | None) -> None:
         self._env = env

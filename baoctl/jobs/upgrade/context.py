@@ -1,6 +1,6 @@
 """What every action of an upgrade works with: the servers, the clock, and how waiting ends.
 
-Uses session. Called by the modules beside it.
+Uses leader_client. Called by the other modules of this package.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StepFailure(Exception):  # noqa: N818  named after what happened
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One action: what it was told, and what it works with."""
+    """One action: its variables, its clients and its deadline."""
 
     env: UpgradeEnv
     bao: Bao
@@ -54,15 +54,15 @@ class Work:
 
     @property
     def late(self) -> bool:
-        """Tell whether the time is over."""
+        """Whether the time is over."""
         return self.clock.monotonic() >= self.ends
 
     async def observe_all(self) -> dict[str, Leader | str]:
-        """Ask every pod what it is: a leader, or in a word what else."""
+        """Ask every pod for its state: a leader, or the name of another state."""
         return await observe_servers(self.bao, self.env.server, self.addresses)
 
     async def observe(self, pod: str) -> Leader | str:
-        """Ask one pod what it is."""
+        """Ask one pod for its state."""
         return await observe_server(self.bao, pod, self.env.server.host(pod), self.addresses)
 
     async def address(self, pod: str) -> str:
@@ -72,7 +72,7 @@ class Work:
     async def log_in(self, address: str) -> str:
         """Return a token for the server at an address. Raises JobFailure(Authentication).
 
-        A server that does not answer, or has trouble of its own, is asked again while there is
+        A server that does not answer, or has an error of its own, is asked again while there is
         time: a cluster that is being upgraded may have no leader for a moment.
         """
         while True:
@@ -112,10 +112,10 @@ class Work:
 
 
 Action = Callable[[Work], Awaitable[str]]
-"""Does one action, and says in a line what was done. Raises StepFailure, JobFailure."""
+"""Does one action and returns a line that reports it. Raises StepFailure, JobFailure."""
 
 
 def summary(states: dict[str, Leader | str]) -> str:
-    """Tell what each pod is."""
+    """List the state of each pod."""
     words = {pod: state if isinstance(state, str) else "leads" for pod, state in states.items()}
     return "; ".join(f"{pod}: {word}" for pod, word in words.items()) or "no pod"

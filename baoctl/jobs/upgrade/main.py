@@ -1,8 +1,8 @@
-"""The frame of `baoctl job upgrade`: read what it is told, do one action, leave a word, and end.
+"""The entry point of `baoctl job upgrade`: read variables, do one action, write a message, exit.
 
-Called by the command line. There is no object to report to: the exit status is the outcome, and the
-line that is left for the kubelet is for people. One action is in the path of an outage, so nothing
-is imported here that it can do without: no client of the API server, and no library of stores.
+Called by baoctl.cli. There is no object to report to: the exit status is the outcome, and the
+termination message is for users. An action is in the path of an outage, so this imports only what
+it needs: no client of the API server, and no obstore.
 
 Exit status: 0 done, or nothing was left to do; else contracts.exit_codes.
 """
@@ -45,7 +45,7 @@ def main(mode: str) -> NoReturn:
     try:
         level = log_level(os.environ)
     except SettingError as error:
-        # Before the action: what cannot be logged afterwards would look as if it had failed.
+        # Before the action: an action that cannot be logged would appear to have failed.
         level, message, code = "info", f"Config: {error}", EXIT_CODES["Config"]
     else:
         work = do(os.environ, SystemClock(), ServerAddresses())
@@ -60,7 +60,7 @@ def main(mode: str) -> NoReturn:
 async def do(
     environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses
 ) -> tuple[str, int]:
-    """Do the action that variables tell; return what to say of it, and the exit status."""
+    """Do the action that the variables name; return a message and the exit status."""
     work = asyncio.ensure_future(_done(environ, clock, addresses))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
@@ -71,7 +71,7 @@ async def do(
         return f"Config: {error}", EXIT_CODES["Config"]
     except asyncio.CancelledError:
         return "Config: the job was told to stop before it was done", EXIT_CODES["Config"]
-    except Exception as error:  # noqa: BLE001  whatever happened, somebody has to be told
+    except Exception as error:  # noqa: BLE001  every error is reported
         return f"Config: {type(error).__name__}: {_location(error)}", EXIT_CODES["Config"]
 
 
@@ -93,7 +93,7 @@ async def _done(environ: Mapping[str, str], clock: Clock, addresses: ServerAddre
 
 
 def _location(error: BaseException) -> str:
-    """Where a defect shows; its text may hold anything, and is not told."""
+    """Where an error was raised; its text may hold anything, and is not reported."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -101,7 +101,7 @@ def _location(error: BaseException) -> str:
 
 
 def _log(message: str, code: int, level: str) -> None:
-    """Say how it ended in the log; what that takes is loaded when the work is done."""
+    """Log the result; the modules for this are imported after the action."""
     import structlog
 
     from runtime.process import logs

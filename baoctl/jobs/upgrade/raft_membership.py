@@ -1,8 +1,8 @@
-"""The actions that let a second set of servers join, and that move the votes from set to set.
+"""The actions that join the servers of green, and that move the votes between blue and green.
 
-Uses upgrade_council and upgrade_step_down. Called by upgrade. Each looks first and does only what
-is missing, so that it may be repeated and may go on where another one ended. No vote is taken away
-unless the servers that keep theirs are a majority that is alive.
+Uses upgrade.raft_client and upgrade.step_down. Called by upgrade.main. Each reads the state first
+and does only what is missing, so that it may be repeated and may continue where another one ended.
+No vote is removed unless the servers that keep theirs are a majority that is alive.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from contracts.naming import names
 from managers.bao.client import BaoError, Denied, JoinOrder
 
 JOINED_SECONDS: Final = 60.0
-"""In which a server is a member that was told to join: an answer may come before that."""
+"""In which a server that was asked to join is a member: the answer may come before that."""
 
 
 async def join_green(work: Work) -> str:
-    """Let every server of green join without a vote; one that is a member stays what it is.
+    """Join every server of green without a vote; one that is a member stays as it is.
 
     Raises StepFailure(Membership) for one that does not become a member: it has data of its own.
     """
@@ -53,13 +53,13 @@ async def promote_green(work: Work) -> str:
 
 
 async def demote_blue(work: Work) -> str:
-    """Let green lead, and take the votes of blue away. Raises StepFailure."""
+    """Move leadership to green, and remove the votes of blue. Raises StepFailure."""
     await _move(work, away=work.env.blue, to=work.env.green)
     return "green leads, and no server of blue votes"
 
 
 async def repair(work: Work) -> str:
-    """Let blue vote and lead again, and take the votes of green away. Raises StepFailure."""
+    """Return votes and leadership to blue, and remove the votes of green. Raises StepFailure."""
     council = RaftClient(work)
     await _must_be_members(council, work.env.blue)
     await work.until("Sync", lambda: _lagging(work, council, work.env.blue))
@@ -96,7 +96,7 @@ async def _must_be_members(council: RaftClient, pods: Sequence[str]) -> None:
 
 
 async def _lagging(work: Work, council: RaftClient, pods: Sequence[str]) -> str:
-    """Who is too far behind; "" when nobody is, or when nobody keeps count."""
+    """Which servers are too far behind; "" for none, or when the lag is unknown."""
     states = await council.states()
     if states is None:
         return ""
@@ -142,10 +142,10 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
 
 
 async def _demote(work: Work, council: RaftClient, pods: Sequence[str]) -> None:
-    """Take votes away, each once those that keep theirs are a majority that is alive.
+    """Remove votes, each once those that keep theirs are a majority that is alive.
 
-    The leader does it some seconds later (its autopilot looks every ten), for all of them at once:
-    a vote that it was asked to take counts as taken.
+    The leader does it some seconds later (its autopilot runs every ten), for all of them at once:
+    a vote whose removal was requested counts as removed.
     """
     for number, pod in enumerate(pods, 1):
         going = frozenset(pods[:number])
@@ -169,7 +169,7 @@ async def _demote(work: Work, council: RaftClient, pods: Sequence[str]) -> None:
 
 
 def _is_well(pod: str, states: States | None) -> bool:
-    """Whether a server is; where nobody keeps count, it is believed to be."""
+    """Whether a server is alive; assumed where autopilot reports nothing."""
     return states is None or (pod in states and states[pod].healthy)
 
 

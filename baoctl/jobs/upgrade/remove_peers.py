@@ -1,8 +1,8 @@
-"""The actions that take the servers of one set out of the raft cluster, for good.
+"""The actions that remove the servers of one pool from the raft cluster, permanently.
 
-Uses upgrade_council. Called by upgrade. Only what neither leads nor votes is taken out: its vote
-was taken away before, or it is gone. A removed server keeps its data and is not told; whoever asks
-for this also ends it.
+Uses upgrade.raft_client. Called by upgrade.main. Only a server that neither leads nor votes is
+removed: its vote was removed before, or it is gone. A removed server keeps its data and is not
+notified; the operator deletes it afterwards.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
         raise StepFailure("Membership", f"{leader} leads, and is to go; nothing was removed")
     gone: list[str] = []
     for pod in pods:
-        # Asked anew for each: what was true of the first need not be true of the last.
+        # Read again for each: the state may have changed since the first.
         peer = (await council.peers()).get(pod)
         if peer is None:
             continue

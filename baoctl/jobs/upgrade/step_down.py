@@ -1,9 +1,9 @@
-"""Asking one leader to hand over, once: `rolling-stepdown-leader`.
+"""Asks one leader to step down, once: `rolling-stepdown-leader`.
 
-Uses upgrade_work. Called by upgrade and upgrade_votes. A leader that is asked twice makes way
-twice, and the second time it is its successor that goes (from OpenBao 2.5.4 on a standby sends the
-question on). So it is asked only right after it said itself that it leads, and again only when its
-answer got lost and it still leads when it ought to be gone.
+Uses upgrade.context. Called by upgrade.main and upgrade.raft_membership. A second request makes the
+successor step down (from OpenBao 2.5.4 on a standby forwards the request). So a server is asked
+only right after it reported that it leads, and again only when its answer was lost and it still
+leads after AGAIN_SECONDS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from baoctl.jobs.upgrade.context import POLL_SECONDS, StepFailure, Work, summary
 from managers.bao.client import BaoError, Denied
 
 AGAIN_SECONDS: Final = 5.0
-"""In which a leader is gone that was asked, though its answer got lost."""
+"""In which a leader that was asked has stepped down, though its answer was lost."""
 
 
 async def step_down(work: Work) -> str:
@@ -31,7 +31,7 @@ async def step_down(work: Work) -> str:
         return f"{target} does not lead; nothing was done"
     successor = await hand_over(work, lead)
     if successor.pod == target:
-        # Whoever asked sees that, and asks anew: a server that made way sleeps for ten seconds.
+        # The operator sees that and asks again: a server that stepped down waits ten seconds.
         return f"{target} made way, and was elected again"
     return f"{target} handed over to {successor.pod}"
 
@@ -46,7 +46,7 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
     if isinstance(await work.observe(lead.pod), Leader):
         await _ask(work, lead, token)
     others = [pod for pod in work.env.server.pods if pod != lead.pod]
-    # Each on its own: one that does not answer must not hold up the word of the others.
+    # Each on its own: one that does not answer must not delay the others.
     polls = [asyncio.ensure_future(_until_it_leads(work, pod)) for pod in others]
     polls.append(asyncio.ensure_future(_until_it_leads_again(work, lead.pod)))
     try:
@@ -64,7 +64,7 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
 
 
 async def _leads(work: Work, pod: str) -> Leader | None:
-    """The pod as a leader; None when it is none, by its own word or because another one leads."""
+    """The pod as a leader; None when it reports another state, or another server leads."""
     while True:
         state = await work.observe(pod)
         if isinstance(state, Leader):

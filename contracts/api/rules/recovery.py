@@ -75,7 +75,7 @@ def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         try:
             read_public_key(recipient.pgp_public_key)
         except NotAKeyError as error:
-            # The reason and not the text: somebody may have pasted a private key.
+            # The reason and not the text: a user may have pasted a private key.
             yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", str(error)
 
 

@@ -1,8 +1,8 @@
-"""Rules about names that are not a user's to take: metadata of ours, and variables of the server.
+"""Rules about names reserved for the operator: its metadata, and variables of the server.
 
 Uses contracts.naming.labels, contracts.api.values.field_path and the API models. Collected by
-contracts.api.rules.cluster. A mark of ours is believed whoever wrote it, so nobody may have one
-written.
+contracts.api.rules.cluster. A label of ours is trusted whoever wrote it, so no user may request
+one.
 """
 
 from collections.abc import Iterator

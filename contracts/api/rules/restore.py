@@ -2,7 +2,7 @@
 
 Uses contracts.api.rules.snapshot_store and the models. Called by contracts.api.schema.restore,
 which writes them into the CRD, and by managers.restore, which checks them again: an object may be
-older than a rule, and what profile Hardened asks for is known only beside the cluster.
+older than a rule, and what profile Hardened requires is known only with the cluster.
 """
 
 from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ Kind = TypeVar("Kind")
 
 BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
 """The offences of an object; the second argument is the object before an update, None on creation
-and whenever nobody knows it."""
+and whenever it is unknown."""
 
 Broken: TypeAlias = BrokenOf[OpenBaoCluster]
 

@@ -1,8 +1,8 @@
 """Fields that the schema accepts and this version cannot honour.
 
-Uses contracts.api.cluster.spec. Called by resolve, which turns the answer into the condition
-FieldsNotServed: a field is honoured or named, never passed over in silence. Who builds one of these
-parts deletes its row.
+Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which turns the answer
+into the condition FieldsNotServed: a field is honoured or named, never silently ignored. A change
+that implements a field deletes its entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +18,8 @@ Asked = Callable[[Any], bool]
 
 
 def _asks(value: Any) -> bool:
-    """Whether a value asks for anything: what is absent, empty, switched off or the default does
-    not. The API server writes defaults into what it stores, so nobody knows who meant them."""
+    """Whether a value requests anything: what is absent, empty, disabled or the default does not.
+    The API server stores defaults, so a stored default may not be of the user."""
     if isinstance(value, ApiModel):
         if getattr(value, "enabled", None) is False:
             return False
@@ -36,9 +36,9 @@ def _asks(value: Any) -> bool:
 class NotServed:
     """A field that is not honoured.
 
-    `essential`: a cluster built without it would be another cluster than the one asked for (less
+    `essential`: a cluster built without it would differ from the requested one (less
     safe, or never repairable after its first boot), so nothing may be built. `asked` says whether
-    the value found there wants what we cannot do.
+    the value requests what is not supported.
     """
 
     path: str

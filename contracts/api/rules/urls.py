@@ -1,8 +1,8 @@
-"""Rules about addresses that a server is told to talk to.
+"""Rules about addresses that a server connects to.
 
 Uses contracts.api.values.url and the API models. Collected by contracts.api.rules.cluster. The
-addresses of the transit seal, of the issuer and of the object store have rules of their own, beside
-their others.
+addresses of the transit seal, of the issuer and of the object store have rules in their own
+modules.
 """
 
 from collections.abc import Iterator

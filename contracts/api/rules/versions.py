@@ -1,8 +1,8 @@
-"""Rules about versions that a running cluster must not be given, and what only newer servers do.
+"""Rules about versions that a running cluster must not get, and what only newer servers support.
 
 Uses the API models, contracts.api.values.pattern and contracts.server_features. Collected by
 contracts.api.rules.cluster. They are about changes: what was accepted once stays accepted, and the
-operator stops by itself where going on would harm (managers.cluster.resolve.resolve).
+operator stops where continuing would harm (managers.cluster.resolve.resolve).
 """
 
 from collections.abc import Iterator

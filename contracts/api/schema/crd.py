@@ -1,7 +1,7 @@
 """The CustomResourceDefinition, made of the pydantic models and the rules.
 
 Uses pydantic's JSON schema and contracts.api.rules.cluster. Called by `python -m baoctl.generate
-crd`. The API server wants a structural schema: no references, no null types, no titles.
+crd`. The API server requires a structural schema: no references, no null types, no titles.
 """
 
 import json
@@ -138,8 +138,8 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
 
 
 def _resolved(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """The schema without references and without the null of an optional field; what stands beside
-    a reference wins over what it refers to."""
+    """The schema without references and without the null of an optional field; the keys next to
+    a reference override its target."""
     out = dict(raw)
     while "$ref" in out or _is_optional(out):
         if "$ref" in out:

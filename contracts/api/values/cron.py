@@ -1,8 +1,8 @@
 """When a schedule is due: five fields of cron, in UTC.
 
-Uses croniter, which accepts more than people mean (seconds, random fields, dates that never come);
-so nothing reaches it that `parse` has not read. Called by the rules about schedules and by whoever
-works to one. Lists, ranges, steps and the English names of months and days are known; if both day
+Uses croniter, which accepts more than users intend (seconds, random fields, dates that never come);
+so nothing reaches it that `parse` has not read. Called by the rules about schedules and by
+managers. Lists, ranges, steps and the English names of months and days are known; if both day
 fields are restricted, either will do (crontab(5)).
 """
 

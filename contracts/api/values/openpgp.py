@@ -1,8 +1,8 @@
 """Whether a server can encrypt to an OpenPGP public key, and from when to when.
 
 Uses contracts.api.values.openpgp_parts and its neighbours. Called by the rules about recovery keys,
-and by the manager that hands the shares out: the server names each share by the fingerprint of the
-key that it is encrypted to.
+and by managers.recovery_keys, which delivers the shares: the server names each share by the
+fingerprint of the key that it is encrypted to.
 
 The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
 with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt

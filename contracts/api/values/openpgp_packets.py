@@ -78,7 +78,7 @@ def packets_of(text: str) -> tuple[Packet, ...]:
 
 
 def each_packet(text: str) -> Iterator[Packet]:
-    """Read one packet after the other; what follows the last one taken is not looked at."""
+    """Read one packet after the other; what follows the last one taken is ignored."""
     cursor = Cursor(_decoded(text))
     while not cursor.at_end:
         yield _packet(cursor)

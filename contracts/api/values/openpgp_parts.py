@@ -257,7 +257,7 @@ def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature
 
 
 def _is_own(certificate: Certificate, signature: Signature) -> bool:
-    """Tell whether it says that the key itself made it; others are not looked at."""
+    """Tell whether it says that the key itself made it; others are ignored."""
     key = certificate.key
     if signature.fingerprint:
         return signature.fingerprint == key.fingerprint

@@ -1,4 +1,4 @@
-"""Where in a server pod a path of a user may lie.
+"""Where in a server pod a path of a user may be.
 
 Uses contracts.naming.mount_paths and contracts.api.values.pattern. Called by the rules about audit
 devices and the log. A server writes what a user names; below these folders there is nothing else to

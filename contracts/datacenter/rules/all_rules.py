@@ -1,8 +1,9 @@
-"""Every rule about datacenters, sets and rows that goes beyond the shape of one field.
+"""Every rule about datacenters, sets and workloads that goes beyond the shape of one field.
 
-Uses the rule modules beside it. Called by contracts.datacenter.schema, which writes the rules into
-the CRDs, and by managers.datacenter, which checks again what the API server checked: an object may
-be older than a rule, an answer of a hook never met the API server, and CEL cannot say all of it.
+Uses the rule modules of this package. Called by contracts.datacenter.schema, which writes the rules
+into the CRDs, and by managers.datacenter, which checks again what the API server checked: an object
+may be older than a rule, the API server never validates the result of a hook, and CEL cannot
+express all of it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +36,7 @@ BODY_RULES: tuple[ServiceRule, ...] = (
     *LABEL_RULES,
     *UNIQUE_RULES,
 )
-"""What holds of every service, wherever it stands."""
+"""What holds of every service, in any object."""
 DATACENTER_NAME_MAX = 63
 _NAME = Pattern(NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
@@ -94,7 +95,7 @@ def _body_rules(
 
 
 def _circle(services: Services) -> tuple[str, ...] | None:
-    """A circle of two or more; who depends on itself is told so by another rule."""
+    """A cycle of two or more; another rule refuses a service that depends on itself."""
     graph = dependencies.dependencies(services)
     return dependencies.find_cycle(
         {name: [other for other in needed if other != name] for name, needed in graph.items()}
@@ -217,7 +218,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
     ),
     *_list_rules(_DECLARED, _declared),
 )
-"""What holds of a datacenter beside the bodies of its services."""
+"""What holds of a datacenter besides the bodies of its services."""
 DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
     *_PLACE_RULES,
     *_body_rules(f"{_DECLARED}[]", _listed(_DECLARED, _declared)),
@@ -273,7 +274,7 @@ def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
 
 
 def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
-    """What is wrong with a row, in the order of the rules; empty when nothing is."""
+    """What is wrong with a workload, in the order of the rules; empty when nothing is."""
     return (
         *broken_rules(WORKLOAD_RULES, workload, None),
         *openbao_violations(workload.spec.service, _OF_ROW, workload.spec.datacenter),
@@ -329,7 +330,7 @@ def read_service(raw: Raw, path: str, datacenter: str = "") -> BootstrapService:
 
 
 class Judged(tuple[BootstrapService, ...]):
-    """Services that were read and judged; whoever has them need not do it at every look."""
+    """Services that were read and validated; a caller that keeps them need not repeat it."""
 
     __slots__ = ()
 

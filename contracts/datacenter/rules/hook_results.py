@@ -1,8 +1,8 @@
-"""The way in for services that no API server has looked at, such as the answer of a hook.
+"""Reads services that no API server has validated, such as the result of a hook.
 
 Uses contracts.datacenter.objects. Called by contracts.datacenter.rules.all_rules. Unlike in an
-object that the API server has pruned, an unknown field is refused here with its path: whoever asks
-for a host path, a privilege or another namespace is told that there is no such thing.
+object that the API server has pruned, an unknown field is refused here with its path: a request
+for a host path, a privilege or another namespace gets the message that no such field exists.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The spec of an OpenBaoCluster inside a service: read and judged like that of any cluster.
 
 Uses contracts.api.cluster.spec, contracts.api.rules.cluster and contracts.datacenter.names. Called
-by contracts.datacenter.rules.all_rules. CEL can say none of it: to the API server the spec is free
-data.
+by contracts.datacenter.rules.all_rules. CEL can express none of it: to the API server the spec is
+free data.
 """
 
 from collections.abc import Iterator
