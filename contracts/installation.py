@@ -39,7 +39,7 @@ CONTROLLER = "openbao-operator-controller"
 PROVISIONER = "openbao-operator-provisioner"
 DELEGATE = "openbao-operator-provisioner-delegate"
 
-Reach = Literal["everywhere", "own namespace", "bound elsewhere"]
+RoleScope = Literal["everywhere", "own namespace", "bound elsewhere"]
 """Where a role holds: in the whole cluster, in the operator's namespace, or in each namespace with
 a binding."""
 
@@ -50,7 +50,7 @@ class Held:
 
     name: str
     account: str
-    reach: Reach
+    scope: RoleScope
     purpose: str
     rights: tuple[Right, ...]
 

@@ -302,23 +302,23 @@ def _class_of(info: StatusInfo) -> type[ApiError]:
     for code, reason, by_cause in _BY_CAUSE:
         if info.code == code and reason in reasons:
             return by_cause
-    for code, words, found in _BY_WORDS:
+    for code, words, error_class in _BY_WORDS:
         if info.code == code and words in info.message:
-            return found
+            return error_class
     if info.code >= 500:
         return ServerError
     return _BY_CODE.get(info.code, ApiError)
 
 
 def _causes(details: Mapping[str, Any]) -> tuple[StatusCause, ...]:
-    found = details.get("causes")
+    causes = details.get("causes")
     return tuple(
         StatusCause(
             reason=str(cause.get("reason") or ""),
             message=str(cause.get("message") or "")[:MESSAGE_LIMIT],
             field=str(cause.get("field") or ""),
         )
-        for cause in map(_mapping, found if isinstance(found, list) else ())
+        for cause in map(_mapping, causes if isinstance(causes, list) else ())
         if cause
     )
 

@@ -40,9 +40,9 @@ def before_upgrade(namespace: str, cluster: str, uid: str, upgrade: str) -> Obje
 
 
 def _object(
-    place: tuple[str, str, str], origin: Origin, more: dict[str, Any], notes: dict[str, str]
+    identity: tuple[str, str, str], origin: Origin, more: dict[str, Any], notes: dict[str, str]
 ) -> Object:
-    namespace, cluster, name = place
+    namespace, cluster, name = identity
     return {
         "apiVersion": BACKUPS.api_version,
         "kind": BACKUPS.kind,

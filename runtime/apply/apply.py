@@ -103,11 +103,11 @@ class OwnedApply:
         object does not hold back the others.
         """
         # What is settled needs no task: in a quiet cluster that is all of it.
-        known = [self._skipped(owner, intent) for intent in intents]
+        unchanged = [self._skipped(owner, intent) for intent in intents]
         results = await asyncio.gather(
             *(
                 self.ensure(owner, intent)
-                for intent, skipped in zip(intents, known, strict=True)
+                for intent, skipped in zip(intents, unchanged, strict=True)
                 if skipped is None
             ),
             return_exceptions=True,
@@ -116,7 +116,7 @@ class OwnedApply:
             if isinstance(result, BaseException):
                 raise result
         answers = iter([result for result in results if isinstance(result, Applied)])
-        return tuple(next(answers) if applied is None else applied for applied in known)
+        return tuple(next(answers) if applied is None else applied for applied in unchanged)
 
     async def ensure(self, owner: Owner, intent: Intent) -> Applied:
         """Make one object be as intended.
@@ -301,8 +301,8 @@ def _refused(intent: Intent, error: ApiError) -> Applied:
         case Refusal.LEAVING:
             return Applied(intent, Verdict.TERMINATING, None, f"{intent}: {error.message}")
         case Refusal.LOOK_AGAIN:
-            told = f"{intent} changed while it was written: {error.message}"
-            raise Transient(told) from error
+            message = f"{intent} changed while it was written: {error.message}"
+            raise Transient(message) from error
         case Refusal.TERMINAL:
             raise TerminalError(f"{intent}: {error}") from error
         case Refusal.RAISED:

@@ -105,14 +105,14 @@ class _Form:
         self._quantities = quantities
 
     def members(self, value: Mapping[str, Any], path: Path, *, free: bool) -> Object:
-        made: Object = {}
+        result: Object = {}
         for key, member in value.items():
             if member is None:
                 continue
             inner = self._value(member, (*path, key), free=key in _FREE_MAPS)
             if free or key in self._meaningful or not _is_empty(inner):
-                made[key] = inner
-        return made
+                result[key] = inner
+        return result
 
     def _value(self, value: Any, path: Path, *, free: bool = False) -> Any:
         if isinstance(value, Mapping):

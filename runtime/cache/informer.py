@@ -169,7 +169,7 @@ class Informer:
         """
         period = self._options.resync if resync is None else resync
         if period is not None:
-            made = Resync(
+            registration = Resync(
                 self._store,
                 handler,
                 period,
@@ -177,9 +177,9 @@ class Informer:
                 rng=self._rng,
                 busy=lambda: bool(self._untold),
             )
-            self._resyncs.append(made)
+            self._resyncs.append(registration)
             if self._group is not None:
-                self._start(self._group, made)
+                self._start(self._group, registration)
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)
@@ -244,7 +244,7 @@ class Informer:
         return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
 
     def _new_reflector(self) -> Reflector:
-        made = Reflector(
+        reflector = Reflector(
             self._client,
             self.selection,
             clock=self._clock,
@@ -252,10 +252,10 @@ class Informer:
             metrics=self._metrics,
             watch_list=self._options.watch_list,
         )
-        made.reduce_by(self._shaped)
+        reflector.reduce_by(self._shaped)
         if self._options.coming:
-            made.retry_by(COMING_LADDER)
-        return made
+            reflector.retry_by(COMING_LADDER)
+        return reflector
 
     def _shaped(self, obj: Object) -> Object:
         """The shape of what the server sent; that of our own write has been made already."""

@@ -65,13 +65,13 @@ class InformerSet:
 
     def informer(self, selection: Selection) -> Informer:
         """The informer of that selection; a new one starts at once if the set is running."""
-        known = self._informers.get(selection)
-        if known is not None:
-            return known
-        made = self._add(Informer, selection, self._options)
+        existing = self._informers.get(selection)
+        if existing is not None:
+            return existing
+        informer = self._add(Informer, selection, self._options)
         if self._group is not None:
-            self._start(self._group, made)
-        return made
+            self._start(self._group, informer)
+        return informer
 
     def optional(
         self, selection: Selection, *, awake: bool = False, coming: bool = True
@@ -84,12 +84,12 @@ class InformerSet:
         if selection in self._informers:
             raise ValueError(f"there is an informer of {selection} already")
         options = replace(self._options, optional=True, coming=coming)
-        made = self._add(OptionalInformer, selection, options)
-        made.home = self
+        informer = self._add(OptionalInformer, selection, options)
+        informer.home = self
         self._asleep.add(selection)
         if awake:
-            self.wake(made)
-        return made
+            self.wake(informer)
+        return informer
 
     def wake(self, informer: Informer) -> None:
         """Let a sleeping informer mirror; it lists at once if the set is running."""
@@ -160,7 +160,7 @@ class InformerSet:
     def _add(
         self, kind: type[AnyInformer], selection: Selection, options: InformerOptions
     ) -> AnyInformer:
-        made = kind(
+        informer = kind(
             self._client,
             selection,
             clock=self._clock,
@@ -168,13 +168,13 @@ class InformerSet:
             metrics=self._metrics,
             options=options,
         )
-        self._informers[selection] = made
+        self._informers[selection] = informer
         plural = selection.resource.plural
         age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
         age.set_function(lambda: self._oldest(plural))
         reached = self._metrics.informer_store_resource_version.labels(resource=plural)
         reached.set_function(lambda: self._hindmost(plural))
-        return made
+        return informer
 
     def _oldest(self, plural: str) -> float:
         return max(

@@ -38,13 +38,13 @@ class NamespaceUnion:
         self,
         informers: InformerSet,
         selection: Selection,
-        told: Callable[[str], None],
+        on_change: Callable[[str], None],
         *,
         awake: bool,
     ) -> None:
         self.selection = selection
         self._informers = informers
-        self._told = told
+        self._on_change = on_change
         self._awake = awake
         self._members: dict[str, OptionalInformer] = {}
         self._indexes: dict[str, IndexFunction] = {}
@@ -145,7 +145,7 @@ class NamespaceUnion:
     def _now_ready(self, namespace: str) -> None:
         for call in self._when_synced:
             call()
-        self._told(namespace)
+        self._on_change(namespace)
 
 
 class NamespaceSet:
@@ -163,11 +163,11 @@ class NamespaceSet:
 
     def optional(self, selection: Selection, *, awake: bool = False) -> NamespaceUnion:
         """Make the cache of one kind; it sleeps until it is woken, unless it is `awake`."""
-        made = NamespaceUnion(self._informers, selection, self._look, awake=awake)
-        self._unions.append(made)
+        union = NamespaceUnion(self._informers, selection, self._update, awake=awake)
+        self._unions.append(union)
         for namespace in self._namespaces:
-            made.join(namespace)
-        return made
+            union.join(namespace)
+        return union
 
     def join(self, namespace: str) -> None:
         """Read that namespace too, in every kind."""
@@ -203,7 +203,7 @@ class NamespaceSet:
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
         """Return at once: no namespace is waited for."""
 
-    def _look(self, namespace: str) -> None:
+    def _update(self, namespace: str) -> None:
         if not self.is_ready(namespace):
             return
         for handler in self._handlers:

@@ -269,8 +269,8 @@ class Reflector:
             return pause.seconds
         if isinstance(pause.error, TransportError):
             return self._unreachable.delay()
-        asked = pause.error.retry_after if pause.error is not None else None
-        return max(self._refused.delay(), asked or 0.0)
+        retry_after = pause.error.retry_after if pause.error is not None else None
+        return max(self._refused.delay(), retry_after or 0.0)
 
     def _report(self, error: ApiError | TransportError) -> None:
         # One line per kind of trouble: an outage fails every informer many times a minute.

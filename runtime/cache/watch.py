@@ -380,11 +380,11 @@ def _spacing(state: State, at: float, error: TransportError | None) -> tuple[Eff
     return (Rest(SHORT_WATCH_SECONDS - age),)
 
 
-def _is_repetition(version: str, told: str) -> bool:
+def _is_repetition(version: str, previous: str) -> bool:
     """Whether history has been told further than that already.
 
     Told again, an object that was deleted since would come back to life. No API server repeats
     itself, but not all that speaks its protocol is one.
     """
-    number, last = version_number(version), version_number(told)
+    number, last = version_number(version), version_number(previous)
     return number is not None and last is not None and number < last

@@ -104,12 +104,12 @@ class Client:
 
         Second tries, deadlines, the guard and the counting are the same.
         """
-        made = cls.__new__(cls)
-        made.guard = guard or unguarded
-        made._transport = Transport(
+        client = cls.__new__(cls)
+        client.guard = guard or unguarded
+        client._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
         )
-        return made
+        return client
 
     async def get(
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False

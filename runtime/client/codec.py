@@ -67,8 +67,8 @@ def encode_apply(body: object) -> bytes:
     return _NOT_FOR_YAML.sub(_escape, orjson.dumps(body))
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(found[0].decode())
+def _escape(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
 def decode_object(body: bytes, resource: Resource | None = None) -> Object:

@@ -47,20 +47,20 @@ class LastLook:
 class GuardedBody(BytesPayload):
     """The body of a write, which asks once more when it is about to be sent; b"" does so too."""
 
-    def __init__(self, body: bytes, look: LastLook, *, content_type: str) -> None:
+    def __init__(self, body: bytes, check: LastLook, *, content_type: str) -> None:
         super().__init__(body, content_type=content_type)
-        self._look = look
+        self._check = check
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        self._look()
+        self._check()
         await super().write_with_length(writer, content_length)
 
 
-async def guarded_pieces(pieces: AsyncIterable[bytes], look: LastLook) -> AsyncIterator[bytes]:
+async def guarded_pieces(pieces: AsyncIterable[bytes], check: LastLook) -> AsyncIterator[bytes]:
     """Ask before the first piece of a body that comes in pieces; the headers wait for that."""
-    look()
+    check()
     async for piece in pieces:
         yield piece
 

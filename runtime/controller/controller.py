@@ -59,9 +59,9 @@ class EventSource(Protocol):
 
 def numbered_ids() -> Callable[[], str]:
     """Names for passes: a random word of this process, and a number."""
-    word = uuid.uuid4().hex[:8]
+    prefix = uuid.uuid4().hex[:8]
     numbers = itertools.count(1)
-    return lambda: f"{word}-{next(numbers)}"
+    return lambda: f"{prefix}-{next(numbers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,11 +333,11 @@ class Controller:
         else:
             log.error("reconcile failed", exc_info=error, **fields)
 
-    def _is_news(self, request: Request, word: str, message: str) -> bool:
-        said = (word, message)
-        if self._last.get(request) == said:
+    def _is_news(self, request: Request, kind: str, message: str) -> bool:
+        line = (kind, message)
+        if self._last.get(request) == line:
             return False
-        self._last[request] = said
+        self._last[request] = line
         return True
 
 

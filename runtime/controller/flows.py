@@ -180,18 +180,18 @@ class Flows:
         Those passed over hold a worker each, so that there are never more of them than workers.
         """
         limit = self._limit()
-        seen: list[tuple[int, str]] = []
+        ages: list[tuple[int, str]] = []
         try:
             while self._ages:
                 age = heapq.heappop(self._ages)
                 flow = self._flows.get(age[1])
                 if flow is None or flow.oldest != age[0]:
                     continue
-                seen.append(age)
+                ages.append(age)
                 if flow.held < limit:
                     return flow, flow.head()
         finally:
-            for age in seen:
+            for age in ages:
                 heapq.heappush(self._ages, age)
         raise LookupError("no key that may be taken")
 

@@ -187,15 +187,15 @@ class LeaderElector:
         Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
         lease - renew deadline later. The process should end then: a restart is the recovery.
         """
-        telling = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
+        recording = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
         try:
             await self._acquire()
-            await self._lead(on_started, telling)
+            await self._lead(on_started, recording)
         finally:
-            telling.cancel()
+            recording.cancel()
 
     async def _lead(
-        self, on_started: Callable[[], Awaitable[None]], telling: "asyncio.Task[None]"
+        self, on_started: Callable[[], Awaitable[None]], recording: "asyncio.Task[None]"
     ) -> None:
         self._turn(leading=True)
         work = asyncio.create_task(_run(on_started), name="leader-work")
@@ -209,7 +209,7 @@ class LeaderElector:
             raise await self._abandon(work)
         await asyncio.wait(watchers)
         await self._release()
-        await self._told(telling)
+        await self._drain_events(recording)
         if interrupted is not None:
             raise interrupted
         work.result()
@@ -222,17 +222,17 @@ class LeaderElector:
             self._epoch = records.transitions_of(lease)
         words = "became leader" if leading else "stopped leading"
         log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
-        # Who has lost the lease writes nothing any more; its successor's event tells the story.
+        # After the loss of the lease nothing is written; the event of its successor reports it.
         if self._events is not None and tell:
             note = f"{self._lock.identity} {words}"
             self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
 
-    async def _told(self, telling: "asyncio.Task[None]") -> None:
+    async def _drain_events(self, recording: "asyncio.Task[None]") -> None:
         if self._events is not None:
             self._events.stop()
         with contextlib.suppress(TimeoutError):
             async with Deadline(self._clock, EVENT_SECONDS):
-                await asyncio.wait({telling})
+                await asyncio.wait({recording})
 
     async def _acquire(self) -> None:
         while await self._try() is not _Attempt.HELD:

@@ -63,13 +63,13 @@ def freed(lease: Object, now: datetime) -> Object:
 
 def with_spec(lease: Object | None, key: ObjectKey, spec: Object) -> Object:
     """The body of a write: what was read, under our name, with another record in it."""
-    found: Object = lease or {}
+    current: Object = lease or {}
     named = {"namespace": key.namespace, "name": key.name}
     return {
-        **found,
+        **current,
         "apiVersion": LEASE.api_version,
         "kind": LEASE.kind,
-        "metadata": {**(found.get("metadata") or {}), **named},
+        "metadata": {**(current.get("metadata") or {}), **named},
         "spec": spec,
     }
 

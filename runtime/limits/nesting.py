@@ -120,8 +120,8 @@ def read_json(
         raise UnreadableError(deeper) from None
     except ValueError as error:
         # orjson says so beyond 1024 levels.
-        told = deeper if "depth limit" in str(error) else "no JSON"
-        raise UnreadableError(told) from None
+        rule = deeper if "depth limit" in str(error) else "no JSON"
+        raise UnreadableError(rule) from None
     if too_deep(value, levels) is not None:
         raise UnreadableError(deeper)
     return value
@@ -146,12 +146,12 @@ def too_deep(value: Any, levels: int) -> str | None:
 def too_many(value: Any, values: int) -> bool:
     """Whether a JSON value is made of more than `values` values; looks at no more than these."""
     waiting = [value]
-    seen = 0
-    while waiting and seen <= values:
+    count = 0
+    while waiting and count <= values:
         part = waiting.pop()
-        seen += 1
+        count += 1
         if isinstance(part, dict):
             waiting.extend(part.values())
         elif isinstance(part, list):
             waiting.extend(part)
-    return seen > values
+    return count > values

@@ -24,7 +24,7 @@ _DEVICES = "spec.audit[]"
 _STORAGE = "spec.auditFileStorage"
 _KINDS = ("file", "http", "syslog", "socket")
 NO_FILE = ("stdout", "discard")
-_PLACE = (
+_PATH_RULE = (
     "must be stdout, discard or a file below the mountPath of auditFileStorage, without .. in it, "
     "because elsewhere it could overwrite data or keys; correct the path or add "
     "spec.auditFileStorage"
@@ -213,7 +213,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place",
         at="spec",
         field="spec.audit",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_device_files),
         cel=(
             "!has(self.audit) || self.audit.all(device, !has(device.fileOptions) || "
@@ -224,7 +224,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place-request",
         at="spec",
         field="spec.selfInit.requests",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_request_files),
         cel=(
             f"!{is_set('selfInit.requests')} || self.selfInit.requests.all(r, "
@@ -236,7 +236,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place-options",
         at=_DEVICES,
         field=f"{_DEVICES}.options",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_option_files),
     ),
     Rule(

@@ -79,12 +79,12 @@ def _unchecked(target: BackupTarget) -> Iterator[Offence]:
 def _of_backup(find: Callable[[BackupTarget], Iterator[Offence]]) -> combinators.Find:
     """The offences of the store of spec.backup."""
 
-    def found(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    def offences(cluster: OpenBaoCluster) -> Iterator[Offence]:
         if cluster.spec.backup:
             for field, value in find(cluster.spec.backup.target):
                 yield f"spec.{_TARGET}.{field}".rstrip("."), value
 
-    return found
+    return offences
 
 
 def _backend_tls(cluster: OpenBaoCluster) -> Iterator[Offence]:

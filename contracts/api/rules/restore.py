@@ -86,12 +86,12 @@ def _cleanup(restore: OpenBaoRestore) -> Iterator[Offence]:
 def _template(find: Callable[[OpenBaoRestore, ClusterTemplate], bool], field: str) -> Find:
     """The offence of a restore into a fresh cluster, at a field of the spec."""
 
-    def found(restore: OpenBaoRestore) -> Iterator[Offence]:
+    def offences(restore: OpenBaoRestore) -> Iterator[Offence]:
         template = restore.spec.cluster_template
         if template is not None and find(restore, template):
             yield f"spec.{field}", value_at(restore.spec, field)
 
-    return found
+    return offences
 
 
 def _login(restore: OpenBaoRestore) -> Iterator[Offence]:

@@ -14,7 +14,7 @@ from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.meta import ApiModel
 from contracts.api.values.field_path import values_at
 
-Asked = Callable[[Any], bool]
+Requests = Callable[[Any], bool]
 
 
 def _asks(value: Any) -> bool:
@@ -36,18 +36,18 @@ def _asks(value: Any) -> bool:
 class NotServed:
     """A field that is not honoured.
 
-    `essential`: a cluster built without it would differ from the requested one (less
-    safe, or never repairable after its first boot), so nothing may be built. `asked` says whether
-    the value requests what is not supported.
+    `essential`: a cluster built without it would differ from the requested one (less safe, or never
+    repairable after its first boot), so nothing may be built. `is_requested` says whether the value
+    requests what is not supported.
     """
 
     path: str
     message: str
     essential: bool = False
-    asked: Asked = _asks
+    is_requested: Requests = _asks
 
 
-def _unless(served: Any) -> Asked:
+def _unless(served: Any) -> Requests:
     return lambda value: value is not None and value != served
 
 
@@ -75,7 +75,7 @@ NOT_SERVED: tuple[NotServed, ...] = (
         "spec.unseal.pkcs11.rsaEncryptLocal", "has another name now: disableSoftwareEncryption"
     ),
     NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
-    NotServed("spec.operatorImageVerification", _KEYLESS, asked=_is_keyless),
+    NotServed("spec.operatorImageVerification", _KEYLESS, is_requested=_is_keyless),
     NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
@@ -99,6 +99,6 @@ def _unserved(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
     for field in NOT_SERVED:
         for location, value in values_at(spec, field.path.removeprefix("spec.")):
             path = f"spec.{location}"
-            if field.asked(value):
+            if field.is_requested(value):
                 separator = ":" if field.message.startswith("only") else ""
                 yield f"{path}{separator} {field.message}", field

@@ -63,7 +63,7 @@ def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield _GROUPS, new.status.current_version
 
 
-def _known(version: str) -> str:
+def _parsed(version: str) -> str:
     return f"{version}.matches('{_NUMBERS}')"
 
 
@@ -76,7 +76,7 @@ def _number(version: str) -> str:
 def _not_below(field: str) -> str:
     """CEL for whether spec.version is not older than a version of the status, if that is known."""
     absent, there = f"!{is_set(field)}", f"self.{field}"
-    return f"({absent} || !{_known(there)} || {_number('self.spec.version')} >= {_number(there)})"
+    return f"({absent} || !{_parsed(there)} || {_number('self.spec.version')} >= {_number(there)})"
 
 
 _CURRENT = "self.status.currentVersion"
@@ -136,7 +136,7 @@ VERSION_RULES: tuple[Rule, ...] = (
         broken=_too_early,
         cel=(
             f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "
-            f"!{is_set('status.currentVersion')} || !{_known(_CURRENT)} || "
+            f"!{is_set('status.currentVersion')} || !{_parsed(_CURRENT)} || "
             f"{_number(_CURRENT)} >= {_number(repr(_FIRST))}"
         ),
         got=_CURRENT,
