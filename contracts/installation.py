@@ -39,7 +39,7 @@ CONTROLLER = "openbao-operator-controller"
 PROVISIONER = "openbao-operator-provisioner"
 DELEGATE = "openbao-operator-provisioner-delegate"
 
-RoleScope = Literal["everywhere", "own namespace", "bound elsewhere"]
+Reach = Literal["everywhere", "own namespace", "bound elsewhere"]
 """Where a role holds: in the whole cluster, in the operator's namespace, or in each namespace with
 a binding."""
 
@@ -50,7 +50,7 @@ class Held:
 
     name: str
     account: str
-    scope: RoleScope
+    reach: Reach
     purpose: str
     rights: tuple[Right, ...]
 

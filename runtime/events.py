@@ -1,4 +1,4 @@
-"""Kubernetes events: short notes to people, attached to an object.
+"""Kubernetes events: short notes to users, attached to an object.
 
 Uses one method of a client and the clock. Reconcilers call `EventRecorder.event`, which never
 waits and never fails; the manager runs the recorder, which sends. Nothing may depend on an event
@@ -77,10 +77,11 @@ class EventRecorder:
     def event(
         self, obj: Object, kind: EventType, reason: str, note: str, *, action: str = "Reconcile"
     ) -> None:
-        """Tell people about `obj`: `reason` and `action` are CamelCase words, `note` a sentence.
+        """Record an event about `obj`: `reason` and `action` are CamelCase words, `note` a
+        sentence.
 
-        The same reason and note about the same object within REPEAT_SECONDS are said once. `obj`
-        needs apiVersion, kind and its metadata.
+        The same reason and note about the same object within REPEAT_SECONDS are recorded once.
+        `obj` needs apiVersion, kind and its metadata.
         """
         fingerprint = (uid_of(obj), reason, note)
         now = self._clock.monotonic()
@@ -161,7 +162,7 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
 def _cut(note: str) -> str:
     """On one line, control characters escaped; at most NOTE_LIMIT bytes, no character in half.
 
-    A note may carry text of users and of servers, and people read it on a terminal.
+    A note may carry text of users and of servers, and users read it on a terminal.
     """
     escaped = "".join(
         char if char.isprintable() else char.encode("unicode_escape", "replace").decode()

@@ -59,7 +59,8 @@ class Memos:
 
     @contextmanager
     def during(self, key: Hashable) -> Iterator[None]:
-        """Let what is asked here be answered by the last pass of the key, and kept for the next."""
+        """Answer calls in this block by results of the last reconcile of the key; keep them for the
+        next."""
         under_way = _Pass(self._kept.pop(key, {}), self._size)
         token = _pass.set(under_way)
         try:
@@ -80,13 +81,14 @@ def memoize(
     size: int = SIZE,
     slot: Callable[[First], Hashable] | None = None,
 ) -> Callable[Concatenate[First, Rest], Result]:
-    """Keep the last result per first argument, which is told by identity; the others are compared.
+    """Keep the last result per first argument, which is identified by identity; the others are
+    compared.
 
-    For functions that depend on nothing but their arguments, and arguments that nobody changes:
+    For functions that depend on nothing but their arguments, and arguments that are never changed:
     frozen values, and objects of a cache. Callers share the result and leave it as it is. What
     raises is not kept. With a `slot` the results are those of a fleet, which all passes share: of
     first arguments with the same slot only the last one is kept, so that an object that is named by
-    its UID takes the place of its former version, and `size` may be the number of all of them.
+    its UID replaces its former version, and `size` may be the number of all of them.
     """
     kept: OrderedDict[Hashable, _Entry] = OrderedDict()
     place_of: Callable[[First], Hashable] = slot or id

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from contracts.installation import NAMESPACE, PARTS, Held, RbacManifest, RoleScope
+from contracts.installation import NAMESPACE, PARTS, Held, RbacManifest, Reach
 from contracts.rbac.rules import RBAC, Right
 
 FOLDER = Path("deploy") / "rbac"
@@ -27,7 +27,7 @@ labels:
       app.kubernetes.io/name: openbao-operator
       app.kubernetes.io/part-of: openbao-operator
 """
-_WHERE: Mapping[RoleScope, str] = {
+_WHERE: Mapping[Reach, str] = {
     "everywhere": "everywhere",
     "own namespace": "the operator's namespace",
     "bound elsewhere": "each namespace where it is bound",
@@ -50,7 +50,7 @@ def manifest(part: RbacManifest) -> str:
 
 
 def _objects(held: Held) -> Iterator[str]:
-    namespaced = held.scope == "own namespace"
+    namespaced = held.reach == "own namespace"
     kind = "Role" if namespaced else "ClusterRole"
     namespace_line = f"  namespace: {NAMESPACE}\n" if namespaced else ""
     rules = "".join(line + "\n" for right in held.rights for line in _rule(right))
@@ -59,7 +59,7 @@ def _objects(held: Held) -> Iterator[str]:
         f"{top}apiVersion: {RBAC}/v1\nkind: {kind}\n"
         f"metadata:\n  name: {held.name}\n{namespace_line}rules:\n{rules}"
     )
-    if held.scope == "bound elsewhere":
+    if held.reach == "bound elsewhere":
         return
     yield (
         f"apiVersion: {RBAC}/v1\nkind: {kind}Binding\n"
@@ -100,7 +100,7 @@ def _roles() -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for part in PARTS:
         for held in part.roles:
-            where = _WHERE[held.scope]
+            where = _WHERE[held.reach]
             names = f"`{held.name}` | {part.name} | `{held.account}`"
             yield f"| {names} | {where} | {held.purpose} |"
 

@@ -25,7 +25,7 @@ AnyInformer = TypeVar("AnyInformer", bound=Informer)
 
 
 class OptionalInformer(Informer):
-    """An informer that nobody waits for; it can be put to sleep and woken."""
+    """An informer that no start waits for; it can be put to sleep and woken."""
 
     home: InformerSet
 
@@ -76,7 +76,7 @@ class InformerSet:
     def optional(
         self, selection: Selection, *, awake: bool = False, coming: bool = True
     ) -> OptionalInformer:
-        """Make an informer that nobody waits for; it sleeps until `wake`, unless it is `awake`.
+        """Make an informer that no start waits for; it sleeps until `wake`, unless it is `awake`.
 
         `coming`: as InformerOptions has it. Raises ValueError when there is an informer of that
         selection already.
@@ -92,14 +92,14 @@ class InformerSet:
         return informer
 
     def wake(self, informer: Informer) -> None:
-        """Let a sleeping informer mirror; it lists at once if the set is running."""
+        """Wake a sleeping informer; it lists at once if the set is running."""
         if informer.selection in self._asleep:
             self._asleep.discard(informer.selection)
             if self._group is not None:
                 self._start(self._group, informer)
 
     def rest(self, informer: Informer) -> None:
-        """Let an optional informer sleep: it forgets all objects, and its handlers hear of that.
+        """Put an optional informer to sleep: it forgets all objects, and its handlers get deletes.
 
         Raises ValueError for one that is not optional.
         """
@@ -115,7 +115,7 @@ class InformerSet:
         informer.forget()
 
     def remove(self, informer: Informer) -> None:
-        """Let an optional informer go for good: as `rest`, and it is forgotten here too."""
+        """Remove an optional informer: as `rest`, and it is forgotten here too."""
         self.rest(informer)
         self._informers.pop(informer.selection, None)
         self._asleep.discard(informer.selection)

@@ -18,7 +18,7 @@ _BY_IDENTITY: Final = frozenset({dict, list, str})
 
 
 def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REMEMBERED) -> Shape:
-    """Make a transform that lets equal values below these top-level fields be one value.
+    """Make a transform by which equal values below these top-level fields share one object.
 
     Several selections may use the same one, and then share with each other. It changes its argument
     in place; what is nested too deep to be meant becomes None, as with
@@ -57,7 +57,7 @@ def _one(value: Any, pool: dict[Any, Any], levels: int) -> Any:
 def _name(value: Any) -> Any:
     """What tells shared values apart: parts and strings by identity, as their equals are the same.
 
-    A part that is remembered keeps whatever it consists of, so nobody else gets its identity.
+    A remembered part keeps its members alive, so no other object gets its identity.
     """
     kind = value.__class__
     return id(value) if kind in _BY_IDENTITY else (kind, value)

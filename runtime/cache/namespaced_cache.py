@@ -1,8 +1,8 @@
 """Caches over some namespaces: one informer per kind and namespace, shown as one cache per kind.
 
-For whoever may list and watch within namespaces but not over all of them. Namespaces join and leave
-while it runs. Nobody waits for one: it need not exist yet, its rights may come late, and it may go;
-the others do not feel it. So ask `ready` before you decide anything by what is here.
+For clients that may list and watch within namespaces but not over all of them. Namespaces join and
+leave while it runs. No start waits for one: it need not exist yet, its rights may come late, and it
+may be removed without effect on the others. So check `ready` before a decision by its content.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Optional kinds: mirrored while the API server serves them, let go when it no longer does.
+"""Optional kinds: mirrored while the API server serves them, dropped when it no longer does.
 
-One watch per kind, of its CustomResourceDefinition by name, tells when the kind comes and goes;
-nothing is polled and nothing is asked again. For each version that the program can write there is
-an informer from the start, so that handlers and indexes are wired once; it sleeps until its
-version is served. Nobody waits for any of this: a process whose rights do not cover these watches
-starts and works as if the kinds were absent.
+One watch per kind, of its CustomResourceDefinition by name, shows when the kind is added or
+removed; nothing is polled. For each version that the program can write there is an informer from
+the start, so that handlers and indexes are wired once; it sleeps until its version is served. No
+start waits for any of this: a process whose rights do not cover these watches starts and works as
+if the kinds were absent.
 
 Used by the composition of an application; decides which informer is awake and nothing else.
 """

@@ -157,10 +157,10 @@ def _part(of: Mapping[str, Any], tree: _Tree) -> Object:
 
 
 def _sharing() -> Shape:
-    """Lets equal strings be one string: a fifth of an object of which only metadata is kept.
+    """Makes equal strings one string: a fifth of an object of which only metadata is kept.
 
     Only where equal ones are the rule; at the cost of 1 us per object. Not sys.intern, which in
-    some versions of Python keeps for ever what it was given once.
+    some versions of Python keeps its arguments forever.
     """
     pool: dict[str, str] = {}
 

@@ -96,7 +96,7 @@ class Store:
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Index present and future objects; again with the same function it does nothing.
 
-        Raises ValueError when the name already stands for another function.
+        Raises ValueError when the name already has another function.
         """
         registered = self._indexes.get(name)
         if registered is not None and registered.function != function:
@@ -162,14 +162,14 @@ class Store:
         return [StoreChange(obj if uid_of(stored) == uid_of(obj) else stored, None)]
 
     def advance(self, resource_version: str) -> None:
-        """A bookmark: history up to here has been told."""
+        """A bookmark: history up to here was delivered."""
         self.resource_version = resource_version
 
     def observe(self, obj: Object) -> list[StoreChange]:
         """The answer to our own write: take it if it is ahead of the watch.
 
-        An object that is absent here is taken only when its version lies beyond what the watch
-        has told: otherwise it was told, and it is absent because it has been deleted since.
+        An object that is absent here is taken only when its version is beyond what the watch
+        has delivered: otherwise it was delivered, and is absent because it was deleted since.
         """
         key = key_of(obj)
         version = version_number(resource_version_of(obj))
@@ -198,7 +198,7 @@ class Store:
                 neighbours = self._in_namespace[key.namespace] = {}
             neighbours[key] = None
         elif uid_of(old) != uid_of(obj):
-            # Deleted and made anew while nobody looked: two objects that share a name.
+            # Deleted and recreated between two lists: two objects that share a name.
             return [StoreChange(old, None), StoreChange(None, obj)]
         return [StoreChange(old, obj)]
 

@@ -61,7 +61,7 @@ class Credentials(Protocol):
         ...
 
     def invalidate(self, *, before: float) -> None:
-        """The server refused us (401): read everything anew before the next request.
+        """The server refused us (401): read everything again before the next request.
 
         `before` is when the refused request was sent, on clock.monotonic(): what was read since
         then stays, or each of many requests under way would discard the renewal of the others.

@@ -1,11 +1,11 @@
-"""HTTP to the API server on aiohttp: pools, sockets, and the last look at the guard.
+"""HTTP to the API server on aiohttp: pools, sockets, and the last check of the guard.
 
 Knows nothing of Kubernetes objects. Made by runtime.client.client, used through the protocol
 runtime.client.transport.Wire.
 
 Two pools: watches hold their connections for minutes and may not starve requests. Environment
-proxies are ignored (trust_env=False): a control plane client that follows them surprises people,
-and looking them up costs two thread hops per request.
+proxies are ignored (trust_env=False): a control plane client that follows them surprises users,
+and their look-up costs two thread hops per request.
 """
 
 import socket

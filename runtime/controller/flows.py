@@ -2,15 +2,15 @@
 
 Pure; made and called by runtime.controller.workqueue. A flow is what shares the workers with
 others: the keys of one namespace, and those of cluster scoped objects together. The idea is that of
-API priority and fairness, without its shuffling, because flows are few enough to be told apart.
+API priority and fairness, without its shuffling, because flows are few enough to be distinguished.
 
 - Of the highest priority the flow with the fewest keys in hand is served, among equals the one
   that has waited longest for its turn, and inside of it the key that became ready first.
 - A flow holds at most one worker in SHARE, and gets one only while more are free than it holds.
   The first keeps one slow namespace small; the second leaves something to newcomers when several
   are slow: of 16 workers one flow holds 4, and six flows are needed to hold all. A limit that
-  counts only while others wait would come too late, because nobody takes back a worker from a
-  pass that has begun.
+  counts only while others wait would come too late, because no worker is taken back from a
+  reconcile that has begun.
 - Every AGEING-th key taken is the oldest of all that may be taken, whatever its priority and flow.
 """
 

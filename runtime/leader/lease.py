@@ -19,7 +19,7 @@ def spec_of(lease: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def holder_of(lease: Mapping[str, Any] | None) -> str:
-    """Who holds it, "" for nobody."""
+    """The identity of the holder, "" for none."""
     return spec_of(lease).get("holderIdentity") or ""
 
 

@@ -75,9 +75,9 @@ class HealthChecks:
 
 
 class HttpServer:
-    """Serves health checks, metrics, or both on one port, in the clear.
+    """Serves health checks, metrics, or both on one port, without TLS.
 
-    Port 0 lets the system choose; `port` then tells which. What is not given is not served.
+    With port 0 the system chooses; `port` then shows it. What is None is not served.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class _Probe:
 
 
 def _scrapes(answer: Answerer) -> Answerer:
-    """Let a scrape know what the last one computed of objects that did not change since."""
+    """Reuse in a scrape what the last one computed of objects that did not change since."""
     memos = Memos(keys=1, size=SCRAPE_SIZE)
 
     async def scrape(request: web.Request) -> web.StreamResponse:
