@@ -76,8 +76,8 @@ def from_environment(
 ) -> Settings:
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
-    `watch_namespace` stands for the flag, which the mode follows from as from the environment.
-    Raises SettingError for the first one that makes no sense. An empty value is none.
+    `watch_namespace` is the value of the flag, which decides the mode like the environment.
+    Raises SettingError for the first invalid one. An empty value counts as unset.
     """
     env = dict(os.environ if environ is None else environ)
     if watch_namespace is not None:

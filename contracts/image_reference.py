@@ -97,7 +97,7 @@ def _split(name: str) -> tuple[str, str]:
 def tag_fits(reference: ImageReference, version: str) -> bool:
     """Tell whether a tag, if there is one, is that of a version; a leading v is ignored.
 
-    A tag cannot hold the plus sign of build metadata: an underscore or a dash stands for it.
+    A tag cannot hold the plus sign of build metadata: an underscore or a dash replaces it.
     """
     if reference.tag is None:
         return True

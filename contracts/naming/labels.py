@@ -131,7 +131,7 @@ def users_own(keys: Mapping[str, str]) -> Labels:
     """The labels or annotations without those of the servers and of the operator.
 
     The servers write `openbao-*` about themselves, and the operator writes everything under
-    `openbao.org/`: both are trusted, whoever wrote them.
+    `openbao.org/`: both are trusted from any writer.
     """
     return {key: value for key, value in keys.items() if not key.startswith(RESERVED)}
 

@@ -366,9 +366,9 @@ def service_dns_names(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
-    """The DNS names that belong into the server certificate, sorted.
+    """The DNS names of the server certificate, sorted.
 
-    A wildcard stands for the pods, so that a change of `replicas` needs no new certificate.
+    A wildcard covers the pods, so that a change of `replicas` needs no new certificate.
     """
     headless = headless_service(cluster)
     pods = service_dns(headless, namespace)

@@ -1,8 +1,8 @@
 """The form of the names of servers of any revision, in Python and in CEL.
 
 Uses contracts.naming.names and contracts.naming.revisions, which make those names. Called by the
-rules of spec.fencedPods, by contracts.admission, and by managers.cluster.observe, which
-looks for pools that no status names.
+rules of spec.fencedPods, by contracts.admission, and by managers.cluster.observe, which searches
+for pools that no status names.
 """
 
 import re

@@ -93,4 +93,4 @@ class SecretFacts:
     key_id: str = ""
     """Id of the unseal key that was drawn into it (annotation, "" if absent)."""
     keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
-    """What its keys look like, if its content was read for a seal."""
+    """The properties of its keys, if its content was read for a seal."""

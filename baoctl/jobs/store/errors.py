@@ -63,7 +63,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def store_failure(what: str, error: BaseException) -> JobFailure:
-    """Return the failure that stands for an exception of the library; `what` names the object."""
+    """Return the failure that represents an exception of the library; `what` names the object."""
     text = str(error)
     for needle, cause in _CAUSES:
         if needle in text:

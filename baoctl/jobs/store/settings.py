@@ -51,7 +51,7 @@ _AZURE_VARIABLES: Mapping[str, str] = {
     "AZURE_FEDERATED_TOKEN_FILE": "federated_token_file",
     "AZURE_AUTHORITY_HOST": "authority_host",
 }
-"""What the webhook of workload identity puts into a pod, and the options that it stands for."""
+"""What the webhook of workload identity puts into a pod, and the matching options."""
 _AWS_VARIABLES: Mapping[str, str] = {
     "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container_credentials_full_uri",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "container_credentials_relative_uri",

@@ -1,7 +1,7 @@
 """Rules about names reserved for the operator: its metadata, and variables of the server.
 
 Uses contracts.naming.labels, contracts.api.values.field_path and the API models. Collected by
-contracts.api.rules.cluster. A label of ours is trusted whoever wrote it, so no user may request
+contracts.api.rules.cluster. A label of ours is trusted from any writer, so no user may request
 one.
 """
 

@@ -7,14 +7,14 @@ fingerprint of the key that it is encrypted to.
 The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
 with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt
 messages (0x04; to encrypt storage, 0x08, is not enough there), whose algorithm can, that is bound
-to the key, not revoked and not expired; else the key itself on the same conditions. Whatever has
-no such part at any time is refused here. When a part begins and expires is handed back, because
-nothing in contracts knows the time: managers.recovery_keys.decide compares it with the clock.
+to the key, not revoked and not expired; else the key itself on the same conditions. A key that
+has no such part at any time is refused here. The validity period of a part is returned, because
+contracts has no clock: managers.recovery_keys.decide compares it with the clock.
 
-What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a key
-that was forged with care is taken and the server refuses it; whether the numbers of a key are
-points of its curve or primes; and whether anybody has the private half. Revocations count whatever
-their date and whoever signed them, where the server lets an expired one lapse.
+What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a
+careful forgery is accepted here and refused by the server; whether the numbers of a key are points
+of its curve or primes; and whether the private key exists. Revocations count with any date and
+signer, where the server ignores an expired one.
 """
 
 from collections.abc import Iterator

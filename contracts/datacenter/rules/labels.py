@@ -1,7 +1,7 @@
 """Rules about the labels and annotations of a service.
 
 Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
-contracts.datacenter.rules.all_rules. A label of ours is trusted whoever wrote it, so no user may
+contracts.datacenter.rules.all_rules. A label of ours is trusted from any writer, so no user may
 request one.
 """
 
