@@ -29,7 +29,7 @@ SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
 POD_DEADLINE = 600.0
 WORKERS: Final = 16
-"""Passes side by side of one controller; those of one namespace take at most a quarter of them."""
+"""Parallel reconciles of one controller; those of one namespace take at most a quarter of them."""
 NO_TRUST = Trust()
 AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
@@ -168,7 +168,7 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
 
 
 def is_repository(text: str) -> bool:
-    """Tell whether this is a repository of images, to which a version may be added as the tag."""
+    """Whether this is a repository of images, to which a version may be added as the tag."""
     try:
         reference = image_reference.parse(text)
     except ValueError:
@@ -177,7 +177,7 @@ def is_repository(text: str) -> bool:
 
 
 def is_image(text: str) -> bool:
-    """Tell whether this names an image."""
+    """Whether this names an image."""
     try:
         image_reference.parse(text)
     except ValueError:

@@ -80,17 +80,17 @@ def seconds(env: Env, name: str, default: float, most: float) -> float:
 
 
 def is_namespace(text: str) -> bool:
-    """Tell whether a namespace can have this name."""
+    """Whether a namespace can have this name."""
     return len(text) <= 63 and bool(_LABEL.fullmatch(text))
 
 
 def is_object_name(text: str) -> bool:
-    """Tell whether a ServiceAccount or a pod can have this name."""
+    """Whether a ServiceAccount or a pod can have this name."""
     return len(text) <= 253 and bool(_SUBDOMAIN.fullmatch(text))
 
 
 def is_address(text: str) -> bool:
-    """Tell whether this is an address of IPv4 or IPv6, without a zone."""
+    """Whether this is an address of IPv4 or IPv6, without a zone."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -99,17 +99,17 @@ def is_address(text: str) -> bool:
 
 
 def is_host(text: str) -> bool:
-    """Tell whether this is an address, or a name that one may be found under."""
+    """Whether this is an address, or a name that one may be found under."""
     return is_address(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
 
 
 def is_registry(text: str) -> bool:
-    """Tell whether this is the host of a registry, with or without a port."""
+    """Whether this is the host of a registry, with or without a port."""
     return len(text) <= 255 and bool(_REGISTRY.fullmatch(text))
 
 
 def is_word(text: str) -> bool:
-    """Tell whether this is one printable word of ASCII that fits into a token."""
+    """Whether this is one printable word of ASCII that fits into a token."""
     return len(text) <= 253 and bool(_WORD.fullmatch(text))
 
 

@@ -95,7 +95,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def tag_fits(reference: ImageReference, version: str) -> bool:
-    """Tell whether a tag, if there is one, is that of a version; a leading v is ignored.
+    """Whether a tag, if there is one, is that of a version; a leading v is ignored.
 
     A tag cannot hold the plus sign of build metadata: an underscore or a dash replaces it.
     """
@@ -110,7 +110,7 @@ def tag_fits(reference: ImageReference, version: str) -> bool:
 
 
 def mismatch(image: str | None, version: str) -> str:
-    """Say that the tag of an image of the user's own choice is not that of a version; "" if it is.
+    """The message that the tag of a user's image is not that of a version; "" if it is.
 
     Upgrades are decided by the version: an image that runs another one would skip every check. A
     text that is no reference is judged elsewhere.

@@ -16,12 +16,12 @@ PAUSED = "Paused"
 
 @memoize
 def is_told(status: ClusterStatus) -> bool:
-    """Tell whether the status says that the cluster is paused."""
+    """Whether the status says that the cluster is paused."""
     return any(one.type == PAUSED and one.status == "True" for one in status.conditions)
 
 
 def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the status says so of the spec as it is, so that nothing is left to write."""
+    """Whether the status says so of the spec as it is, so that nothing is left to write."""
     status = cluster.status
     return is_told(status) and status.observed_generation == cluster.metadata.generation
 

@@ -51,7 +51,7 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
 
 
 def offers(version: str, feature: str) -> bool:
-    """Tell whether an OpenBao version ("v" in front or not) has a feature of the table.
+    """Whether an OpenBao version ("v" in front or not) has a feature of the table.
 
     A pre-release counts as the release that it leads to. A text that is no version offers nothing.
     Raises KeyError for a feature that is not in the table.
@@ -71,7 +71,7 @@ def since(feature: str) -> str:
 
 
 def is_older(version: str, than: str) -> bool:
-    """Tell whether a version is older than another, by their releases; False if one is none."""
+    """Whether a version is older than another, by their releases; False if one is none."""
     one, other = _release(version), _release(than)
     return one is not None and other is not None and one < other
 

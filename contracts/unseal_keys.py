@@ -32,7 +32,7 @@ _GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]{{0,2}})")
 
 @dataclass(frozen=True, slots=True)
 class UnsealKey:
-    """One key: its id for ever, and the file in the folder of the keys.
+    """One key: its permanent id, and the file in the folder of the keys.
 
     `fingerprint` tells bytes apart that the user brought; "" for a key that the operator drew into
     an immutable Secret.

@@ -83,7 +83,7 @@ class Trial:
 
     @property
     def file(self) -> Path:
-        """Where the snapshot is kept meanwhile."""
+        """The file of the snapshot during the test."""
         return Path(self.env.scratch_path, "snapshot")
 
     def expected_manifest(self) -> Manifest:

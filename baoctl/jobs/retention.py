@@ -65,7 +65,7 @@ def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[
 
 
 def left_alone(count: int) -> str:
-    """Tell of snapshots in the same place that no retention ever removes; "" for none."""
+    """The message about snapshots with the same prefix that are never removed; "" for none."""
     if not count:
         return ""
     return (

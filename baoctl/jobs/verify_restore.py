@@ -20,7 +20,7 @@ from managers.bao.models import ServerHealth
 PATIENCE: Final = 180.0
 """Seconds until the servers have to agree on what they have."""
 SEALED_FOR: Final = 12.0
-"""Seconds after which a server that is sealed will not open by itself."""
+"""Seconds after which a server that is sealed will not unseal automatically."""
 WELL_FOR: Final = 15.0
 """Seconds for which a leader has to be well where no token can prove anything."""
 PAUSE: Final = 0.5

@@ -263,7 +263,7 @@ def _owned_apply(
 
 
 def leads(elector: LeaderElector | None) -> Callable[[], bool]:
-    """Tell whether this process is the one that acts; without an election it always is."""
+    """Whether this process is the one that acts; without an election it always is."""
     return lambda: elector is None or elector.is_leader
 
 

@@ -25,7 +25,7 @@ CLOUD_TOKEN_VOLUME = "cloud-token"  # noqa: S105  the name of a volume
 
 
 def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
-    """Say which store it is, and where in the pod its files lie."""
+    """Return the variables of the store, with the paths of its files in the pod."""
     azure, gcs = target.azure, target.gcs
     return StoreEnv(
         provider=target.provider,

@@ -110,7 +110,7 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
 
 
 def belongs(job: Object, run: Receipt) -> bool:
-    """Tell whether a Job that was read back is that of this run, by its annotations."""
+    """Whether a Job that was read back is that of this run, by its annotations."""
     annotations = job["metadata"].get("annotations") or {}
     return all(annotations.get(key) == value for key, value in _notes(run).items())
 

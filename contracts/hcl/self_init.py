@@ -102,7 +102,7 @@ def _users(request: SelfInitRequest) -> SelfInitCall:
         data=payload(request),
         allow_failure=request.allow_failure,
         headers=thaw(request.headers) or None,
-        # True is what every server does anyway, also one that knows no conditions.
+        # True is the default of every server, also of one without support for conditions.
         when=None if request.when is True else thaw(request.when),
     )
 

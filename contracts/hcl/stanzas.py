@@ -83,7 +83,7 @@ def _plugin_settings(settings: PluginSettings, plugins: tuple[Plugin, ...]) -> A
 
 
 def _flags(settings: Configuration) -> Attributes:
-    """A flag that is off is what the server does anyway, and is left out."""
+    """A flag that is off is the default of the server, and is omitted."""
     return {
         "disable_cache": settings.disable_cache or None,
         "detect_deadlocks": DEADLOCK_LOCKS if settings.detect_deadlocks else None,

@@ -69,7 +69,7 @@ class Order:
     """Names of all pods of a set, which are the ids of its raft nodes."""
 
     def problem(self) -> str:
-        """Say what is wrong with it, or "": unknown, incomplete, or a pod in both sets."""
+        """Return what is wrong with it, or "": unknown, incomplete, or a pod in both pools."""
         action = ACTIONS.get(self.action)
         if action is None:
             return f"{self.action!r} is no action of an upgrade"

@@ -214,7 +214,7 @@ class BlueGreenFacts:
 
     @property
     def begun(self) -> bool:
-        """Tell whether an upgrade was begun and has not ended."""
+        """Whether an upgrade was begun and has not ended."""
         return bool(self.status.operation_id and self.status.green_revision)
 
     @property
@@ -244,7 +244,7 @@ class BlueGreenFacts:
 
     @property
     def keeps_volumes(self) -> bool:
-        """Tell whether the volumes of servers that were taken away stay."""
+        """Whether the volumes of removed servers are kept."""
         return self.cluster.spec.deletion_policy == "Retain"
 
     @property

@@ -160,7 +160,7 @@ class ExposureFacts:
     """Our own ServiceMonitor is there."""
 
     def offer(self, kind: OptionalKind) -> KindAvailability:
-        """Say what the API server has of a kind."""
+        """Return the availability of a kind at the API server."""
         return self.offers.get(kind.definition, UNKNOWN)
 
     @property

@@ -247,7 +247,7 @@ class EffectAttempt:
     """What the other side said; "" when it accepted."""
 
     def keeps(self, pod: PodFacts) -> str:
-        """Say of a pod that its budget refused this eviction."""
+        """Record for a pod that its budget refused this eviction."""
         return f"{pod.name} is not taken away: {self.refused}"
 
 
@@ -350,13 +350,13 @@ class Observed:
 
     @property
     def leader_in_doubt(self) -> bool:
-        """Tell whether several servers run and not exactly one of them says that it leads."""
+        """Whether several servers run and not exactly one of them says that it leads."""
         running = sum(bool(pod.ip) and not pod.terminating for pod in self.pods)
         return running > 1 and len(self.leaders) != 1
 
     @property
     def holds_data(self) -> bool:
-        """Tell whether a volume exists that may hold the data of this cluster.
+        """Whether a volume exists that may hold the data of this cluster.
 
         That of a read replica is a whole copy.
         """

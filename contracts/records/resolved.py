@@ -159,7 +159,7 @@ class ReadPoolSpec:
     """The read replicas, as `spec.readReplicas` asks for them; defaults are those of the voters."""
 
     replicas: int
-    """How many there are to be; 0 while what is left of them is taken away."""
+    """The desired number; 0 while the remaining ones are removed."""
     config_text: str
     """config.hcl of a server that joins without a vote."""
     restart_text: str
@@ -212,7 +212,7 @@ class Resolved:
     tls: TlsSettings
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
-    """`spec.deletionPolicy` is Retain: the volume of a server that was taken away stays."""
+    """`spec.deletionPolicy` is Retain: the volume of a removed server is kept."""
     ways: ExposureSpec = NO_WISHES
     """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
@@ -222,7 +222,7 @@ class Resolved:
     fenced: tuple[str, ...] = ()
     """Pods of voters that are not to run."""
     maintenance: bool = False
-    """Nothing is to be disturbed that can wait: no pod replaced, no server taken away."""
+    """Disruptions that can wait are held back: no pod is replaced, no server removed."""
     job_accounts: tuple[JobAccount, ...] = ()
     """Accounts of the jobs that are asked for, or that run."""
     restoring: str = ""

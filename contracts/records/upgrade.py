@@ -98,7 +98,7 @@ class SnapshotSeen:
 
     @property
     def failed(self) -> bool:
-        """Tell whether it will never be what the upgrade waits for."""
+        """Whether it will never be what the upgrade waits for."""
         return self.foreign or self.phase in ("Failed", "Unknown")
 
 

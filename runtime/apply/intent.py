@@ -76,7 +76,7 @@ def digest(value: Any) -> str:
 
 
 def contains(live: Any, desired: Any) -> bool:
-    """Tell whether every leaf of `desired` is in `live` with the same value.
+    """Whether every leaf of `desired` is in `live` with the same value.
 
     Defaults and foreign fields in `live` do not count against it, except in what the server
     replaces whole. An empty list is not stored by most kinds, and is the same as none. A server
@@ -96,7 +96,7 @@ def contains(live: Any, desired: Any) -> bool:
 
 
 def _equal(live: Any, desired: Any) -> bool:
-    """Tell whether two values are the same as JSON, in which a tuple is a list."""
+    """Whether two values are the same as JSON, in which a tuple is a list."""
     if isinstance(desired, Mapping):
         return (
             isinstance(live, Mapping)

@@ -37,7 +37,7 @@ class Cache(Protocol):
         ...
 
     def add_handler(self, handler: EventHandler, /) -> object:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         ...
 
     def observe(self, obj: Object) -> None:

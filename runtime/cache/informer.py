@@ -162,7 +162,7 @@ class Informer:
             self._group = None
 
     def add_handler(self, handler: EventHandler, *, resync: float | None = None) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here.
+        """Call handler for every change from now on, after an initial add for all that is here.
 
         Every `resync` seconds, or as often as the options say, it is shown each object again.
         Raises ValueError when that is below a second.
@@ -288,7 +288,7 @@ class Informer:
                 self._queue(self._store.replace(items, version))
 
     async def _settle(self) -> None:
-        """Tell of a whole new list, slice by slice; what happens meanwhile is told after it."""
+        """Deliver a whole new list, slice by slice; changes during that are delivered after it."""
         while self._untold:
             self._tell_next(SLICE)
             await yield_to_loop()

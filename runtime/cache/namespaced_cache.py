@@ -76,7 +76,7 @@ class NamespaceUnion:
         self._indexes[name] = fn
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         self._handlers.append(handler)
         for member in self._members.values():
             member.add_handler(handler)
@@ -112,7 +112,7 @@ class NamespaceUnion:
         return member is not None and (member.synced or not self._awake)
 
     def join(self, namespace: str) -> None:
-        """Read that namespace too; once more does nothing."""
+        """Read that namespace too; a second call does nothing."""
         if namespace in self._members:
             return
         chosen = replace(self.selection, namespace=namespace)
@@ -197,7 +197,7 @@ class NamespaceSet:
         )
 
     def add_handler(self, handler: NamespaceHandler) -> None:
-        """Tell the handler of each namespace that has become readable from now on."""
+        """Call the handler for each namespace that becomes readable from now on."""
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol

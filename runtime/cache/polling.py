@@ -90,7 +90,7 @@ class PolledMirror:
         self._store.add_index(name, fn)
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)

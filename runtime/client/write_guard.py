@@ -45,7 +45,7 @@ class LastLook:
 
 
 class GuardedBody(BytesPayload):
-    """The body of a write, which asks once more when it is about to be sent; b"" does so too."""
+    """The body of a write, which checks again when it is about to be sent; b"" does so too."""
 
     def __init__(self, body: bytes, check: LastLook, *, content_type: str) -> None:
         super().__init__(body, content_type=content_type)

@@ -151,7 +151,7 @@ class Flows:
         self._ages.clear()
 
     def readings(self) -> FlowReadings:
-        """Say how the flows stand."""
+        """Return the state of the flows."""
         limit, flows = self._limit(), self._flows.values()
         return FlowReadings(
             flows=len(flows),

@@ -46,7 +46,7 @@ def marks(text: bytes) -> int:
 
 
 def at_most(text: bytes, count: int) -> bool:
-    """Tell whether `marks` are that many at most; for most texts without a scan of strings."""
+    """Whether `marks` are that many at most; for most texts without a scan of strings."""
     return len(text) <= count or sum(map(text.count, _MARKS)) <= count or marks(text) <= count
 
 

@@ -114,12 +114,12 @@ class View:
 
     @property
     def is_stale(self) -> bool:
-        """Tell whether the spec was changed after the status was written."""
+        """Whether the spec was changed after the status was written."""
         return self.observed_generation < self.generation
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether everything runs as the present spec asks."""
+        """Whether everything runs as the present spec asks."""
         ready = self.condition(READY)
         is_true = ready is not None and ready.status == "True"
         return is_true and not self.is_stale and not self.deleting
@@ -235,7 +235,7 @@ def _problems(live: Object) -> Iterator[str]:
 
 
 def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
-    """Tell whether a status counts as none because it cannot be read."""
+    """Whether a status counts as none because it cannot be read."""
     try:
         kind.model_validate(live.get("status") or {})
     except ValidationError:

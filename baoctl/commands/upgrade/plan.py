@@ -97,7 +97,7 @@ class Forecast:
 
 
 def is_version(text: str) -> bool:
-    """Tell whether spec.version can be this text."""
+    """Whether spec.version can be this text."""
     written = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
     return bool(written) and version_matrix.parse(text) is not None
 

@@ -87,7 +87,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         "endpoint": address,
         "region": region,
         "virtual_hosted_style_request": virtual,
-        # Below TLS each part would be hashed once more, which costs as much as sending it.
+        # Below TLS each part would be hashed again, which costs as much as sending it.
         "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
     }
     ways = (_way(endpoint, f"{env.bucket}." if virtual else ""),)

@@ -74,7 +74,7 @@ class JobStore:
         self._guard = guard
 
     async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
-        """Store what a stream of unknown length gives; there is no object before it ends well.
+        """Store a stream of unknown length; there is no object before its successful end.
 
         What the stream raises is raised here, and nothing is left behind. A cancellation waits
         until the store has forgotten the parts.
@@ -90,7 +90,7 @@ class JobStore:
             await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
             raise
         except JobFailure:
-            # The library tells what the stream raised in words of its own.
+            # The library reports what the stream raised with its own text.
             if handover.error is not None:
                 raise handover.error from None
             raise
@@ -178,7 +178,7 @@ class JobStore:
             settle(Path(self._env.volume_path, self._env.bucket, key))
 
     async def _optional(self, key: str, call: Callable[[], Result]) -> Result | None:
-        """What a call gives; None when there is no object of that key."""
+        """The result of a call; None when there is no object of that key."""
 
         def attempt() -> Result | None:
             try:
@@ -293,7 +293,7 @@ class _Handover:
                 self._queue.put(piece)
 
     def fed(self, feeding: asyncio.Task[None]) -> None:
-        """Tell the thread that the stream has ended, well or not."""
+        """Signal the end of the stream to the thread, after success or an error."""
         if not feeding.cancelled():
             self.error = feeding.exception()
         self._stopped = self._stopped or self.error is not None

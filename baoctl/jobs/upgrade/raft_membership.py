@@ -78,7 +78,7 @@ async def _join(work: Work, council: RaftClient, pod: str) -> None:
     try:
         await at.bao.join(await work.address(pod), order)
     except (BaoError, Denied, OSError) as error:
-        # It may be about to join by itself; whether it does is waited for.
+        # It may be joining already; wait for that.
         if work.late:
             raise StepFailure("Membership", f"{pod} does not join: {error}") from None
 

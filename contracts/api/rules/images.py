@@ -114,7 +114,7 @@ def _system_secret(name: str) -> Broken:
 
 
 def is_linear_pattern(pattern: str) -> bool:
-    """Tell whether a pattern is one of the kind that needs no going back, as Go has them (RE2)."""
+    """Whether a pattern is one of the kind that needs no going back, as Go has them (RE2)."""
     try:
         Pattern(pattern)
     except SchemaError:

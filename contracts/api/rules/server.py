@@ -96,7 +96,7 @@ def _metrics(spec: ClusterSpec) -> MetricsSpec:
 
 
 def wants_metrics_listener(spec: ClusterSpec) -> bool:
-    """Tell whether a second listener is asked for."""
+    """Whether a second listener is asked for."""
     metrics = _metrics(spec)
     listener = metrics.metrics_only_listener
     if listener is None or listener.enabled is None:

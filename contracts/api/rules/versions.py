@@ -32,7 +32,7 @@ def _running(cluster: OpenBaoCluster) -> Iterator[str]:
 
 
 def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
-    """Tell whether an upgrade is given up before a leader of it could write anything."""
+    """Whether an upgrade is given up before a leader of it could write anything."""
     requested = cluster.spec.version.removeprefix("v")
     return upgrade.last_step_down_time is None and requested == upgrade.from_version
 

@@ -141,7 +141,7 @@ def _newest(signatures: list[Signature]) -> Signature | None:
 
 
 def _problem(subkey: Subkey, binding: Signature) -> str:
-    """Say why nothing is ever encrypted to a subkey; "" when something may be."""
+    """Return why nothing is ever encrypted to a subkey; "" when something may be."""
     if subkey.revoked:
         return "is revoked"
     if subkey.key.algorithm not in ENCRYPTING:
@@ -165,7 +165,7 @@ def _check_size(name: str, key: KeyPart) -> None:
 
 
 def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
-    """Tell when all of these keys and signatures are good at once."""
+    """Return when all of these keys and signatures are valid at once."""
     since = max(max(key.created, signature.created) for key, signature in steps)
     until = min((end for step in steps for end in _ends(*step)), default=None)
     return Usable(name, since, until)

@@ -257,7 +257,7 @@ def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature
 
 
 def _is_own(certificate: Certificate, signature: Signature) -> bool:
-    """Tell whether it says that the key itself made it; others are ignored."""
+    """Whether it says that the key itself made it; others are ignored."""
     key = certificate.key
     if signature.fingerprint:
         return signature.fingerprint == key.fingerprint
@@ -279,7 +279,7 @@ def _marker(certificate: Certificate, body: bytes) -> None:
 
 
 def _trust(certificate: Certificate, body: bytes) -> None:
-    """Passed over like a marker: a signature after it belongs to what was before it."""
+    """Ignored like a marker: a signature after it belongs to what was before it."""
 
 
 def _user_attribute(certificate: Certificate, body: bytes) -> None:
