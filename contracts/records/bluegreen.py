@@ -179,7 +179,7 @@ class BlueGreenFacts:
     reads_settled: bool = True
     """Every read replica has the new release; True without any."""
     nonce: str = ""
-    """Sixteen random bytes in hexadecimal, new in each pass; for a safe mode that begins now."""
+    """Sixteen random bytes in hexadecimal, new in each reconcile; for a new break glass."""
 
     @property
     def status(self) -> BlueGreenStatus:
@@ -329,13 +329,13 @@ class BlueGreenDecision:
     halt: str = ""
     """Why no pod may be replaced and no set resized; "" when nothing speaks against it."""
     status: BlueGreenStatus | None = None
-    """`status.blueGreen` after this pass."""
+    """`status.blueGreen` after this reconcile."""
     break_glass: BreakGlass | None = None
-    """`status.breakGlass` after this pass."""
+    """`status.breakGlass` after this reconcile."""
     requests: UpgradeRequestsStatus | None = None
-    """`status.upgradeRequests` after this pass."""
+    """`status.upgradeRequests` after this reconcile."""
     accepted: Release | None = None
-    """`status.release` after this pass."""
+    """`status.release` after this reconcile."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
     """Done before the status is written; each may be repeated."""

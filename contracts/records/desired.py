@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The whole plan of one pass, in the order in which it is applied."""
+    """The whole plan of one reconcile, in the order in which it is applied."""
 
     foundation: tuple[Intent, ...]
     """Objects that a pod needs before it starts, or that guard it; independent of each other."""

@@ -30,10 +30,10 @@ class UpgradeDecision:
     place: str = ""
     """The state of the machine after this reconcile."""
     upgrade: UpgradeStatus | None = None
-    """`status.upgrade` after this pass, without what only pods can tell."""
+    """`status.upgrade` after this reconcile, without what only pods can tell."""
     requests: UpgradeRequestsStatus | None = None
     accepted: Release | None = None
-    """`status.release` after this pass."""
+    """`status.release` after this reconcile."""
     finding: ConditionUpdate | None = None
     """The condition Upgrading; None while nothing was ever upgraded."""
     hold_reads: bool = False

@@ -42,7 +42,7 @@ _NAME = Pattern(NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
 _DECLARED = "spec.bootstrapServices"
 _OF_SET = "spec.services"
-_OF_ROW = "spec.service"
+_OF_WORKLOAD = "spec.service"
 
 UNIQUE_MESSAGE = "must name each service once; rename one or remove it"
 CIRCLE_MESSAGE = (
@@ -171,7 +171,7 @@ def _of_system(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
         yield _NAMESPACE, new.spec.namespace
 
 
-def _row_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
+def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
     if new.metadata.name != names.row(new.spec.datacenter, new.spec.service.name):
         yield "metadata.name", new.metadata.name
 
@@ -236,11 +236,11 @@ WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
             "metadata.name must be <spec.datacenter>.<spec.service.name>, because a service has "
             "one row; leave these objects to the operator"
         ),
-        broken=_row_name,
+        broken=_workload_name,
         cel="self.metadata.name == self.spec.datacenter + '.' + self.spec.service.name",
         got="self.metadata.name",
     ),
-    *_body_rules(_OF_ROW, lambda row: ((_OF_ROW, row.spec.service),)),
+    *_body_rules(_OF_WORKLOAD, lambda workload: ((_OF_WORKLOAD, workload.spec.service),)),
 )
 
 
@@ -277,7 +277,7 @@ def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
     """What is wrong with a workload, in the order of the rules; empty when nothing is."""
     return (
         *broken_rules(WORKLOAD_RULES, workload, None),
-        *openbao_violations(workload.spec.service, _OF_ROW, workload.spec.datacenter),
+        *openbao_violations(workload.spec.service, _OF_WORKLOAD, workload.spec.datacenter),
     )
 
 
