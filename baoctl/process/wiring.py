@@ -162,9 +162,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         statuses,
         ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
-    adminops_reconciler = AdminOpsReconciler(
-        clusters, children, observer, statuses, context, logins
-    )
+    admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
     gated = GateReporter(PauseGuard(reconciler, clusters), clusters, gate, statuses, parts.clock)
@@ -172,7 +170,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     workload = patient("openbaocluster-workload", counted(gated, series))
     adminops = patient(
         "openbaocluster-adminops",
-        TenantGate(PauseGuard(adminops_reconciler, clusters), clusters, gate),
+        TenantGate(PauseGuard(admin_reconciler, clusters), clusters, gate),
     )
     watch_workload(workload, clusters, children)
     watch_optional(workload, clusters, kinds)
