@@ -134,12 +134,12 @@ def explain_conditions(condition: str | None) -> None:
         for kind in TYPES:
             click.echo(condition_line(kind))
         return
-    found = next((kind for kind in TYPES if kind.name == condition), None)
-    if found is None:
+    condition_type = next((kind for kind in TYPES if kind.name == condition), None)
+    if condition_type is None:
         raise click.ClickException(
             f"there is no condition {condition!r}; see baoctl explain conditions"
         )
-    click.echo(condition_text(found), nl=False)
+    click.echo(condition_text(condition_type), nl=False)
 
 
 @explain_group.command("steps")
@@ -270,11 +270,11 @@ def upgrade_plan_command(
         raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
     try:
         dump = content_of(filename) if filename else None
-        told = plan(UpgradeRequest(version, image, strategy), dump, cluster)
+        forecast = plan(UpgradeRequest(version, image, strategy), dump, cluster)
     except DumpError as error:
         raise click.ClickException(str(error)) from None
-    click.echo((as_json if output == "json" else as_text)(told), nl=False)
-    raise SystemExit(told.exit_code)
+    click.echo((as_json if output == "json" else as_text)(forecast), nl=False)
+    raise SystemExit(forecast.exit_code)
 
 
 @main.group("datacenter")

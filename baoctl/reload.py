@@ -65,7 +65,7 @@ def certificate_digest(content: bytes) -> str:
 
 def server_process(processes: Path = PROCESSES) -> int | None:
     """Return the first process of that name: the one that all others of the container came from."""
-    found = []
+    pids = []
     for folder in processes.iterdir():
         if not folder.name.isdigit():
             continue
@@ -75,8 +75,8 @@ def server_process(processes: Path = PROCESSES) -> int | None:
             # It ended meanwhile.
             continue
         if name == SERVER:
-            found.append(int(folder.name))
-    return min(found, default=None)
+            pids.append(int(folder.name))
+    return min(pids, default=None)
 
 
 def reload(

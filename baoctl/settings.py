@@ -29,7 +29,7 @@ SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
 POD_DEADLINE = 600.0
 WORKERS: Final = 16
-"""Passes side by side of one controller; those of one namespace take at most a quarter of them."""
+"""Parallel reconciles of one controller; those of one namespace take at most a quarter of them."""
 NO_TRUST = Trust()
 AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
@@ -54,7 +54,7 @@ class Settings:
     kubeconfig: str | None
     """None: this process runs in a pod."""
     namespaces: tuple[str, ...]
-    """The namespaces whose clusters are looked at; none named: all, or those of tenants."""
+    """The namespaces whose clusters are reconciled; none named: all, or those of tenants."""
     leader_election: bool
     identity: str
     workers: int
@@ -68,7 +68,7 @@ class Settings:
     images: Trust = NO_TRUST
     """Registries and transparency logs that this installation believes in."""
     datacenters: bool = False
-    """Whether this process looks after datacenters, too."""
+    """Whether this process reconciles datacenters, too."""
 
 
 def from_environment(
@@ -76,8 +76,8 @@ def from_environment(
 ) -> Settings:
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
-    `watch_namespace` stands for the flag, which the mode follows from as from the environment.
-    Raises SettingError for the first one that makes no sense. An empty value is none.
+    `watch_namespace` is the value of the flag, which decides the mode like the environment.
+    Raises SettingError for the first invalid one. An empty value counts as unset.
     """
     env = dict(os.environ if environ is None else environ)
     if watch_namespace is not None:
@@ -139,20 +139,20 @@ class ProvisionerSettings:
     """How one provisioner process runs."""
 
     process: Settings
-    """What every process of the operator is told. `installation.service_account` is the
+    """The settings of every process of the operator. `installation.service_account` is the
     controller, who gets the rights."""
     delegate: str
     """The ServiceAccount as whom rights are written; in the operator's namespace."""
     reads: Reads
     """What the controller is granted: to list and watch, or to read one by one."""
     recheck: float
-    """Seconds after which objects that nobody watches are looked at again."""
+    """Seconds after which objects without a watch are read again."""
 
 
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:
     """Read the settings of `baoctl provision`. Raises SettingError like `from_environment`."""
-    given = os.environ if environ is None else environ
-    env = {**given, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
+    source = os.environ if environ is None else environ
+    env = {**source, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
     return ProvisionerSettings(
         process=from_environment(env),
         delegate=variables.text(
@@ -168,7 +168,7 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
 
 
 def is_repository(text: str) -> bool:
-    """Tell whether this is a repository of images, to which a version may be added as the tag."""
+    """Whether this is a repository of images, to which a version may be added as the tag."""
     try:
         reference = image_reference.parse(text)
     except ValueError:
@@ -177,7 +177,7 @@ def is_repository(text: str) -> bool:
 
 
 def is_image(text: str) -> bool:
-    """Tell whether this names an image."""
+    """Whether this names an image."""
     try:
         image_reference.parse(text)
     except ValueError:
@@ -191,8 +191,8 @@ def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
 
 def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
     """Read the mode. Raises SettingError for one that is not known, or that contradicts itself."""
-    known = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
-    if variables.choice(env, "TENANCY_MODE", known, SINGLE_TENANT) == SINGLE_TENANT:
+    modes = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
+    if variables.choice(env, "TENANCY_MODE", modes, SINGLE_TENANT) == SINGLE_TENANT:
         return "namespaces" if namespaces else "cluster"
     if namespaces:
         raise SettingError(

@@ -1,4 +1,4 @@
-"""Environment variables and options of a process, each read by a rule that is told when it fails.
+"""Environment variables and options of a process, each read by a rule that is named when it fails.
 
 Uses the standard library alone. Called by baoctl.settings, baoctl.cli and baoctl.jobs. A value that
 breaks its rule ends the process before it does anything, with one line and the exit status 2; jobs
@@ -36,18 +36,18 @@ class SettingError(ValueError):
 
 def choice(env: Env, name: str, values: Mapping[str, T], default: str) -> T:
     """Read one of several words. Raises SettingError."""
-    word = env.get(name) or default
-    if word not in values:
-        raise SettingError(name, word, f"must be one of {', '.join(values)}")
-    return values[word]
+    value = env.get(name) or default
+    if value not in values:
+        raise SettingError(name, value, f"must be one of {', '.join(values)}")
+    return values[value]
 
 
 def switch(env: Env, name: str) -> bool:
     """Read true or false; false when it is not set. Raises SettingError."""
-    word = env.get(name) or "false"
-    if word not in ("true", "false"):
-        raise SettingError(name, word, "must be true or false")
-    return word == "true"
+    value = env.get(name) or "false"
+    if value not in ("true", "false"):
+        raise SettingError(name, value, "must be true or false")
+    return value == "true"
 
 
 def log_level(env: Env) -> str:
@@ -80,17 +80,17 @@ def seconds(env: Env, name: str, default: float, most: float) -> float:
 
 
 def is_namespace(text: str) -> bool:
-    """Tell whether a namespace can have this name."""
+    """Whether a namespace can have this name."""
     return len(text) <= 63 and bool(_LABEL.fullmatch(text))
 
 
 def is_object_name(text: str) -> bool:
-    """Tell whether a ServiceAccount or a pod can have this name."""
+    """Whether a ServiceAccount or a pod can have this name."""
     return len(text) <= 253 and bool(_SUBDOMAIN.fullmatch(text))
 
 
 def is_address(text: str) -> bool:
-    """Tell whether this is an address of IPv4 or IPv6, without a zone."""
+    """Whether this is an address of IPv4 or IPv6, without a zone."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -99,17 +99,17 @@ def is_address(text: str) -> bool:
 
 
 def is_host(text: str) -> bool:
-    """Tell whether this is an address, or a name that one may be found under."""
+    """Whether this is an address, or a name that one may be found under."""
     return is_address(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
 
 
 def is_registry(text: str) -> bool:
-    """Tell whether this is the host of a registry, with or without a port."""
+    """Whether this is the host of a registry, with or without a port."""
     return len(text) <= 255 and bool(_REGISTRY.fullmatch(text))
 
 
 def is_word(text: str) -> bool:
-    """Tell whether this is one printable word of ASCII that fits into a token."""
+    """Whether this is one printable word of ASCII that fits into a token."""
     return len(text) <= 253 and bool(_WORD.fullmatch(text))
 
 

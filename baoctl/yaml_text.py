@@ -1,9 +1,8 @@
-"""YAML that somebody hands to a verb of `baoctl`: read within bounds, and refused in one line.
+"""YAML input of a verb of `baoctl`: read within bounds, and refused in one line.
 
 Uses pyyaml. Called by baoctl.commands.render and baoctl.commands.upgrade.cluster_dump. An alias
-costs nothing to read, and may stand for a billion values once somebody walks over them; so values
-are counted as if each alias were written out. Moments stay the texts that they are for the API
-server.
+costs nothing to read, and may expand to a billion values on traversal; so values are counted as if
+each alias were expanded. Timestamps stay texts, as for the API server.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
         self._deepest = 0
         self._sizes: dict[int, tuple[int, int]] = {}
-        """Values and levels of what an alias may stand for, by identity."""
+        """Values and levels of the targets of aliases, by identity."""
 
     def compose_document(self) -> yaml.Node | None:
         # Names of parts hold within a document, and identities as long as its nodes live.
@@ -50,7 +49,7 @@ class _Loader(yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             node = super().compose_node(parent, index)
             if id(node) not in self._sizes:
-                raise TextError(f"it holds itself{_place(event.start_mark)}")
+                raise TextError(f"it holds itself{_position(event.start_mark)}")
             values, levels = self._sizes[id(node)]
             self._enter(values, self._depth + levels, event)
             return node
@@ -69,9 +68,9 @@ class _Loader(yaml.SafeLoader):
         self._values += values
         self._deepest = max(self._deepest, level)
         if self._values > VALUES_MAX:
-            raise TextError(f"it holds more than {VALUES_MAX} values{_place(event.start_mark)}")
+            raise TextError(f"it holds more than {VALUES_MAX} values{_position(event.start_mark)}")
         if level > DEPTH_MAX:
-            raise TextError(f"it is deeper than {DEPTH_MAX} levels{_place(event.start_mark)}")
+            raise TextError(f"it is deeper than {DEPTH_MAX} levels{_position(event.start_mark)}")
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -92,8 +91,8 @@ def read_documents(content: str | bytes) -> list[Any]:
     try:
         return list(yaml.load_all(text, _Loader))
     except yaml.MarkedYAMLError as error:
-        place = _place(error.problem_mark or error.context_mark)
-        raise TextError(f"it is no YAML: {error.problem or error.context}{place}") from None
+        position = _position(error.problem_mark or error.context_mark)
+        raise TextError(f"it is no YAML: {error.problem or error.context}{position}") from None
     except yaml.YAMLError as error:
         raise TextError(f"it is no YAML: {' '.join(str(error).split())}") from None
     except (ValueError, TypeError, AttributeError, LookupError) as error:
@@ -101,5 +100,5 @@ def read_documents(content: str | bytes) -> list[Any]:
         raise TextError(f"a value in it is not what its tag says: {error}") from None
 
 
-def _place(mark: Any) -> str:
+def _position(mark: Any) -> str:
     return f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""

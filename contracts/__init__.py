@@ -1,5 +1,5 @@
-"""The words that every layer above shares: API types, names, labels, conditions, config.hcl.
+"""The vocabulary that every layer above shares: API types, names, labels, conditions, config.hcl.
 
-May use runtime (types only), pydantic and jinja2. No I/O, no clock, no randomness, no asyncio: what
-is here is a value or a pure function. Called by managers and baoctl.
+May use runtime (types only), pydantic and jinja2. No I/O, no clock, no randomness, no asyncio: it
+holds values and pure functions. Called by managers and baoctl.
 """

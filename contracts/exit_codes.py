@@ -1,4 +1,4 @@
-"""How a job may fail, and the exit status that says so. Uses the standard library alone.
+"""How a job may fail, and the exit status of each failure. Uses the standard library alone.
 
 A job that is in the path of an outage reads this and not the models of reports.
 """

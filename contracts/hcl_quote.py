@@ -1,9 +1,9 @@
 """How a value is written so that the server reads back exactly that value.
 
 Uses nothing. Called by contracts.hcl.environment for every value of a template, and by
-contracts.api.rules.cluster, which asks first whether a value can be written at all.
+contracts.api.rules.cluster, which first checks whether a value can be written at all.
 
-The server parses HCL 1 (hashicorp/hcl v1). Four things about it shape this module:
+The server parses HCL 1 (hashicorp/hcl v1). Four of its properties shape this module:
 - inside of a string, `${` starts a scan for the matching brace that swallows quotes, so the dollar
   of a literal `${` is written as an escape (and the percent of `%{`, which HCL 2 treats alike);
 - it refuses some raw characters (NUL, U+E123), so everything beyond printable ASCII is an escape;

@@ -26,7 +26,7 @@ _NAME_MAX = 255
 _NO_DOT = r"[a-z0-9]+(?:(?:_|__|-+)[a-z0-9]+)*"
 _REST = rf"(?::{_TAG.pattern})?(?:@{_DIGEST.pattern})?$"
 GRAMMAR = rf"^(?:(?:{_HOST.pattern}|{_NO_DOT})/{_PATH.pattern}|{_WORD}){_REST}"
-"""What `parse` reads, as one pattern of the RE2 syntax, beside the bound of its name."""
+"""What `parse` reads, as one pattern of the RE2 syntax, without the bound of its name."""
 LENGTH = rf"^[^@]{{1,{_NAME_MAX}}}(?::{_TAG.pattern})?(?:@.*)?$"
 """That bound, as a pattern."""
 
@@ -95,22 +95,22 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def tag_fits(reference: ImageReference, version: str) -> bool:
-    """Tell whether a tag, if there is one, is that of a version; a leading v counts for nothing.
+    """Whether a tag, if there is one, is that of a version; a leading v is ignored.
 
-    A tag cannot hold the plus sign of build metadata: an underscore or a dash stands for it.
+    A tag cannot hold the plus sign of build metadata: an underscore or a dash replaces it.
     """
     if reference.tag is None:
         return True
-    wanted = version.removeprefix("v")
+    expected = version.removeprefix("v")
     return reference.tag.removeprefix("v") in {
-        wanted,
-        wanted.replace("+", "_"),
-        wanted.replace("+", "-"),
+        expected,
+        expected.replace("+", "_"),
+        expected.replace("+", "-"),
     }
 
 
 def mismatch(image: str | None, version: str) -> str:
-    """Say that the tag of an image of the user's own choice is not that of a version; "" if it is.
+    """The message that the tag of a user's image is not that of a version; "" if it is.
 
     Upgrades are decided by the version: an image that runs another one would skip every check. A
     text that is no reference is judged elsewhere.
@@ -123,8 +123,8 @@ def mismatch(image: str | None, version: str) -> str:
         return ""
     if fits:
         return ""
-    wanted = version.removeprefix("v")
+    expected = version.removeprefix("v")
     return (
-        f"spec.image: the tag of {image} is not that of spec.version {wanted}; change one of "
+        f"spec.image: the tag of {image} is not that of spec.version {expected}; change one of "
         "them, or name the image by its digest alone"
     )

@@ -40,8 +40,8 @@ PROVISIONER = "openbao-operator-provisioner"
 DELEGATE = "openbao-operator-provisioner-delegate"
 
 Reach = Literal["everywhere", "own namespace", "bound elsewhere"]
-"""Where a role holds: in the whole cluster, in the operator's namespace, or in each namespace in
-which somebody binds it."""
+"""Where a role holds: in the whole cluster, in the operator's namespace, or in each namespace with
+a binding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ CLUSTER_WIDE = RbacManifest(
         ),
     ),
 )
-# What the modes without rights everywhere need of the operator's own namespace beside the lease.
+# What the modes without cluster-wide rights need in the operator's namespace besides the lease.
 _OWN_POD = Held(
     "openbao-operator-own-pod",
     CONTROLLER,

@@ -1,6 +1,6 @@
-"""What is said when an object of somebody else bears a name of ours: the same words everywhere.
+"""The message about an object with a name of ours that is not ours: the same text everywhere.
 
-No I/O. Called by the plans that look at Secrets, and by the apply step for every other object.
+No I/O. Called by the plans that read Secrets, and by the apply step for every other object.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _LEFT_ALONE = (
 )
 
 
-def foreign(said: str) -> Blocked:
+def foreign(message: str) -> Blocked:
     """Stop because of an object; `said` tells which one it is, and whose."""
-    return Blocked("ForeignObject", f"{said}: {_LEFT_ALONE}")
+    return Blocked("ForeignObject", f"{message}: {_LEFT_ALONE}")
 
 
 def foreign_secret(name: str, owner: str) -> Blocked:

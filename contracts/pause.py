@@ -1,6 +1,6 @@
-"""What a pause means for time: whatever is measured from a stored moment stands still meanwhile.
+"""What a pause means for time: a period from a stored moment does not elapse during a pause.
 
-Pure. Used by every feature that gives something up after a while.
+Pure. Used by every feature with a timeout.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ PAUSED = "Paused"
 
 @memoize
 def is_told(status: ClusterStatus) -> bool:
-    """Tell whether the status says that the cluster is paused."""
+    """Whether the status says that the cluster is paused."""
     return any(one.type == PAUSED and one.status == "True" for one in status.conditions)
 
 
 def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the status says so of the spec as it is, so that nothing is left to write."""
+    """Whether the status says so of the spec as it is, so that nothing is left to write."""
     status = cluster.status
     return is_told(status) and status.observed_generation == cluster.metadata.generation
 
 
 def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None:
-    """Say when the last pause ended; `now` while one lasts, None if there never was one.
+    """Return when the last pause ended; `now` while one lasts, None if there never was one.
 
-    A pause ends with the status that says so. Whoever looks before that sees it end now.
+    A pause ends with the status that says so. Before that, it ends at `now`.
     """
     if cluster is None:
         return None
@@ -39,5 +39,5 @@ def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None
 
 
 def counted_from(moment: datetime, resumed: datetime | None) -> datetime:
-    """From when a period is counted that began at a stored moment: it begins anew after a pause."""
+    """The start of a period that began at a stored moment: it restarts after a pause."""
     return moment if resumed is None else max(moment, resumed)

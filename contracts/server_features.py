@@ -1,8 +1,8 @@
-"""Which OpenBao version can do what: one table for rules and rendering.
+"""The features of OpenBao versions: one table for rules and rendering.
 
 Uses semver. Called by contracts.api.rules.server and its neighbours, and by the features that
-depend on a version. A field that the wanted version cannot honour is refused by name; it is never
-left out in silence. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
+depend on a version. A field that the desired version cannot honour is refused by name; it is never
+silently omitted. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
 the integration tests run.
 """
 
@@ -51,16 +51,18 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
 
 
 def offers(version: str, feature: str) -> bool:
-    """Tell whether an OpenBao version ("v" in front or not) has a feature of the table.
+    """Whether an OpenBao version ("v" in front or not) has a feature of the table.
 
     A pre-release counts as the release that it leads to. A text that is no version offers nothing.
     Raises KeyError for a feature that is not in the table.
     """
-    row = FEATURES[feature]
-    found = _release(version)
-    if found is None:
+    feature_range = FEATURES[feature]
+    release = _release(version)
+    if release is None:
         return False
-    return _known(row.since) <= found and (row.until is None or found < _known(row.until))
+    return _parsed(feature_range.since) <= release and (
+        feature_range.until is None or release < _parsed(feature_range.until)
+    )
 
 
 def since(feature: str) -> str:
@@ -69,9 +71,9 @@ def since(feature: str) -> str:
 
 
 def is_older(version: str, than: str) -> bool:
-    """Tell whether a version is older than another, by their releases; False if one is none."""
-    first, second = _release(version), _release(than)
-    return first is not None and second is not None and first < second
+    """Whether a version is older than another, by their releases; False if one is none."""
+    one, other = _release(version), _release(than)
+    return one is not None and other is not None and one < other
 
 
 @lru_cache(maxsize=256)
@@ -82,5 +84,5 @@ def _release(version: str) -> semver.Version | None:
         return None
 
 
-def _known(version: str) -> semver.Version:
+def _parsed(version: str) -> semver.Version:
     return semver.Version.parse(version)

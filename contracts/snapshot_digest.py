@@ -1,7 +1,7 @@
-"""What a snapshot is compared by once it was restored: digests of what was in it when it was taken.
+"""Digests of the content of a snapshot, which a restore test compares after the restore.
 
 Uses the standard library. Called by the job of a backup, which writes them into the manifest, and
-by the job of a restore test, which asks the restored server the same questions. Pure.
+by the job of a restore test, which reads the same from the restored server. Pure.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ def mounts_digest(mounts: Mapping[str, Any]) -> str:
 
     `mounts` is `data` of the answer of sys/mounts (OpenBao 2.4.0).
     """
-    known = {
+    identities = {
         path: {name: mount.get(name) for name in _KNOWN_BY}
         for path, mount in mounts.items()
         if isinstance(mount, Mapping)
     }
-    return content_digest(known)
+    return content_digest(identities)
 
 
 def content_digest(content: Mapping[str, Any]) -> str:
     """The digest of `data` of an answer, "sha256:HEX", whatever the order of its keys.
 
-    It tells short or guessable content to whoever reads it: a canary is no secret.
+    It reveals short or guessable content to its readers: a canary is no secret.
     """
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,6 +1,6 @@
-"""State machines as tables of rows: the one interpreter, and the diagram that the docs print.
+"""State machines as tables of transitions: the interpreter, and the diagram of the docs.
 
-No I/O. The tables are in managers.upgrade; whoever reads one sees all that may happen there.
+No I/O. The tables are in managers.upgrade and managers.datacenter; each shows all that can happen.
 """
 
 from __future__ import annotations
@@ -11,72 +11,72 @@ from typing import Generic, TypeVar
 
 Facts = TypeVar("Facts")
 Guard = Callable[[Facts], str | None]
-"""None: the row does not apply. Otherwise a message for people; "" for what the reason means."""
+"""None: the transition does not apply. Otherwise a message; "" for the meaning of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition(Generic[Facts]):
-    """One line of a table: at a place, when a guard has something to say, what is done.
+    """One line of a table: in a state, when its guard applies, what is done.
 
-    Without `to` it stays where it is. `act` names what is done before the next place is written.
-    `after` in seconds; None: an event is certain to wake us.
+    Without `to` the state stays. `act` names the action before the next state is written. `after`
+    in seconds; None: an event is certain to wake the controller.
     """
 
     at: str
     when: Guard[Facts]
     says: str
-    """The guard in a few words, for the diagram."""
+    """The label of the guard in the diagram."""
     to: str | None = None
     act: str = ""
     reason: str = ""
     after: float | None = None
     blocked: bool = False
-    """A person must act."""
+    """A user must act."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionDecision(Generic[Facts]):
-    """The row that decided, and its message."""
+    """The transition that applies, and its message."""
 
     row: Transition[Facts]
     message: str
 
     @property
     def next(self) -> str:
-        """Where the machine is after this."""
+        """The state after this."""
         return self.row.to or self.row.at
 
 
 def decide(
-    rows: Sequence[Transition[Facts]], place: str, facts: Facts
+    transitions: Sequence[Transition[Facts]], state: str, facts: Facts
 ) -> TransitionDecision[Facts]:
-    """Let the first row of a place decide whose guard has something to say.
+    """Return the first transition of a state whose guard applies.
 
-    Raises ValueError when none has: each place of a table ends with a row that always applies.
+    Raises ValueError without one: the last transition of each state always applies.
     """
-    for row in rows:
-        message = row.when(facts) if row.at == place else None
+    for transition in transitions:
+        message = transition.when(facts) if transition.at == state else None
         if message is not None:
-            return TransitionDecision(row, message)
-    raise ValueError(f"no row of the table applies at {place}")
+            return TransitionDecision(transition, message)
+    raise ValueError(f"no row of the table applies at {state}")
 
 
 def always(_: object) -> str | None:
-    """The guard of the last row of a place."""
+    """The guard of the last transition of a state."""
     return ""
 
 
-def diagram(rows: Sequence[Transition[Facts]]) -> str:
-    """Draw a table as a Mermaid state diagram: places, and the rows that lead elsewhere.
+def diagram(transitions: Sequence[Transition[Facts]]) -> str:
+    """Draw a table as a Mermaid state diagram: states, and the transitions between them.
 
-    Several rows from one place to the same one are told on one arrow. Mermaid ends the words of an
+    Several transitions from one state to the same one share an arrow. Mermaid ends the text of an
     arrow at a colon or a semicolon.
     """
     arrows: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if row.to is not None and row.to != row.at:
-            told = f"{row.says} / {row.act}" if row.act else row.says
-            arrows.setdefault((row.at, row.to), []).append(told)
-    lines = ["stateDiagram-v2", f"    [*] --> {rows[0].at}"]
-    lines += [f"    {at} --> {to}: {', or '.join(told)}" for (at, to), told in arrows.items()]
+    for transition in transitions:
+        if transition.to is not None and transition.to != transition.at:
+            label = f"{transition.says} / {transition.act}" if transition.act else transition.says
+            arrows.setdefault((transition.at, transition.to), []).append(label)
+    lines = ["stateDiagram-v2", f"    [*] --> {transitions[0].at}"]
+    lines += [f"    {at} --> {to}: {', or '.join(label)}" for (at, to), label in arrows.items()]
     return "\n".join(lines) + "\n"

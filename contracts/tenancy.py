@@ -1,8 +1,9 @@
-"""What lies in a tenant's namespace: the names of its objects, and which Secrets a cluster needs.
+"""The objects in the namespace of a tenant: the names of its objects, and which Secrets a cluster
+needs.
 
 Uses contracts.tls_names and the API model. Called by the provisioner, which grants, and by the
-controller, which waits for the grant: both ask the same function about the same object, so that a
-right is there before it is used. Pure.
+controller, which waits for the grant: both call the same function for the same object, so that a
+right exists before it is used. Pure.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ BINDINGS: Final = (TENANT_BINDING, READER_BINDING, WRITER_BINDING)
 
 FINALIZER: Final = "openbao.org/openbaotenant-finalizer"
 GRANT_FINALIZER: Final = "openbao.org/tenant-grant"
-"""On Roles and bindings: a namespace that is deleted takes its Roles first and would leave nobody
-with the right to end its clusters, which then keep it for ever."""
+"""On Roles and bindings: a deleted namespace loses its Roles first, and no controller would
+have the right to finalize its clusters, which would then keep it forever."""
 
 DIGEST = 16
 # How many unseal keys beyond the newest of the status are granted: the next one, the one after it
 # that a deletion looks for, and one more for a status that is a write behind.
 KEYS_AHEAD = 3
-# A status is only text: somebody may have written any number into it.
+# A status is only text: a user may have written any number into it.
 KEYS_MAX = 512
 
 
@@ -49,7 +50,7 @@ KEYS_MAX = 512
 class SecretAccess:
     """The Secrets of one cluster by name: those that are only read, and those that are written.
 
-    Whoever may write one may read it too, so no name is in both.
+    The right to write one includes the right to read it, so no name is in both.
     """
 
     readers: frozenset[str]
@@ -109,7 +110,7 @@ def kept_secrets(cluster: OpenBaoCluster | None, name: str) -> tuple[str, ...]:
 
 
 def _ring_of(live: Object) -> str:
-    """Read the keys of the static seal out of a status that nobody has checked."""
+    """Read the keys of the static seal from an untrusted status."""
     status = live.get("status")
     unseal = status.get("unseal") if isinstance(status, dict) else None
     keys = unseal.get("keys") if isinstance(unseal, dict) else None
@@ -131,7 +132,7 @@ def _kept(cluster: OpenBaoCluster) -> tuple[str, ...]:
     # selfInit may be switched on later: the token of the first boot is there all the same.
     if not spec.self_initializes or (status.initialized and not status.self_initialized):
         kept.append(names.root_token_secret(name))
-    # Encrypted to people; they may be there though nobody asks for them any more.
+    # Encrypted to users; they may exist though the spec no longer requests them.
     return (*kept, names.recovery_shares_secret(name))
 
 
@@ -146,22 +147,22 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
 # Asked for in every pass; a rotation is rare.
 @lru_cache(maxsize=1024)
 def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
-    known = KeyRing.parse(ring)
+    key_ring = KeyRing.parse(ring)
     # The first is granted before a status names it: what is granted must not change on its account.
     # Without a status every one that may be there is needed, to see which key opens the data.
-    newest = known.newest if known else 1
+    newest = key_ring.newest if key_ring else 1
     last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
     return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
 
 
 def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:
-    wanted = (
+    references = (
         tls_names.server_secret(cluster),
         tls_names.authority_secret(cluster),
         tls_names.acme_ca_secret(cluster),
         tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None,
     )
-    yield from filter(None, wanted)
+    yield from filter(None, references)
     yield from cluster.status.tls_secrets or ()
 
 

@@ -1,15 +1,15 @@
-"""By which name servers are known, and where what they serve with lies: one answer for all.
+"""The TLS names of servers, and the Secrets of their certificates: one answer for all callers.
 
 Uses contracts.naming.names, contracts.naming.mount_paths and the API model. Called by
-contracts.hcl.tls (joins), resolve (probes, certificates) and observe (the operator's own client),
-so that no two can differ.
+contracts.hcl.tls (joins), managers.cluster.resolve (probes, certificates) and
+managers.cluster.observe (the operator's own client), so that no two can differ.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import mount_paths, names
 
 ISSUER_FILE = "pki-ca.crt"
-"""The authority that signs what an ACME server gives out, beside that of its directory."""
+"""The authority that signs the certificates of an ACME server, besides that of its directory."""
 CA_FILE = "ca.crt"
 
 
@@ -28,10 +28,10 @@ def server_name(cluster: OpenBaoCluster) -> str:
 def acme_domains(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """The names that servers ask certificates for in mode ACME, each once, in the user's order."""
     acme = cluster.spec.tls.acme
-    given = (acme.domains or (acme.domain,) if acme else ()) or ()
-    asked = tuple(dict.fromkeys(domain.lower() for domain in given if domain))
+    configured = (acme.domains or (acme.domain,) if acme else ()) or ()
+    domains = tuple(dict.fromkeys(domain.lower() for domain in configured if domain))
     service = names.acme_service(cluster.metadata.name)
-    return asked or (names.service_dns(service, cluster.metadata.namespace),)
+    return domains or (names.service_dns(service, cluster.metadata.namespace),)
 
 
 def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:
@@ -47,7 +47,7 @@ def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:
 def acme_issuer_ca(cluster: OpenBaoCluster) -> str | None:
     """The file with the authority that signs the servers' certificates; None: those of the image.
 
-    It lies beside that of the directory, which may be another one.
+    It is next to that of the directory, which may be another one.
     """
     directory = acme_directory_ca(cluster)
     return None if directory is None else f"{directory.rpartition('/')[0]}/{ISSUER_FILE}"

@@ -3,7 +3,7 @@
 Uses contracts.api.cluster.seal and contracts.naming.mount_paths. Made by
 managers.bootstrap.seal.rotation, rendered by contracts.hcl.seals, mounted by
 managers.bootstrap.seal.pod_part. Never holds a byte of a key: an id, a file name, and for a key
-that the user brought a fingerprint, which cannot be turned back.
+that the user brought a fingerprint, which cannot be reversed.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _RECOVERED = "recovered"
 _TEXT_MAX = 8192
 """Characters: two ids and two names of files have far fewer."""
 KEYS_SOUGHT = 32
-"""Generations of keys that are looked for when nothing tells which one the servers know. Each is a
+"""Generations of keys that are searched for when the one of the servers is unknown. Each is a
 Secret that is read by its name, since Secrets are never listed."""
-# Whoever may edit a pod template may write any number, and every older key is looked at. A longer
-# number is in the name of a file that somebody else chose, a date for example.
+# A user who may edit a pod template may write any number, and every older key is read. A longer
+# number is in the name of a file that a user chose, a date for example.
 _GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]{{0,2}})")
 
 
 @dataclass(frozen=True, slots=True)
 class UnsealKey:
-    """One key: its id for ever, and the file in the folder of the keys.
+    """One key: its permanent id, and the file in the folder of the keys.
 
     `fingerprint` tells bytes apart that the user brought; "" for a key that the operator drew into
     an immutable Secret.
@@ -60,10 +60,10 @@ class UnsealKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """What a server is told: the key that it encrypts with, and another one that it can read.
+    """The keys of a server: the one that it encrypts with, and another one that it can read.
 
-    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static). `recovered`: nobody
-    knew which keys the servers had, so these are the two newest that there are. The other one is
+    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static). `recovered`: the keys
+    of the servers were unknown, so these are the two newest. The other one is
     only read, and never becomes the current one again.
     """
 
@@ -87,11 +87,11 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for anything else, such as no text at all."""
-        known = _parsed(text) if len(text) <= _TEXT_MAX else None
-        return None if known is None else cls(*known)
+        parts = _parsed(text) if len(text) <= _TEXT_MAX else None
+        return None if parts is None else cls(*parts)
 
 
-# Every pass reads the same few rows again, and anybody may write any number of others.
+# Every reconcile reads the same few key rings, and users may write any number of others.
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
     parts = text.split(",")

@@ -10,7 +10,7 @@ Object
 Resource
     A kind and where the API server serves it (types, resources).
 Request
-    The namespace and name of an object to look at; never what happened to it (types).
+    The namespace and name of an object to reconcile; never what happened to it (types).
 Client
     One method per verb of the API, with typed errors (client, listing, errors, codec,
     transport).
@@ -22,9 +22,9 @@ Reflector
 Store, index
     The mirrored objects by key, and by values computed from them (store).
 Informer
-    A store kept current by a reflector, with handlers that hear of each change; one per
-    selection (selection), shared by all who need it (informer). Who asks for it is shown all
-    objects again from time to time (resync).
+    A store kept current by a reflector, with handlers that get each change; one per selection
+    (selection), shared by all its users (informer). A handler may request a periodic replay of
+    all objects (resync).
 Event handler, predicate
     What turns a change into requests, and what decides that a change is of no interest.
 Workqueue
@@ -34,8 +34,8 @@ Controller
     Informers feeding a workqueue, and workers that call a reconciler, each pass within a deadline
     (controller, watchdog).
 Reconciler, outcome
-    The function that compares the world with the wish for one request, and how it ended: done,
-    waiting, or blocked on a person (outcome).
+    The function that compares observed and desired state for one request, and how it ended: done,
+    waiting, or blocked on a user (outcome).
 Leader election, guard
     One active replica by a Lease; the guard refuses writes once the lease may have run out
     (leader).
@@ -49,14 +49,14 @@ Metrics, health
 
 How they work together
 ----------------------
-Somebody edits object web of kind Shop. The API server sends one line on the watch that the
+A user edits object web of kind Shop. The API server sends one line on the watch that the
 reflector holds open. The informer replaces web in its store, and then calls its handlers; the
 handler of the Shop controller adds the request "default/web" to the workqueue, where a second
 edit a moment later finds it already waiting and changes nothing. A worker takes the request and
 calls the reconciler, which reads web from the store, builds what should exist and applies it
 with the client. The answer goes into the store of the applied kind at once, so that the next
 pass cannot see the state from before its own write. The reconciler returns an outcome; the
-controller turns it into a metric, a log line and the time of the next look. When the applied
+controller turns it into a metric, a log line and the time of the next reconcile. When the applied
 object changes, by us or by others, its own informer leads back to the request of its owner.
 
 Time comes from a Clock and randomness from the caller, in every part (clock, testing).

@@ -1,6 +1,6 @@
 """How long a loop that talks to a server waits after it failed.
 
-Pure but for the clock and the dice it is given. Used by the reflector.
+Pure except for the given clock and random generator. Used by the reflector.
 """
 
 import random
@@ -13,7 +13,7 @@ REFUSED_LADDER: Ladder = (0.8, 15.0, 120.0)
 """The server answers, and the answer is an error: do not add to its troubles. 30 s at most."""
 
 UNREACHABLE_LADDER: Ladder = (0.1, 1.5, 10.0)
-"""Nobody answers: asking costs nobody anything, and the moment it is back is worth catching."""
+"""No server answers: a request costs nothing, and its return should be noticed soon."""
 
 COMING_LADDER: Ladder = (0.4, 4.0, 120.0)
 """The kind was said to be there, and the server does not serve it yet: for seconds, no longer."""
@@ -22,7 +22,7 @@ COMING_LADDER: Ladder = (0.4, 4.0, 120.0)
 class Backoff:
     """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
 
-    The ladder starts anew when it was not needed for calm seconds. Constants of client-go's
+    The delays start again when none was needed for calm seconds. Constants of client-go's
     reflector: 0.8, 30, 120.
     """
 

@@ -15,7 +15,7 @@ from typing import Protocol, Self
 class Clock(Protocol):
     """Wall time, elapsed time and pauses.
 
-    Wall time is for what people and other programs read (timestamps in objects). Every decision
+    Wall time is for what users and other programs read (timestamps in objects). Every decision
     about "how long ago" uses monotonic time, because wall time jumps.
     """
 
@@ -68,7 +68,7 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """True once the body was told to stop because of this deadline."""
+        """True once the body was cancelled because of this deadline."""
         return self._expired
 
     def move(self, when: float) -> None:

@@ -102,7 +102,7 @@ class BadRequest(ApiError):
 
 
 class Unauthorized(ApiError):
-    """401: the credentials were not accepted, after they had been read anew once."""
+    """401: the credentials were not accepted, after they had been read again once."""
 
 
 class Forbidden(ApiError):
@@ -114,7 +114,7 @@ class NamespaceTerminating(Forbidden):
 
 
 class QuotaExceeded(Forbidden, Transient):
-    """403: a quota is used up. Nobody tells when it no longer is, so this is asked for again."""
+    """403: a quota is used up. No event reports its end, so the request is retried."""
 
 
 class NotFound(ApiError):
@@ -174,7 +174,7 @@ class Invalid(ApiError):
 class PatchFailed(Invalid):
     """422: an operation of a JSON patch cannot be carried out, such as a test that does not hold.
 
-    The server tells no more than that (1.36): a test that fails and a path that does not exist
+    The server reports no more than that (1.36): a test that fails and a path that does not exist
     look alike.
     """
 
@@ -184,10 +184,10 @@ class TooManyRequests(ApiError, Transient):
 
 
 class EvictionRefused(ApiError):
-    """429: a disruption budget lets the pod not go now; 500: the pod is under several of them.
+    """429: a disruption budget does not permit it now; 500: the pod is under several of them.
 
-    The server names a moment after which to try again although nothing tells it one: how often that
-    is done is the caller's choice, and never the client's.
+    The server names a moment after which to retry although it cannot know one: how often that is
+    done is the caller's choice, and never the client's.
     """
 
     @property
@@ -302,23 +302,23 @@ def _class_of(info: StatusInfo) -> type[ApiError]:
     for code, reason, by_cause in _BY_CAUSE:
         if info.code == code and reason in reasons:
             return by_cause
-    for code, words, found in _BY_WORDS:
+    for code, words, error_class in _BY_WORDS:
         if info.code == code and words in info.message:
-            return found
+            return error_class
     if info.code >= 500:
         return ServerError
     return _BY_CODE.get(info.code, ApiError)
 
 
 def _causes(details: Mapping[str, Any]) -> tuple[StatusCause, ...]:
-    found = details.get("causes")
+    causes = details.get("causes")
     return tuple(
         StatusCause(
             reason=str(cause.get("reason") or ""),
             message=str(cause.get("message") or "")[:MESSAGE_LIMIT],
             field=str(cause.get("field") or ""),
         )
-        for cause in map(_mapping, found if isinstance(found, list) else ())
+        for cause in map(_mapping, causes if isinstance(causes, list) else ())
         if cause
     )
 

@@ -1,4 +1,4 @@
-"""Kubernetes events: short notes to people, attached to an object.
+"""Kubernetes events: short notes to users, attached to an object.
 
 Uses one method of a client and the clock. Reconcilers call `EventRecorder.event`, which never
 waits and never fails; the manager runs the recorder, which sends. Nothing may depend on an event
@@ -59,7 +59,7 @@ class Reporter:
     instance: str
 
 
-_Seen = tuple[str, str, str]
+_Fingerprint = tuple[str, str, str]
 
 
 class EventRecorder:
@@ -69,22 +69,23 @@ class EventRecorder:
         self._client = client
         self._reporter = reporter
         self._clock = clock
-        self._queue: asyncio.Queue[tuple[_Seen, Object] | None] = asyncio.Queue()
-        self._seen: OrderedDict[_Seen, float] = OrderedDict()
+        self._queue: asyncio.Queue[tuple[_Fingerprint, Object] | None] = asyncio.Queue()
+        self._recent: OrderedDict[_Fingerprint, float] = OrderedDict()
         self._failing = False
         self._overflowing = False
 
     def event(
         self, obj: Object, kind: EventType, reason: str, note: str, *, action: str = "Reconcile"
     ) -> None:
-        """Tell people about `obj`: `reason` and `action` are CamelCase words, `note` a sentence.
+        """Record an event about `obj`: `reason` and `action` are CamelCase words, `note` a
+        sentence.
 
-        The same reason and note about the same object within REPEAT_SECONDS are said once. `obj`
-        needs apiVersion, kind and its metadata.
+        The same reason and note about the same object within REPEAT_SECONDS are recorded once.
+        `obj` needs apiVersion, kind and its metadata.
         """
-        seen = (uid_of(obj), reason, note)
+        fingerprint = (uid_of(obj), reason, note)
         now = self._clock.monotonic()
-        if now - self._seen.get(seen, -REPEAT_SECONDS) < REPEAT_SECONDS:
+        if now - self._recent.get(fingerprint, -REPEAT_SECONDS) < REPEAT_SECONDS:
             return
         if self._queue.qsize() >= QUEUE_LIMIT:
             if not self._overflowing:
@@ -92,8 +93,8 @@ class EventRecorder:
             self._overflowing = True
             return
         self._overflowing = False
-        self._remember(seen, now)
-        self._queue.put_nowait((seen, self._body(obj, kind, reason, _cut(note), action)))
+        self._remember(fingerprint, now)
+        self._queue.put_nowait((fingerprint, self._body(obj, kind, reason, _cut(note), action)))
 
     async def run(self) -> None:
         """Send until `stop`, then what is still queued; or until cancelled."""
@@ -104,26 +105,26 @@ class EventRecorder:
         """End `run` once everything recorded so far was sent or refused."""
         self._queue.put_nowait(None)
 
-    async def _send(self, seen: _Seen, body: Object) -> None:
+    async def _send(self, fingerprint: _Fingerprint, body: Object) -> None:
         try:
             await self._client.create(EVENT, body, field_manager=self._reporter.controller)
         except Exception as error:  # noqa: BLE001 - an event is never worth more than a log line
             # The next occurrence is a new chance.
-            self._seen.pop(seen, None)
+            self._recent.pop(fingerprint, None)
             if not self._failing:
                 log.warning("events cannot be sent", error=type(error).__name__, detail=str(error))
             self._failing = True
         else:
             self._failing = False
 
-    def _remember(self, seen: _Seen, now: float) -> None:
-        self._seen[seen] = now
-        self._seen.move_to_end(seen)
-        while self._seen:
-            oldest = next(iter(self._seen))
-            if len(self._seen) <= REMEMBER_LIMIT and now - self._seen[oldest] < REPEAT_SECONDS:
+    def _remember(self, fingerprint: _Fingerprint, now: float) -> None:
+        self._recent[fingerprint] = now
+        self._recent.move_to_end(fingerprint)
+        while self._recent:
+            oldest = next(iter(self._recent))
+            if len(self._recent) <= REMEMBER_LIMIT and now - self._recent[oldest] < REPEAT_SECONDS:
                 return
-            del self._seen[oldest]
+            del self._recent[oldest]
 
     def _body(self, obj: Object, kind: EventType, reason: str, note: str, action: str) -> Object:
         key = key_of(obj)
@@ -161,7 +162,7 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
 def _cut(note: str) -> str:
     """On one line, control characters escaped; at most NOTE_LIMIT bytes, no character in half.
 
-    A note may carry text of users and of servers, and people read it on a terminal.
+    A note may carry text of users and of servers, and users read it on a terminal.
     """
     escaped = "".join(
         char if char.isprintable() else char.encode("unicode_escape", "replace").decode()

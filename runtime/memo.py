@@ -59,7 +59,8 @@ class Memos:
 
     @contextmanager
     def during(self, key: Hashable) -> Iterator[None]:
-        """Let what is asked here be answered by the last pass of the key, and kept for the next."""
+        """Answer calls in this block by results of the last reconcile of the key; keep them for the
+        next."""
         under_way = _Pass(self._kept.pop(key, {}), self._size)
         token = _pass.set(under_way)
         try:
@@ -80,13 +81,14 @@ def memoize(
     size: int = SIZE,
     slot: Callable[[First], Hashable] | None = None,
 ) -> Callable[Concatenate[First, Rest], Result]:
-    """Keep the last result per first argument, which is told by identity; the others are compared.
+    """Keep the last result per first argument, which is identified by identity; the others are
+    compared.
 
-    For functions that depend on nothing but their arguments, and arguments that nobody changes:
+    For functions that depend on nothing but their arguments, and arguments that are never changed:
     frozen values, and objects of a cache. Callers share the result and leave it as it is. What
     raises is not kept. With a `slot` the results are those of a fleet, which all passes share: of
     first arguments with the same slot only the last one is kept, so that an object that is named by
-    its UID takes the place of its former version, and `size` may be the number of all of them.
+    its UID replaces its former version, and `size` may be the number of all of them.
     """
     kept: OrderedDict[Hashable, _Entry] = OrderedDict()
     place_of: Callable[[First], Hashable] = slot or id
@@ -94,40 +96,40 @@ def memoize(
 
     @wraps(function)
     def ask(first: First, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
-        place = place_of(first)
+        key = place_of(first)
         under_way = _pass.get() if of_passes else None
         if under_way is not None:
-            return in_pass(under_way, place, first, rest, named)
-        # The first argument is kept beside its result: its id belongs to nobody else meanwhile.
-        found = kept.get(place)
-        if found is not None and found[0] is first and found[1] == rest and found[2] == named:
+            return in_pass(under_way, key, first, rest, named)
+        # The first argument is kept with its result: no other object can have its id meanwhile.
+        entry = kept.get(key)
+        if entry is not None and entry[0] is first and entry[1] == rest and entry[2] == named:
             try:  # noqa: SIM105 - suppress() would double the price of an answer
-                kept.move_to_end(place)
+                kept.move_to_end(key)
             except KeyError:
-                # Another thread has let go of it since.
+                # Another thread has dropped it since.
                 pass
-            return found[3]  # type: ignore[no-any-return]  # what `function` gave
+            return entry[3]  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
-        kept[place] = (first, rest, named, result)
-        kept.move_to_end(place)
+        kept[key] = (first, rest, named, result)
+        kept.move_to_end(key)
         if len(kept) > size:
             kept.popitem(last=False)
         return result
 
     def in_pass(
         under_way: _Pass,
-        place: Hashable,
+        key: Hashable,
         first: First,
         rest: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Result:
-        question = (ask, place)
+        question = (ask, key)
         now = under_way.now
-        found = now.get(question) or under_way.before.get(question)
-        if found is None or found[0] is not first or found[1] != rest or found[2] != named:
-            found = (first, rest, named, function(first, *rest, **named))
+        entry = now.get(question) or under_way.before.get(question)
+        if entry is None or entry[0] is not first or entry[1] != rest or entry[2] != named:
+            entry = (first, rest, named, function(first, *rest, **named))
         if len(now) < under_way.size:
-            now[question] = found
-        return found[3]
+            now[question] = entry
+        return entry[3]
 
     return ask

@@ -20,9 +20,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Something else must happen first, and will without a person.
+    """Something else must happen first, and will without a user.
 
-    `reason` is one CamelCase word, `message` a sentence for people; both end up in conditions.
+    `reason` is one CamelCase word, `message` a sentence for users; both end up in conditions.
     `after` in seconds; None: an event is certain to wake us.
     """
 
@@ -47,16 +47,16 @@ Outcome = Done | Wait | Blocked
 
 
 def timer_of(outcome: Outcome) -> float | None:
-    """Seconds until the next look that the outcome asks for, None without one."""
+    """Seconds until the next reconcile that the outcome requests, None without one."""
     return outcome.after if isinstance(outcome, Wait) else outcome.recheck_after
 
 
 def combine(*outcomes: Outcome) -> Outcome:
-    """The outcome of steps that ran side by side.
+    """The outcome of steps that ran in parallel.
 
     The worst wins (Blocked over Wait over Done), the first of its kind speaks for the others,
-    and the soonest timer of all of them survives: a blocked part must not delay the next look
-    that another part asked for. No outcomes at all are Done.
+    and the soonest timer of all of them survives: a blocked part must not delay the next
+    reconcile that another part requested. No outcomes at all are Done.
     """
     soonest: float | None = None
     worst: Outcome = Done()

@@ -24,7 +24,7 @@ class ObjectKey(NamedTuple):
 
 
 Request = ObjectKey
-"""The unit of work of a controller: which object to look at, never what happened to it."""
+"""The unit of work of a controller: which object to reconcile, never what happened to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
-"""The verbs of `baoctl` that look at clusters, datacenters and manifests: one module or package
-each.
+"""The verbs of `baoctl` that read clusters, datacenters and manifests: one module or package each.
 
 May use everything below baoctl; called by `baoctl.cli`, which imports a verb when it is called.
 """

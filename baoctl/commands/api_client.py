@@ -1,4 +1,4 @@
-"""How a verb of `baoctl` asks the API server something, as whoever $KUBECONFIG says.
+"""How a verb of `baoctl` asks the API server, with the identity that $KUBECONFIG names.
 
 Uses runtime.client.client. Called by `baoctl upgrade plan` and by the verbs of `baoctl datacenter`.
 """
@@ -50,12 +50,12 @@ def ask(verb: str, question: Callable[[Client, Clock], Awaitable[T]]) -> T:
     """
     settings = from_environment()
     try:
-        return asyncio.run(_asked(verb, question, settings))
+        return asyncio.run(_ask(verb, question, settings))
     except (ApiError, TransportError) as error:
         raise AskError(str(error)) from None
 
 
-async def _asked(
+async def _ask(
     verb: str, question: Callable[[Client, Clock], Awaitable[T]], settings: Settings
 ) -> T:
     clock = SystemClock()

@@ -1,7 +1,7 @@
-"""`baoctl render`: the objects that the operator would make of a manifest, without a cluster.
+"""`baoctl render`: the objects that the operator would create for a manifest, without a cluster.
 
-The way is the controller's own: resolve, then every step of the plan. What only a cluster can know
-is imagined as it is once all is well; Secrets are never made up, and are named in comments.
+It uses the code of the controller: resolve, then every step of the plan. For what only a cluster
+has, it assumes the healthy state; Secrets are never invented, and are named in comments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from runtime.types import Object
 
 Phase = Literal["first-boot", "running"]
 NO_UID = "00000000-0000-0000-0000-000000000000"
-# Nothing of what is printed depends on the moment; the certificates are imagined around it.
+# Nothing of what is printed depends on the moment; the certificates are valid around it.
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
@@ -48,7 +48,7 @@ _LEADING = ("apiVersion", "kind", "metadata")
 
 
 class RenderError(Exception):
-    """There is nothing to print; the text says why, in the words of the conditions, on one line."""
+    """There is nothing to print; the text gives the reason, as a condition does, on one line."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -56,7 +56,7 @@ class RenderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What is not in the manifest: where it will be, and what it will find there."""
+    """What is not in the manifest: the installation and the namespace that it is rendered for."""
 
     installation: Installation
     namespace: str
@@ -83,7 +83,7 @@ _Dumper.add_representer(str, _text)
 
 
 class _Supplied(Mapping[str, CredentialFacts]):
-    """The keys of a Secret that somebody will bring: whatever is asked for is there and good."""
+    """The keys of a Secret that a user will create: every key exists and is valid."""
 
     _GOOD = CredentialFacts(
         size=32, blank=False, unseal_key=True, certificate=True, json_object=True
@@ -99,7 +99,7 @@ class _Supplied(Mapping[str, CredentialFacts]):
         return 0
 
 
-def render(text: str | bytes, place: RenderOptions) -> str:
+def render(text: str | bytes, options: RenderOptions) -> str:
     """Print every object that belongs to the clusters in a YAML text, the same bytes each time.
 
     Raises RenderError when a manifest cannot be read or breaks a rule.
@@ -111,75 +111,75 @@ def render(text: str | bytes, place: RenderOptions) -> str:
     clusters = [one for one in documents if one.get("kind") == CLUSTER_KIND]
     if not clusters:
         raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it")
-    return "".join(_cluster(one, place) for one in clusters)
+    return "".join(_cluster(one, options) for one in clusters)
 
 
-def _cluster(manifest: Object, place: RenderOptions) -> str:
-    live = _as_stored(manifest, place)
+def _cluster(manifest: Object, options: RenderOptions) -> str:
+    live = _as_stored(manifest, options)
     try:
         cluster = OpenBaoCluster.from_object(live)
         names.stateful_set(cluster.metadata.name)
-        # In either phase: some rules let a cluster be that has data, and this one has none yet.
+        # In either phase: some rules exempt a cluster that has data, and this one has none yet.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}") from None
     if broken:
         raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}")
     owner = owner_of(live)
-    meant = _meant(cluster, owner, place, _imagined(cluster, place))
-    observed = replace(_imagined(cluster, place), secrets=_secrets(cluster, meant))
-    # Once more: some of what is meant follows from what is found in Secrets.
-    meant = _meant(cluster, owner, place, observed)
-    return "".join(_documents(meant, observed, place.phase))
+    resolved = _resolved(cluster, owner, options, _assumed(cluster, options))
+    observed = replace(_assumed(cluster, options), secrets=_secrets(cluster, resolved))
+    # Again: part of the resolved state follows from the Secrets.
+    resolved = _resolved(cluster, owner, options, observed)
+    return "".join(_documents(resolved, observed, options.phase))
 
 
-def _as_stored(manifest: Object, place: RenderOptions) -> Object:
+def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
     if version != API_VERSION:
         raise RenderError(f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})")
     if not isinstance(metadata, dict):
         raise RenderError(f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})")
     metadata = dict(metadata)
-    metadata.setdefault("namespace", place.namespace)
+    metadata.setdefault("namespace", options.namespace)
     metadata.setdefault("uid", NO_UID)
     metadata.setdefault("generation", 1)
-    # Nobody's former status counts: what is printed follows from the spec.
-    status = {"initialized": True} if place.phase == "running" else {}
+    # A status in the manifest is ignored: the output follows from the spec.
+    status = {"initialized": True} if options.phase == "running" else {}
     return {**manifest, "metadata": metadata, "status": status}
 
 
-def _meant(
-    cluster: OpenBaoCluster, owner: Owner, place: RenderOptions, observed: Observed
+def _resolved(
+    cluster: OpenBaoCluster, owner: Owner, options: RenderOptions, observed: Observed
 ) -> Resolved:
-    meant = resolve(cluster, owner, observed, place.installation)
-    if isinstance(meant, Blocked):
-        raise RenderError(f"{meant.reason}: {meant.message}")
-    return meant
+    resolved = resolve(cluster, owner, observed, options.installation)
+    if isinstance(resolved, Blocked):
+        raise RenderError(f"{resolved.reason}: {resolved.message}")
+    return resolved
 
 
-def _imagined(cluster: OpenBaoCluster, place: RenderOptions) -> Observed:
-    # Without a StatefulSet: there is none that what is wanted could differ from.
+def _assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
+    # Without a StatefulSet: there is none that the desired one could differ from.
     return Observed(
         now=NOON,
         token_issuer=ISSUER,
-        api_server_hosts=place.api_server_hosts,
-        api_endpoints=place.api_endpoints,
-        read=_read_pool(cluster, place),
+        api_server_hosts=options.api_server_hosts,
+        api_endpoints=options.api_endpoints,
+        read=_read_pool(cluster, options),
         ways=ExposureFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
     )
 
 
-def _read_pool(cluster: OpenBaoCluster, place: RenderOptions) -> PoolFacts:
-    """Imagine that the read replicas found a leader: none is asked for more before."""
-    asked = cluster.spec.servers - cluster.spec.replicas
-    if place.phase == "first-boot" or not asked:
+def _read_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
+    """Assume that the read replicas have found a leader: no more are added before that."""
+    replicas = cluster.spec.servers - cluster.spec.replicas
+    if options.phase == "first-boot" or not replicas:
         return PoolFacts()
     storage = cluster.spec.read_replicas.storage if cluster.spec.read_replicas else None
     voters = cluster.spec.storage
     live = StatefulSetFacts(
         uid=NO_UID,
-        replicas=asked,
-        ready_replicas=asked,
+        replicas=replicas,
+        ready_replicas=replicas,
         template="",
         reload_hash="",
         first_boot=False,
@@ -191,24 +191,28 @@ def _read_pool(cluster: OpenBaoCluster, place: RenderOptions) -> PoolFacts:
 
 
 def _newest(kind: OptionalKind) -> KindAvailability:
-    """Imagine that the API server serves the best version that we can write."""
+    """Assume that the API server serves the newest version that the operator can write."""
     return KindAvailability(True, kind.versions, kind.resources[0])
 
 
-def _secrets(cluster: OpenBaoCluster, meant: Resolved) -> dict[str, SecretFacts]:
-    tls = meant.tls
-    found = (*(name for name, _ in secret_names(cluster)), tls.server_secret, tls.authority_secret)
-    wanted = (*found, tls.acme_ca_secret, tls.issuer_secret)
-    return {name: _secret(name, meant) for name in wanted if name}
+def _secrets(cluster: OpenBaoCluster, resolved: Resolved) -> dict[str, SecretFacts]:
+    tls = resolved.tls
+    required = (
+        *(name for name, _ in secret_names(cluster)),
+        tls.server_secret,
+        tls.authority_secret,
+    )
+    all_names = (*required, tls.acme_ca_secret, tls.issuer_secret)
+    return {name: _secret(name, resolved) for name in all_names if name}
 
 
-def _secret(name: str, meant: Resolved) -> SecretFacts:
+def _secret(name: str, resolved: Resolved) -> SecretFacts:
     certificate = CertificateFacts(
         fingerprint=UNKNOWN,
         not_before=NOON - timedelta(days=1),
         not_after=NOON + timedelta(days=3650),
-        dns_names=frozenset(meant.certificate_names),
-        ip_addresses=frozenset(meant.certificate_addresses),
+        dns_names=frozenset(resolved.certificate_names),
+        ip_addresses=frozenset(resolved.certificate_addresses),
         key_matches=True,
         issuer_fingerprint=UNKNOWN,
     )
@@ -226,25 +230,27 @@ def _secret(name: str, meant: Resolved) -> SecretFacts:
     )
 
 
-def _documents(meant: Resolved, observed: Observed, phase: Phase) -> Iterator[str]:
-    desired = merge_plans(meant, observed)
+def _documents(resolved: Resolved, observed: Observed, phase: Phase) -> Iterator[str]:
+    desired = merge_plans(resolved, observed)
     intents: list[Intent] = [*desired.intents]
-    yield HEADER.format(kind=CLUSTER_KIND, namespace=meant.namespace, name=meant.name, phase=phase)
-    yield from _remarks(meant, desired.outcomes, sorted(observed.secrets))
+    yield HEADER.format(
+        kind=CLUSTER_KIND, namespace=resolved.namespace, name=resolved.name, phase=phase
+    )
+    yield from _remarks(resolved, desired.outcomes, sorted(observed.secrets))
     if not desired.complete:
-        # Something that only a cluster can have is missing; what the pods would be is known.
-        intents += WORKLOAD.plan(meant, observed).intents
+        # An input that only a cluster has is missing; the pods are known anyway.
+        intents += WORKLOAD.plan(resolved, observed).intents
     for intent in intents:
         yield "---\n"
         yield _yaml(intent.body)
 
 
 def _remarks(
-    meant: Resolved, outcomes: Sequence[Outcome], secrets: Collection[str]
+    resolved: Resolved, outcomes: Sequence[Outcome], secrets: Collection[str]
 ) -> Iterator[str]:
     yield "# Not printed, because it is never made up:\n"
     for name in secrets:
-        yield f"#   Secret {name}: {_maker(meant, name)}\n"
+        yield f"#   Secret {name}: {_maker(resolved, name)}\n"
     yield (
         "# openbao.org/reload-hash follows the server certificate, and the addresses of the API\n"
         "# server are those of --api-server-host; both are others in a cluster.\n"
@@ -254,24 +260,24 @@ def _remarks(
             yield f"# The pods would wait: {outcome.reason}: {outcome.message}\n"
 
 
-def _maker(meant: Resolved, name: str) -> str:
-    cluster = meant.name
-    made = {
+def _maker(resolved: Resolved, name: str) -> str:
+    cluster = resolved.name
+    generated = {
         names.tls_ca_secret(cluster): "ca.crt, ca.key",
         names.tls_server_secret(cluster): "tls.crt, tls.key, ca.crt",
         names.root_token_secret(cluster): "token",
     }
-    yours = {
-        meant.tls.server_secret: "tls.crt, tls.key, ca.crt",
-        meant.tls.authority_secret: "ca.crt",
+    supplied = {
+        resolved.tls.server_secret: "tls.crt, tls.key, ca.crt",
+        resolved.tls.authority_secret: "ca.crt",
     }
-    if meant.tls.mode != "OperatorManaged" and name in yours:
-        return f"made by you, with the keys {yours[name]}"
-    if name in made:
-        return f"made by the operator, with the keys {made[name]}"
-    if name == meant.unseal.spec.secret_name:
+    if resolved.tls.mode != "OperatorManaged" and name in supplied:
+        return f"made by you, with the keys {supplied[name]}"
+    if name in generated:
+        return f"made by the operator, with the keys {generated[name]}"
+    if name == resolved.unseal.spec.secret_name:
         return "made by you, with the keys that spec.unseal names"
-    if name in (meant.tls.acme_ca_secret, meant.tls.issuer_secret):
+    if name in (resolved.tls.acme_ca_secret, resolved.tls.issuer_secret):
         return "made by you, with the authorities that tls.acme.caSecretRef asks for"
     return "made by the operator, with an unseal key that is drawn once"
 

@@ -33,25 +33,27 @@ MakeController = Callable[[str, Reconciler], Controller]
 def build_backup_controllers(
     parts: Parts,
     caches: Caches,
-    executors: JobTemplateSource,
+    template_source: JobTemplateSource,
     leads: Callable[[], bool],
     make: MakeController,
 ) -> tuple[Controller, ...]:
     """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
-    sight = BackupCaches(caches.clusters, caches.backups, caches.restores)
+    backup_caches = BackupCaches(caches.clusters, caches.backups, caches.restores)
     locks = OperationLocks(parts.client, caches.clusters, parts.clock)
-    hands = BackupDependencies(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
+    dependencies = BackupDependencies(
+        parts.client, locks, Jobs(parts.client), parts.events, parts.clock
+    )
     metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
-    run = BackupReconciler(sight, hands, executors)
+    run = BackupReconciler(backup_caches, dependencies, template_source)
     pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
     runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
-    schedule = PauseGuard(ScheduleReconciler(sight, hands, metrics), caches.clusters)
+    schedule = PauseGuard(ScheduleReconciler(backup_caches, dependencies, metrics), caches.clusters)
     schedules = make("openbaocluster-backup", TenantGate(schedule, caches.clusters, caches.gate))
-    watch_runs(runs, sight)
-    watch_schedules(schedules, sight)
+    watch_runs(runs, backup_caches)
+    watch_schedules(schedules, backup_caches)
     watch_gates(runs, caches.backups, caches.opened, caches.tenants)
     watch_gates(schedules, caches.clusters, caches.opened, caches.tenants)
-    return runs, schedules, build_proof_controller(parts, caches, executors, leads, make)
+    return runs, schedules, build_proof_controller(parts, caches, template_source, leads, make)
 
 
 def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:
@@ -75,11 +77,11 @@ def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
     return map(_key, cluster_named(live)) if live and not is_terminating(live) else ()
 
 
-def watch_runs(controller: Controller, sight: BackupCaches) -> None:
+def watch_runs(controller: Controller, caches: BackupCaches) -> None:
     """Wake a backup: itself, whatever of its cluster it waits for, and restores that come or go."""
 
     def unfinished(key: ObjectKey) -> Iterable[Request]:
-        for live in sight.backups.by_index(BY_CLUSTER, str(key)):
+        for live in caches.backups.by_index(BY_CLUSTER, str(key)):
             if (live.get("status") or {}).get("phase") not in TERMINAL:
                 yield key_of(live)
 
@@ -90,7 +92,7 @@ def watch_runs(controller: Controller, sight: BackupCaches) -> None:
         for cluster in map(_key, cluster_named(restore)):
             yield from unfinished(cluster)
 
-    controller.watch(sight.backups, enqueue_object)
+    controller.watch(caches.backups, enqueue_object)
     news = any_of(
         generation_changed,
         part_changed("status", "operationLock"),
@@ -98,11 +100,11 @@ def watch_runs(controller: Controller, sight: BackupCaches) -> None:
         part_changed("status", "currentVersion"),
         part_changed("status", "operation"),
     )
-    controller.watch(sight.clusters, enqueue_mapped(of_cluster), news)
-    controller.watch(sight.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
+    controller.watch(caches.clusters, enqueue_mapped(of_cluster), news)
+    controller.watch(caches.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
 
 
-def watch_schedules(controller: Controller, sight: BackupCaches) -> None:
+def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
     """Wake the backups of a cluster: its spec and annotations, its lock, and each of them.
 
     A restore that is gone wakes them too: perhaps it gave no lock back.
@@ -118,9 +120,9 @@ def watch_schedules(controller: Controller, sight: BackupCaches) -> None:
         part_changed("status", "initialized"),
         part_changed("status", "backup"),
     )
-    controller.watch(sight.clusters, enqueue_object, news)
-    controller.watch(sight.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
-    controller.watch(sight.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))
+    controller.watch(caches.clusters, enqueue_object, news)
+    controller.watch(caches.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
+    controller.watch(caches.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))
 
 
 def _key(text: str) -> ObjectKey:

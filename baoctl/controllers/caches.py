@@ -1,4 +1,4 @@
-"""The caches of a process, by its mode: what is told by watches, and what is asked for by name.
+"""The caches of a process, by its mode: what is watched, and what is read by name.
 
 | mode | our own kinds | their objects | definitions of optional kinds |
 |---|---|---|---|
@@ -8,8 +8,8 @@
 | tenants, reads=poll | watched everywhere | asked for by name | asked for by name |
 | tenants, reads=watch | watched everywhere | watched where provisioned | asked for by name |
 
-Our own kinds are clusters, backups and restores, all three read whole. What comes after this module
-is the same code in all of them.
+Our own kinds are clusters, backups and restores, all three read whole. The code
+that uses the caches is the same in all modes.
 """
 
 from __future__ import annotations
@@ -49,28 +49,28 @@ OF_TENANTS = Bounds(size=512 << 10)
 SECRETS_WHEN_WELL = 60.0
 """Seconds: in the namespaces of others the operator asks little."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
-# The pod of a job is nobody's server: it wakes no cluster, and nothing of it is kept.
+# The pod of a job is no server: it enqueues no cluster, and is not cached.
 SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """What a process reads through."""
+    """The caches of a process."""
 
     clusters: Cache
     backups: Cache
     restores: Cache
     children: Mapping[Resource, Cache]
     kinds: OptionalKinds
-    sight: CacheRefresher
+    refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
-    """Tells when a namespace can be read."""
+    """Knows which namespaces can be read."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
-    """What runs beside the informers."""
+    """What runs in addition to the informers."""
     named_age: float = 15.0
-    """Seconds that objects are believed which users name, and nobody watches."""
+    """Seconds for which a read of an object that users name, and no watch covers, is valid."""
     gateway_age: float = 9.0
     """The same of Gateways, of which many clusters share one."""
 
@@ -109,7 +109,9 @@ def _watched(parts: Parts, namespace: str | None) -> Caches:
     kinds = OptionalKinds(
         parts.informers, OPTIONAL_KINDS, lambda kind: _ours(kind, namespace=namespace)
     )
-    return Caches(*_own(parts, namespace), {**children, **kinds.caches}, kinds, _told_of_all(parts))
+    return Caches(
+        *_own(parts, namespace), {**children, **kinds.caches}, kinds, _watch_refresher(parts)
+    )
 
 
 def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
@@ -130,7 +132,7 @@ def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
         restores,
         {**children, **definitions.caches},
         definitions,
-        _told_of_all(parts),
+        _watch_refresher(parts),
         gate=ReadGate(every.is_ready),
         opened=every,
     )
@@ -159,13 +161,15 @@ def _where_provisioned(parts: Parts) -> Caches:
 
 
 def _polled(parts: Parts) -> Caches:
-    made = _Mirrors(parts)
-    mirrors = {resource: made.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
+    factory = _Mirrors(parts)
+    mirrors = {resource: factory.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
     definitions = _definitions(parts)
-    kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
+    kinds = OptionalKinds(factory, OPTIONAL_KINDS, _ours, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
-    pulse = HealthPoller(partial(Bao, guard=parts.client.guard))
-    polling = PollingCacheRefresher(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
+    poller = HealthPoller(partial(Bao, guard=parts.client.guard))
+    polling = PollingCacheRefresher(
+        factory.all, lambda: kinds.offers, poller, parts.clock, parts.rng
+    )
     return Caches(
         *_own(parts),
         {**mirrors, **kinds.caches},
@@ -179,7 +183,7 @@ def _polled(parts: Parts) -> Caches:
     )
 
 
-def _told_of_all(parts: Parts) -> WatchCacheRefresher:
+def _watch_refresher(parts: Parts) -> WatchCacheRefresher:
     return WatchCacheRefresher(parts.settings.installation.secret_recheck)
 
 
@@ -205,13 +209,13 @@ class _Mirrors:
         self.all: dict[Resource, PolledMirror] = {}
 
     def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
-        """Make the mirror of one kind; asleep or not, it asks only when it is told to."""
+        """Make the cache of one kind; awake or not, it reads only on request."""
         parts = self._parts
-        made = PolledMirror(
+        mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
         )
-        self.all[selection.resource] = made
-        return made
+        self.all[selection.resource] = mirror
+        return mirror
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,26 +251,26 @@ def _definitions(parts: Parts) -> _Definitions:
 
 
 class _Following:
-    """Lets namespaces join and leave as their tenants say."""
+    """Adds and removes namespaces as their tenants say."""
 
     def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
         self._gate = gate
         self._every = every
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        self._look(target_of(obj))
+        self._update(target_of(obj))
 
     def on_update(self, old: Object, new: Object) -> None:
         for namespace in {target_of(old), target_of(new)}:
-            self._look(namespace)
+            self._update(namespace)
 
     def on_delete(self, obj: Object) -> None:
-        self._look(target_of(obj))
+        self._update(target_of(obj))
 
     def on_resync(self, obj: Object) -> None:
         """Nothing happened."""
 
-    def _look(self, namespace: str) -> None:
+    def _update(self, namespace: str) -> None:
         if namespace and self._gate.is_provisioned(namespace):
             self._every.join(namespace)
         elif namespace:

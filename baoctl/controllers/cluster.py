@@ -24,7 +24,7 @@ from runtime.controller.handler import enqueue_mapped, enqueue_object, enqueue_o
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
 OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
-# What is read of a volume claim beside its metadata.
+# What is read of a volume claim in addition to its metadata.
 CLAIM_FIELDS = (
     "spec.accessModes",
     "spec.resources",
@@ -48,7 +48,7 @@ def cluster_of(obj: Object) -> Iterable[Request]:
 
 
 def part_changed(*path: str) -> Callable[[Event], bool]:
-    """Make a predicate that lets an update by when the value at `path` changed."""
+    """Make a predicate that accepts an update when the value at `path` changed."""
 
     def changed(event: Event) -> bool:
         return event.old is None or _at(event.old, path) != _at(event.object, path)
@@ -68,8 +68,8 @@ def watch_workload(
 ) -> None:
     """Wake the workload reconciler.
 
-    A status that somebody changed wakes it too, and so does a write of its own, once and for
-    nothing: that is how a status that was edited by hand is repaired.
+    A changed status wakes it too, and so does its own write, once and without effect: this is how
+    a status that a user edited is repaired.
     """
     news = any_of(
         generation_changed,
@@ -115,11 +115,11 @@ def watch_gates(
 
 
 def asks_for(cluster: Object, definition: str) -> bool:
-    """Whether a spec asks for objects of an optional kind, or may be told why there are none."""
+    """Whether a spec requests objects of an optional kind, or may need the reason for none."""
     scraped = definition == SERVICE_MONITOR.definition
     way = ("observability", "metrics", "serviceMonitor") if scraped else ("gateway",)
-    asked = _at(cluster, ("spec", *way))
-    return isinstance(asked, dict) and asked.get("enabled") is not False
+    section = _at(cluster, ("spec", *way))
+    return isinstance(section, dict) and section.get("enabled") is not False
 
 
 def watch_adminops(

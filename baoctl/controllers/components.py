@@ -28,5 +28,5 @@ class Parts:
     elector: LeaderElector | None
     informers: InformerSet
     events: EventRecorder
-    beside: list[Runnable] = field(default_factory=list)
+    runnables: list[Runnable] = field(default_factory=list)
     """What else runs as long as the caches do."""

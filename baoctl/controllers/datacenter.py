@@ -1,4 +1,4 @@
-"""The controllers of datacenters and of their rows: what they read through, and what wakes them.
+"""The controllers of Datacenters and BootstrapWorkloads: their caches and their watches.
 
 Composed by baoctl.process.wiring where the settings ask for datacenters, in mode cluster only.
 """
@@ -47,15 +47,15 @@ from runtime.limits.object_size import Bounds
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
 DATACENTER_WORKERS = 6
-"""Passes side by side: nearly all of one is waiting for the API server, or for hooks."""
+"""Parallel reconciles: nearly all of one is waiting for the API server, or for hooks."""
 ROW_WORKERS = 14
-"""As many more as keeps up with the rows that the others make."""
+"""As many as keep up with the BootstrapWorkloads that the others create."""
 ROWS_TOGETHER = 1.0
-"""Seconds from the change of a row to the look at its datacenter."""
+"""Seconds from the change of a BootstrapWorkload to the reconcile of its Datacenter."""
 ROWS_BEGIN = BEGUN_LOOK
-"""The same for a row that has just been made: of that there is nothing to tell yet."""
+"""The same for a BootstrapWorkload that was just created: it has no progress yet."""
 OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
-"""Of a kind that no tenant writes: what its schema and its reader let by."""
+"""Of a kind that no tenant writes: what its schema and its reader accept."""
 MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
@@ -67,18 +67,18 @@ def build_datacenter_controllers(
     make: MakeController,
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
-    """Make the reconcilers of datacenters and of their rows, and the controllers that call them."""
+    """Make the reconcilers of Datacenters and BootstrapWorkloads, and their controllers."""
     # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
     share = sharing()
 
-    datacenters, sets, rows = (
+    datacenters, sets, workloads = (
         parts.informers.informer(Selection(kind, transform=share, bounds=OF_DATACENTERS))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
     children = _children(parts, caches, share)
     registry = SourceRegistry()
     entry_points.fill(registry)
-    store = KubernetesStore(parts.client, rows, parts.clock)
+    store = KubernetesStore(parts.client, workloads, parts.clock)
     provider = KubernetesProvider(parts.client, children, apply(children))
     service = DatacenterService(
         store,
@@ -88,23 +88,23 @@ def build_datacenter_controllers(
         parts.rng,
         EventReporter(parts.events),
     )
-    DatacenterMetrics(parts.metrics, datacenters, rows, leads)
-    first = make(
+    DatacenterMetrics(parts.metrics, datacenters, workloads, leads)
+    datacenter_controller = make(
         "datacenter",
         DatacenterReconciler(datacenters, store, service, parts.client, parts.clock),
         DATACENTER_WORKERS,
     )
-    second = make(
+    workload_controller = make(
         "bootstrapworkload",
-        BootstrapWorkloadReconciler(datacenters, rows, store, service),
+        BootstrapWorkloadReconciler(datacenters, workloads, store, service),
         ROW_WORKERS,
     )
-    watch_datacenters(first, datacenters, rows)
-    watch_rows(second, rows, datacenters, children)
+    watch_datacenters(datacenter_controller, datacenters, workloads)
+    watch_rows(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
-    # After the handler that registers them: whoever is woken asks the registry as it is then.
-    first.watch(sets, _every(datacenters), generation_changed)
-    return first, second
+    # After the handler that registers them: a reconcile that it wakes reads the new registry.
+    datacenter_controller.watch(sets, _every(datacenters), generation_changed)
+    return datacenter_controller, workload_controller
 
 
 def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
@@ -121,48 +121,51 @@ def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cach
 
 
 def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
-    """A set that came, changed or went may be for any datacenter."""
+    """A set that was added, changed or deleted may be for any datacenter."""
     return lambda event: map(key_of, datacenters.list())
 
 
-def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
-    """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
-    # That we put our finalizer on is no reason for another pass.
+def watch_datacenters(controller: Controller, datacenters: Cache, workloads: Cache) -> None:
+    """Wake a Datacenter: its spec, its deletion, and the state of its BootstrapWorkloads."""
+    # Adding our own finalizer is no reason for another reconcile.
     own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
     controller.watch(datacenters, enqueue_object, own)
 
     def soon(event: Event) -> Iterable[Request]:
-        # Rows of one datacenter change together: one look, and one status, for all of them.
+        # The workloads of one datacenter change together: one reconcile and one status for all.
         delay = ROWS_BEGIN if event.type == "add" else ROWS_TOGETHER
         for request in datacenter_of(event.object):
             controller.enqueue(request, delay)
         return ()
 
-    controller.watch(rows, soon, _row_news)
+    controller.watch(workloads, soon, _row_news)
 
 
 def watch_rows(
     controller: Controller,
-    rows: Cache,
+    workloads: Cache,
     datacenters: Cache,
     children: Mapping[Resource, Cache],
 ) -> None:
-    """Wake a row: its own spec and end, its objects, its datacenter, and the rows beside it."""
+    """Wake a BootstrapWorkload: its spec and deletion, its objects, its Datacenter, its
+    siblings."""
     own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
-    controller.watch(rows, enqueue_object, own)
+    controller.watch(workloads, enqueue_object, own)
     for cache in children.values():
         controller.watch(cache, enqueue_owner(WORKLOAD_KIND, GROUP, namespaced=False))
 
-    def beside(event: Event) -> Iterable[Request]:
-        found = [
-            one for name in _datacenters_of(event) for one in rows.by_index(DATACENTER_INDEX, name)
+    def related(event: Event) -> Iterable[Request]:
+        workloads_there = [
+            one
+            for name in _datacenters_of(event)
+            for one in workloads.by_index(DATACENTER_INDEX, name)
         ]
-        return [key_of(one) for one in found if _listens(one)]
+        return [key_of(one) for one in workloads_there if _listens(one)]
 
     def of_datacenter(obj: Object) -> Iterable[Request]:
-        return map(key_of, rows.by_index(DATACENTER_INDEX, key_of(obj).name))
+        return map(key_of, workloads.by_index(DATACENTER_INDEX, key_of(obj).name))
 
-    controller.watch(rows, beside, _row_news)
+    controller.watch(workloads, related, _row_news)
     controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
 
 
@@ -173,15 +176,15 @@ def _datacenters_of(event: Event) -> set[str]:
     return {key.name for key in datacenter_of(event.object)}
 
 
-def datacenter_of(row: Object) -> Iterable[Request]:
+def datacenter_of(workload: Object) -> Iterable[Request]:
     """Map a BootstrapWorkload to its Datacenter."""
-    name = labels_of(row).get(names.DATACENTER)
+    name = labels_of(workload).get(names.DATACENTER)
     return () if name is None else (Request("", name),)
 
 
-def _listens(row: Object) -> bool:
-    """Tell whether what happens to other rows matters: it waits for one, or others for it."""
-    metadata, spec = row["metadata"], row.get("spec") or {}
+def _listens(workload: Object) -> bool:
+    """Whether changes of its siblings matter: it waits for one, or others wait for it."""
+    metadata, spec = workload["metadata"], workload.get("spec") or {}
     service = spec.get("service") if isinstance(spec, dict) else None
     waits = isinstance(service, dict) and bool(service.get("dependsOn"))
     return waits or "deletionTimestamp" in metadata

@@ -34,32 +34,32 @@ NAMED_BACKUP = "named-backup"
 def build_restore_controller(
     parts: Parts,
     caches: Caches,
-    executors: JobTemplateSource,
-    sight: ServerSight,
+    template_source: JobTemplateSource,
+    servers: ServerSight,
     make: MakeController,
 ) -> Controller:
     """Make the reconciler of restores and the controller that calls it."""
     restores, clusters = caches.restores, caches.clusters
     jobs = Jobs(parts.client)
-    telling = RestoreReporter(parts.events, parts.metrics)
+    reporter = RestoreReporter(parts.events, parts.metrics)
     reconciler = RestoreReconciler(
         parts.client,
         restores,
         RestoreObserver(
-            parts.client, clusters, caches.backups, jobs, executors, sight, parts.clock
+            parts.client, clusters, caches.backups, jobs, template_source, servers, parts.clock
         ),
         RestoreActions(
             parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs
         ),
-        telling,
+        reporter,
     )
     pausing = PauseGuard(reconciler, clusters, partial(_clusters_of, restores))
     controller = make("openbaorestore", _Gated(pausing, restores, clusters, caches.gate))
-    watch_restores(controller, caches, telling)
+    watch_restores(controller, caches, reporter)
     return controller
 
 
-def watch_restores(controller: Controller, caches: Caches, telling: RestoreReporter) -> None:
+def watch_restores(controller: Controller, caches: Caches, reporter: RestoreReporter) -> None:
     """Wake a restore: itself, its cluster, and the backup that it waits for.
 
     Every change of its own counts: the claim and the report of its job, and what a person decides.
@@ -72,7 +72,7 @@ def watch_restores(controller: Controller, caches: Caches, telling: RestoreRepor
         key = key_of(event.object)
         if caches.clusters.get(key) is None:
             # No series outlives its cluster.
-            telling.forget(key)
+            reporter.forget(key)
         return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
 
     def of_backup(backup: Object) -> Iterable[Request]:

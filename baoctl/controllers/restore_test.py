@@ -22,16 +22,16 @@ from runtime.types import Object, ObjectKey, Request, key_of
 def build_proof_controller(
     parts: Parts,
     caches: Caches,
-    executors: JobTemplateSource,
+    template_source: JobTemplateSource,
     leads: Callable[[], bool],
     make: Callable[[str, Reconciler], Controller],
 ) -> Controller:
     """Make the reconciler of the restore tests of each cluster, and its controller."""
     sources = Sources(caches.clusters, caches.backups, caches.children)
-    hands = RestoreTestDependencies(
-        parts.client, Jobs(parts.client), executors, parts.events, parts.clock
+    dependencies = RestoreTestDependencies(
+        parts.client, Jobs(parts.client), template_source, parts.events, parts.clock
     )
-    reconciler = PauseGuard(RestoreTestReconciler(sources, hands), caches.clusters)
+    reconciler = PauseGuard(RestoreTestReconciler(sources, dependencies), caches.clusters)
     metrics.register(parts.metrics, caches.clusters, leads)
     controller = make("openbaocluster-proof", TenantGate(reconciler, caches.clusters, caches.gate))
     watch_proofs(controller, caches)
@@ -43,14 +43,14 @@ def watch_proofs(controller: Controller, caches: Caches) -> None:
     """Wake the tests of a cluster: its spec, what is counted of its backups, and each of them."""
     news = any_of(generation_changed, part_changed("status", "backup"))
     controller.watch(caches.clusters, enqueue_object, news)
-    told = any_of(
+    backup_changes = any_of(
         labels_or_annotations_changed,
         part_changed("status", "phase"),
         part_changed("status", "test"),
         part_changed("status", "testReport"),
         part_changed("status", "proof"),
     )
-    controller.watch(caches.backups, enqueue_mapped(cluster_of_backup), told)
+    controller.watch(caches.backups, enqueue_mapped(cluster_of_backup), backup_changes)
 
 
 def cluster_of_backup(backup: Object) -> Iterable[Request]:

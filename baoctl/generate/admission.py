@@ -37,19 +37,19 @@ class _Dumper(yaml.SafeDumper):
 
 def manifests() -> dict[Path, str]:
     """Every file, by its path from the top of the repository."""
-    found = {FOLDER / f"{policy.name}.yaml": _manifest(policy) for policy in POLICIES}
-    names = sorted(path.name for path in found)
-    found[FOLDER / _PARAMETERS_FILE] = _HEADER + _PARAMETERS_NOTE + _yaml(parameters())
-    found[FOLDER / _ROLES_FILE] = _roles(DELEGATED)
-    found[FOLDER / "kustomization.yaml"] = (
+    files = {FOLDER / f"{policy.name}.yaml": _manifest(policy) for policy in POLICIES}
+    names = sorted(path.name for path in files)
+    files[FOLDER / _PARAMETERS_FILE] = _HEADER + _PARAMETERS_NOTE + _yaml(parameters())
+    files[FOLDER / _ROLES_FILE] = _roles(DELEGATED)
+    files[FOLDER / "kustomization.yaml"] = (
         _HEADER + _NAMESPACE_NOTE + _yaml(_kustomization([_PARAMETERS_FILE, _ROLES_FILE, *names]))
     )
-    found[PEOPLE / _ROLES_FILE] = _roles(USUAL)
-    found[PEOPLE / _PLATFORM_FILE] = _roles(PLATFORM)
-    found[PEOPLE / "kustomization.yaml"] = _HEADER + _yaml(
+    files[PEOPLE / _ROLES_FILE] = _roles(USUAL)
+    files[PEOPLE / _PLATFORM_FILE] = _roles(PLATFORM)
+    files[PEOPLE / "kustomization.yaml"] = _HEADER + _yaml(
         {**_KUSTOMIZE, "resources": [_ROLES_FILE, _PLATFORM_FILE]}
     )
-    return found
+    return files
 
 
 _PARAMETERS_NOTE = "# Who is who in this installation; nobody runs as this account.\n"
@@ -156,5 +156,5 @@ def _lines() -> Iterator[str]:
 
 def _verb(verb: Verb, fields: Iterable[str]) -> str:
     named = ", ".join(f"`{field}`" for field in fields)
-    said = " or ".join(f"`{name}`" for name in verb.names())
-    return f"| {named} | {said} on openbaoclusters | `{PREFIX}{verb.role}` | {verb.why} |"
+    label = " or ".join(f"`{name}`" for name in verb.names())
+    return f"| {named} | {label} on openbaoclusters | `{PREFIX}{verb.role}` | {verb.why} |"

@@ -19,9 +19,9 @@ NOTHING = "Nothing to do."
 
 def reason_text(name: str) -> str:
     """Explain one reason: meaning, next step, and where it may be seen. KeyError for no reason."""
-    found = REASONS[name]
+    reason = REASONS[name]
     where = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
-    return f"{found.name}\n  {found.meaning}\n  {found.next_step}\n  Seen in: {where}\n"
+    return f"{reason.name}\n  {reason.meaning}\n  {reason.next_step}\n  Seen in: {where}\n"
 
 
 def condition_text(kind: ConditionType) -> str:

@@ -1,6 +1,6 @@
 """`python -m baoctl.generate`: writes the files of the repository that are made from code.
 
-Uses contracts.api.schema.crd and the catalogue of conditions. Run by hand after a change of
+Uses contracts.api.schema.crd and the catalogue of conditions. Run manually after a change of
 contracts/api or of the catalogue, and by CI with --check. Not part of the installed command.
 """
 
@@ -68,8 +68,10 @@ def crd_files() -> dict[Path, str]:
         BACKUP_CRD_FILE: _crd_text(backup_crd()),
         RESTORE_CRD_FILE: _crd_text(restore_crd()),
         **{
-            CRD_FOLDER / f"{GROUP}_{made['spec']['names']['plural']}.yaml": _crd_text(made)
-            for made in datacenter_crds()
+            CRD_FOLDER / f"{GROUP}_{definition['spec']['names']['plural']}.yaml": _crd_text(
+                definition
+            )
+            for definition in datacenter_crds()
         },
     }
 
@@ -93,8 +95,8 @@ def crd(check: bool, root: Path) -> None:
     """Write config/crd."""
     stale = [path for path, text in crd_files().items() if _text(root / path) != text]
     if check and stale:
-        said = ", ".join(map(str, stale))
-        click.echo(f"{said} is not up to date: run `python -m baoctl.generate crd`", err=True)
+        paths = ", ".join(map(str, stale))
+        click.echo(f"{paths} is not up to date: run `python -m baoctl.generate crd`", err=True)
         sys.exit(1)
     for path in stale:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -109,18 +111,18 @@ def crd(check: bool, root: Path) -> None:
 def conditions(check: bool, root: Path) -> None:
     """Write the tables of docs/status.md, and add to the list of what was ever shown."""
     stale = []
-    for path, wanted in (
+    for path, text in (
         (STATUS_PAGE, page_with_catalogue((root / STATUS_PAGE).read_text(encoding="utf-8"))),
         (SHOWN_FILE, with_shown((root / SHOWN_FILE).read_text(encoding="utf-8"))),
     ):
-        if (root / path).read_text(encoding="utf-8") == wanted:
+        if (root / path).read_text(encoding="utf-8") == text:
             continue
         stale.append(str(path))
         if not check:
-            (root / path).write_text(wanted, encoding="utf-8")
+            (root / path).write_text(text, encoding="utf-8")
     if check and stale:
-        said = ", ".join(stale)
-        click.echo(f"not up to date: {said}: run `python -m baoctl.generate conditions`", err=True)
+        paths = ", ".join(stale)
+        click.echo(f"not up to date: {paths}: run `python -m baoctl.generate conditions`", err=True)
         sys.exit(1)
 
 
@@ -133,11 +135,11 @@ def rights(check: bool, root: Path) -> None:
     """Write deploy/rbac, and the table of docs/security.md."""
     page = (root / SECURITY_PAGE).read_text(encoding="utf-8")
     table = f"{rbac.markdown()}\n"
-    wanted = {
+    files = {
         **rbac.manifests(),
         SECURITY_PAGE: _between(page, RIGHTS_BEGIN, RIGHTS_END, table),
     }
-    _write(root, wanted, (rbac.FOLDER,), "rights", check=check)
+    _write(root, files, (rbac.FOLDER,), "rights", check=check)
 
 
 @main.command()
@@ -149,12 +151,12 @@ def admission(check: bool, root: Path) -> None:
     """Write deploy/admission, deploy/people, and the tables of docs/admission.md."""
     page = (root / ADMISSION_PAGE).read_text(encoding="utf-8")
     table = f"{admission_text.markdown()}\n\n"
-    wanted = {
+    files = {
         **admission_text.manifests(),
         ADMISSION_PAGE: _between(page, ADMISSION_BEGIN, ADMISSION_END, table),
     }
     folders = (admission_text.FOLDER, admission_text.PEOPLE)
-    _write(root, wanted, folders, "admission", check=check)
+    _write(root, files, folders, "admission", check=check)
 
 
 @main.command()
@@ -169,7 +171,7 @@ def diagrams(check: bool, root: Path) -> None:
         BLUE_GREEN_PAGE: diagram(BLUE_GREEN_ROWS),
         DATACENTER_PAGE: diagram(SERVICE_ROWS),
     }
-    wanted = {
+    files = {
         path: _between(
             (root / path).read_text(encoding="utf-8"),
             DIAGRAM_BEGIN,
@@ -178,26 +180,26 @@ def diagrams(check: bool, root: Path) -> None:
         )
         for path, text in drawn.items()
     }
-    _write(root, wanted, (), "diagrams", check=check)
+    _write(root, files, (), "diagrams", check=check)
 
 
 def _write(
-    root: Path, wanted: dict[Path, str], folders: tuple[Path, ...], command: str, *, check: bool
+    root: Path, files: dict[Path, str], folders: tuple[Path, ...], command: str, *, check: bool
 ) -> None:
     """Make the files what is wanted and the folders hold nothing else, or fail where they do."""
     present = {
         path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.yaml")
     }
-    unwanted = sorted(present - wanted.keys())
-    stale = [path for path, text in wanted.items() if _text(root / path) != text]
-    if check and (stale or unwanted):
-        said = ", ".join(map(str, (*stale, *unwanted)))
-        click.echo(f"not up to date: {said}: run `python -m baoctl.generate {command}`", err=True)
+    surplus = sorted(present - files.keys())
+    stale = [path for path, text in files.items() if _text(root / path) != text]
+    if check and (stale or surplus):
+        paths = ", ".join(map(str, (*stale, *surplus)))
+        click.echo(f"not up to date: {paths}: run `python -m baoctl.generate {command}`", err=True)
         sys.exit(1)
     for path in stale:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(wanted[path], encoding="utf-8")
-    for path in unwanted:
+        (root / path).write_text(files[path], encoding="utf-8")
+    for path in surplus:
         (root / path).unlink()
 
 
@@ -211,9 +213,9 @@ def page_with_catalogue(page: str) -> str:
 
 
 def _between(page: str, begin: str, end: str, text: str) -> str:
-    head, found, rest = page.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not found or not closed:
+    head, begin_mark, rest = page.partition(begin)
+    _, end_mark, tail = rest.partition(end)
+    if not begin_mark or not end_mark:
         raise ValueError(f"the page lacks its marks {begin} and {end}")
     return f"{head}{begin}\n\n{text}{end}{tail}"
 

@@ -36,11 +36,11 @@ _WHERE: Mapping[Reach, str] = {
 
 def manifests() -> dict[Path, str]:
     """Every file of deploy/rbac, by its path from the top of the repository."""
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for part in PARTS:
-        found[FOLDER / part.name / FILE] = manifest(part)
-        found[FOLDER / part.name / "kustomization.yaml"] = _KUSTOMIZATION
-    return found
+        files[FOLDER / part.name / FILE] = manifest(part)
+        files[FOLDER / part.name / "kustomization.yaml"] = _KUSTOMIZATION
+    return files
 
 
 def manifest(part: RbacManifest) -> str:
@@ -52,18 +52,18 @@ def manifest(part: RbacManifest) -> str:
 def _objects(held: Held) -> Iterator[str]:
     namespaced = held.reach == "own namespace"
     kind = "Role" if namespaced else "ClusterRole"
-    place = f"  namespace: {NAMESPACE}\n" if namespaced else ""
+    namespace_line = f"  namespace: {NAMESPACE}\n" if namespaced else ""
     rules = "".join(line + "\n" for right in held.rights for line in _rule(right))
     top = "".join(f"{line}\n" for line in _comment(held.purpose, ""))
     yield (
         f"{top}apiVersion: {RBAC}/v1\nkind: {kind}\n"
-        f"metadata:\n  name: {held.name}\n{place}rules:\n{rules}"
+        f"metadata:\n  name: {held.name}\n{namespace_line}rules:\n{rules}"
     )
     if held.reach == "bound elsewhere":
         return
     yield (
         f"apiVersion: {RBAC}/v1\nkind: {kind}Binding\n"
-        f"metadata:\n  name: {held.name}\n{place}"
+        f"metadata:\n  name: {held.name}\n{namespace_line}"
         f"roleRef:\n  apiGroup: {RBAC}\n  kind: {kind}\n  name: {held.name}\n"
         f"subjects:\n  - kind: ServiceAccount\n    name: {held.account}\n"
         f"    namespace: {NAMESPACE}\n"
@@ -100,9 +100,9 @@ def _roles() -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for part in PARTS:
         for held in part.roles:
-            place = _WHERE[held.reach]
+            where = _WHERE[held.reach]
             names = f"`{held.name}` | {part.name} | `{held.account}`"
-            yield f"| {names} | {place} | {held.purpose} |"
+            yield f"| {names} | {where} | {held.purpose} |"
 
 
 def _rights() -> Iterator[str]:

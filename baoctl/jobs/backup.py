@@ -1,7 +1,7 @@
 """`baoctl job backup`: one snapshot, from the leader of a cluster into its store.
 
-Uses session, snapshot, stores and retention. Called by run. The manifest is written last: before
-it, nobody takes what is in the store for a snapshot.
+Uses leader_client, snapshot.upload, store.store and retention. Called by baoctl.jobs.main. The
+manifest is written last: without it, an object in the store does not count as a snapshot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Digests of what a restore of the snapshot is compared with; "" for what cannot be told."""
+    """Digests of what a restore of the snapshot is compared with; "" for what cannot be read."""
 
     mounts: str = ""
     canary: str = ""
@@ -74,7 +74,7 @@ def _key(env: BackupEnv) -> BackupKey:
 
 
 async def _store_one(env: BackupEnv, here: JobContext, store: JobStore) -> Manifest:
-    async with session(env.server, here.clock, here.reach) as at:
+    async with session(env.server, here.clock, here.addresses) as at:
         taken_at = here.clock.now()
         before = await _content(env, at)
         taken = await take(store, at, env.key)
@@ -100,7 +100,7 @@ async def _check_size(store: JobStore, key: str, taken: Taken) -> None:
 async def _check_source(env: BackupEnv, here: JobContext, at: LeaderSession) -> None:
     """The id and the version that the manifest names must be those of the whole snapshot."""
     try:
-        now = (await find_leader(at.bao, env.server, here.clock, here.reach)).health
+        now = (await find_leader(at.bao, env.server, here.clock, here.addresses)).health
     except JobFailure:
         # The snapshot is whole, and a cluster that lost its leader may soon need it.
         return
@@ -169,7 +169,7 @@ async def _clear(env: BackupEnv, here: JobContext, store: JobStore, key: BackupK
     try:
         removed = await retain(store, env.retention, key, env.cluster_uid, here.clock)
     except asyncio.CancelledError:
-        # The job is told to stop, and the snapshot is there: that is what is to be told.
+        # The job was stopped, and the snapshot exists: the report says so.
         return Removed(message="stopped, because the job was told to stop")
     if removed.deleted or removed.message:
         log.info("retention", deleted=removed.deleted, message=removed.message)

@@ -1,6 +1,6 @@
-"""Where a job runs: its clock, its environment, and how it reaches others.
+"""The context of a job: its clock, its environment, and how it connects to servers and stores.
 
-Uses addresses and session. Made by run for a pod, and by tests for a machine.
+Uses store.egress_policy and leader_client. Made by baoctl.jobs.main for a pod, and by tests.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every mode of a job gets beside its record of variables."""
+    """What every mode of a job gets in addition to its variables."""
 
     clock: Clock
     environ: Mapping[str, str]
     policy: EgressPolicy
     """Where a store may be."""
-    reach: ServerAddresses = field(default_factory=ServerAddresses)
+    addresses: ServerAddresses = field(default_factory=ServerAddresses)

@@ -1,6 +1,6 @@
-"""How a job fails: the class that becomes its exit status, and words for a person.
+"""How a job fails: the class that becomes its exit status, and a message.
 
-Uses contracts.exit_codes. Raised by every step of a job, turned into a report by run.
+Uses contracts.exit_codes. Raised by every step of a job; baoctl.jobs.main turns it into a report.
 """
 
 from __future__ import annotations

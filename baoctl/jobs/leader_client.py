@@ -1,7 +1,7 @@
-"""The way of a job to the server that leads: find it by its pods, log in, and keep the token.
+"""The client of a job for the leader: find it by its pods, log in, and keep the token.
 
-Uses managers.bao. Called by backup and restore. The server of a test stands beside its job and is
-not looked for.
+Uses managers.bao. Called by baoctl.jobs.backup, restore and upgrade. The server of a restore test
+runs in the pod of its job and is not searched for.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between looks for the leader: an election takes up to ten."""
+"""Seconds between searches for the leader: an election takes up to ten."""
 _NOBODY = "no pod"
 _NO_NAME = "its name is not known"
 _NO_ANSWER = "no answer"
 SILENT = (_NO_NAME, _NO_ANSWER)
-"""Words for a server that said nothing itself."""
+"""States of a server that gave no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class LeaderSession:
 async def resolve(host: str) -> str:
     """Return an address of a host. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
+    infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return str(infos[0][4][0])
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddresses:
-    """How the servers are reached: by whose names, and at which port."""
+    """How a job connects to servers: the resolver of their names, and the port."""
 
     resolve: Callable[[str], Awaitable[str]] = resolve
     port: int = API.number
 
 
 @asynccontextmanager
-async def servers(env: ServerEnv, reach: ServerAddresses) -> AsyncIterator[Bao]:
+async def servers(env: ServerEnv, addresses: ServerAddresses) -> AsyncIterator[Bao]:
     """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
     authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
-    async with Bao(authority, name, reach.port, guard=unguarded) as bao:
+    async with Bao(authority, name, addresses.port, guard=unguarded) as bao:
         yield bao
 
 
@@ -86,28 +86,28 @@ def authority_of(env: ServerEnv) -> str:
 
 @asynccontextmanager
 async def session(
-    env: ServerEnv, clock: Clock, reach: ServerAddresses
+    env: ServerEnv, clock: Clock, addresses: ServerAddresses
 ) -> AsyncIterator[LeaderSession]:
     """Find the leader and log in to it. Raises JobFailure."""
-    async with servers(env, reach) as bao:
-        leader = await find_leader(bao, env, clock, reach)
+    async with servers(env, addresses) as bao:
+        leader = await find_leader(bao, env, clock, addresses)
         yield LeaderSession(bao, leader, await log_in(bao, leader.address, env))
 
 
-async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: ServerAddresses) -> Leader:
+async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, addresses: ServerAddresses) -> Leader:
     """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
-    looks = await look_at_all(bao, env, reach)
+    states = await observe_servers(bao, env, addresses)
     for pause in PAUSES:
-        leader = leader_in(looks)
+        leader = leader_in(states)
         if leader is not None:
             return leader
         await clock.sleep(pause)
-        looks = await look_at_all(bao, env, reach)
-    leader = leader_in(looks)
+        states = await observe_servers(bao, env, addresses)
+    leader = leader_in(states)
     if leader is not None:
         return leader
-    said = "; ".join(f"{pod}: {look}" for pod, look in looks.items()) or _NOBODY
-    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({said})")
+    summary = "; ".join(f"{pod}: {state}" for pod, state in states.items()) or _NOBODY
+    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({summary})")
 
 
 async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
@@ -130,21 +130,26 @@ async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
 
 
 class NoAnswerToLogin(JobFailure):
-    """Nobody refused the login: whoever has time may try again."""
+    """No server refused the login: a caller with time left may try again."""
 
 
-async def look_at_all(bao: Bao, env: ServerEnv, reach: ServerAddresses) -> dict[str, Leader | str]:
-    """Ask every pod what it is, as `look_at` does."""
-    found = await asyncio.gather(
-        *(look_at(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
+async def observe_servers(
+    bao: Bao, env: ServerEnv, addresses: ServerAddresses
+) -> dict[str, Leader | str]:
+    """Ask every pod what it is, as `observe_server` does."""
+    states = await asyncio.gather(
+        *(
+            observe_server(bao, pod, host, addresses)
+            for pod, host in zip(env.pods, env.hosts, strict=True)
+        )
     )
-    return dict(zip(env.pods, found, strict=True))
+    return dict(zip(env.pods, states, strict=True))
 
 
-async def look_at(bao: Bao, pod: str, host: str, reach: ServerAddresses) -> Leader | str:
-    """Ask a server what it is: the leader, or a word for what else."""
+async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddresses) -> Leader | str:
+    """Ask a server for its state: the leader, or the name of another state."""
     try:
-        address = await reach.resolve(host)
+        address = await addresses.resolve(host)
         health = await bao.health(address)
     except OSError:
         return _NO_NAME
@@ -157,10 +162,10 @@ async def look_at(bao: Bao, pod: str, host: str, reach: ServerAddresses) -> Lead
     return "a standby" if health.standby else Leader(pod, address, health)
 
 
-def leader_in(looks: dict[str, Leader | str]) -> Leader | None:
+def leader_in(states: dict[str, Leader | str]) -> Leader | None:
     """The one that leads; None while there is none, or more than one says so."""
     # A server that was just deposed may think for a moment that it still leads.
-    leaders = [look for look in looks.values() if isinstance(look, Leader)]
+    leaders = [state for state in states.values() if isinstance(state, Leader)]
     return leaders[0] if len(leaders) == 1 else None
 
 

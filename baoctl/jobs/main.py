@@ -1,8 +1,8 @@
-"""The frame of every job: read what it is told, do it once, report, and end with its exit status.
+"""The entry point of every job: read its variables, run once, report, and exit with its status.
 
-Uses the modes of baoctl.jobs. Called by the command line. The process ends by os._exit, after all
-was said and flushed: threads of the library of stores may abort the interpreter while it ends, and
-a job that did its work would look as if it had not.
+Uses the modes of baoctl.jobs. Called by baoctl.cli. The process ends by os._exit, after all output
+is flushed: threads of obstore may abort the interpreter while it ends, and a job that succeeded
+would appear to have failed.
 
 Exit status: 0 done; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
 """
@@ -70,11 +70,11 @@ class Mode:
     failed: type[JobReport]
     """The report of a failure."""
     field: str = "report"
-    """Where in status it stands."""
+    """The field of the status that holds it."""
     manager: str = EXECUTOR_MANAGER
     """Field manager that writes it: each field of one object needs its own."""
     stopped: FailureClass = "Snapshot"
-    """What a job that was told to stop has failed at."""
+    """Failure class of a job that was stopped."""
 
 
 async def _backup(env: BackupEnv, job: Job) -> JobReport:
@@ -106,7 +106,7 @@ def main(mode: str) -> NoReturn:
         logs.configure(clock)
         code = _cannot_start(error)
     else:
-        # The loop is not closed either: that would wait for threads that have nothing left to say.
+        # The loop is not closed either: that would wait for threads that have no more work.
         code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -121,17 +121,17 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     except (JobEnvError, SettingError, OSError, RuntimeError) as error:
         return _cannot_start(error)
     work = asyncio.ensure_future(outcome(mode, environ, client, clock))
-    # The kubelet asks first: what is half done is taken back, and said.
+    # On SIGTERM of the kubelet, partial work is taken back and reported.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     report = (await work).model_copy(update={"job_uid": run.job_uid, "finished_at": clock.now()})
-    word = f"{report.failure}: {report.message}" if report.failure else report.outcome
+    message = f"{report.failure}: {report.message}" if report.failure else report.outcome
     log.info(
         "the job has ended", outcome=report.outcome, failure=report.failure, why=report.message
     )
-    write_termination_message(word)
+    write_termination_message(message)
     try:
-        told = {mode.field: report.to_object()}
-        await write_status(client, clock, run, told, mode.manager)
+        fields = {mode.field: report.to_object()}
+        await write_status(client, clock, run, fields, mode.manager)
     except ObjectGone as error:
         log.warning("nobody waits for the report", why=str(error))
     except (ApiError, Transient) as error:
@@ -142,7 +142,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
 
 
 def _cannot_start(error: Exception) -> int:
-    # Nobody can be told: the Job alone shows that it failed.
+    # There is no object to report to: only the Job shows that it failed.
     log.error("the job cannot start", why=str(error))
     write_termination_message(f"Config: {error}")
     return EXIT_CODES["Config"]
@@ -151,7 +151,7 @@ def _cannot_start(error: Exception) -> int:
 async def outcome(
     mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock
 ) -> JobReport:
-    """Do a mode, and say how it ended, whatever happened. A cancellation is told as a failure."""
+    """Run a mode and return its report in any case. A cancellation is reported as a failure."""
     try:
         env = mode.env.from_environment(environ)
         here = JobContext(clock, environ, _policy(environ))

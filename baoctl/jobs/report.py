@@ -1,8 +1,8 @@
 """The report of a job, in the status of its object.
 
-Uses the client of the API server. Called by run, and for a claim by restores. A job may patch the
-status of the one object that it works for, and nothing else; it writes fields that nobody else
-writes, with a field manager of its own, and only into that very object (its UID is a precondition).
+Uses the client of the API server. Called by baoctl.jobs.main. A job may patch the
+status of the one object that it works for, and nothing else; it writes fields that no other client
+writes, with its own field manager, and only into that object (its UID is a precondition).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Applies(Protocol):
 
 
 class ObjectGone(Exception):  # noqa: N818  named after what happened
-    """The object of the job was deleted, or is another one by now: nobody waits for a report."""
+    """The object of the job was deleted or replaced: no controller waits for a report."""
 
 
 async def write_status(

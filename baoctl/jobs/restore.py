@@ -2,9 +2,9 @@
 
     deadline -> to the disk, with its digest -> checks -> leader, login -> claim -> send -> confirm
 
-Uses staging, session and claim. Called by run. Nothing is sent before the whole snapshot lies on
-the disk and was checked, nor without the claim. What cannot be confirmed is told as such: nobody
-sends it again.
+Uses snapshot.download, leader_client, submission_permit and verify_restore. Called by
+baoctl.jobs.main. Nothing is sent before the whole snapshot is on the disk and checked, nor without
+the permit. A result that cannot be confirmed is reported as such: it is not sent again.
 
 OpenBao 2.4.0 (vault/logical_system_raft.go): 204 means that the leader took the snapshot and goes
 on to apply it; every error that it answers itself means that it took nothing; a leader that fails
@@ -27,7 +27,7 @@ from baoctl.jobs.leader_client import LeaderSession, session
 from baoctl.jobs.snapshot.download import Staged, manifest_of, stage
 from baoctl.jobs.store.store import open_store
 from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
-from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_witness
+from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_evidence
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import RestoreReport, SubmissionClaim
 from contracts.jobs.env import RestoreEnv
@@ -49,23 +49,23 @@ class StagedSnapshot:
     staged: Staged
     manifest: Manifest | None
 
-    def seen(self, key: str) -> Snapshot:
-        """What it is known by."""
-        found = Snapshot(
+    def as_status(self, key: str) -> Snapshot:
+        """The snapshot as the status shows it."""
+        snapshot = Snapshot(
             key=key,
             digest=self.staged.digest,
             size=self.staged.size,
             index=self.staged.meta.index,
             term=self.staged.meta.term,
         )
-        told = self.manifest
-        if told is None:
-            return found
-        return found.model_copy(
+        manifest = self.manifest
+        if manifest is None:
+            return snapshot
+        return snapshot.model_copy(
             update={
-                "cluster_id": told.cluster_id or None,
-                "version": told.version or None,
-                "seal": told.seal or None,
+                "cluster_id": manifest.cluster_id or None,
+                "version": manifest.version or None,
+                "seal": manifest.seal or None,
             }
         )
 
@@ -80,17 +80,17 @@ async def restore(env: RestoreEnv, here: JobContext, client: Client) -> RestoreR
         ready = StagedSnapshot(await stage(store, env.key, path), manifest)
     log.info("snapshot is here", key=env.key, size=ready.staged.size, digest=ready.staged.digest)
     check(env, ready)
-    async with session(env.server, here.clock, here.reach) as at:
+    async with session(env.server, here.clock, here.addresses) as at:
         check_target(env, at, ready.manifest)
-        witness = await find_witness(at)
+        evidence = await find_evidence(at)
         await take_claim(
             SubmissionPermit(client, here.clock, env.run, deadline), _claim(env, at, ready, here)
         )
         # From here on nothing may be raised: the servers may have other data than before.
-        report = await _send(env, here, at, ready.staged, witness)
+        report = await _send(env, here, at, ready.staged, evidence)
     path.unlink(missing_ok=True)
     seconds = round(here.clock.monotonic() - began, 3)
-    return report.model_copy(update={"snapshot": ready.seen(env.key), "seconds": seconds})
+    return report.model_copy(update={"snapshot": ready.as_status(env.key), "seconds": seconds})
 
 
 def _deadline(env: RestoreEnv) -> datetime | None:
@@ -115,55 +115,55 @@ def _claim(
 
 def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
     """Compare the snapshot with what it has to be. Raises JobFailure(Verification)."""
-    staged, told = ready.staged, ready.manifest
-    if told is None and not env.expected_digest and not env.force:
+    staged, manifest = ready.staged, ready.manifest
+    if manifest is None and not env.expected_digest and not env.force:
         raise _wrong(
             f"{env.key} has no manifest beside it, so nobody knows whether it was ever finished: "
             "set spec.source.expectedDigest, or spec.force"
         )
-    known = (told.digest, told.size) if told else ("", 0)
-    for what, wanted, found in (
+    recorded = (manifest.digest, manifest.size) if manifest else ("", 0)
+    for what, expected, actual in (
         ("spec.source.expectedDigest", env.expected_digest, staged.digest),
         ("spec.source.expectedSize", env.expected_size, staged.size),
-        ("the digest of its manifest", known[0], staged.digest),
-        ("the size of its manifest", known[1], staged.size),
+        ("the digest of its manifest", recorded[0], staged.digest),
+        ("the size of its manifest", recorded[1], staged.size),
     ):
-        if wanted and wanted != found:
-            raise _wrong(f"{env.key} is {found} and {what} is {wanted}")
-    if told is None or env.force:
+        if expected and expected != actual:
+            raise _wrong(f"{env.key} is {actual} and {what} is {expected}")
+    if manifest is None or env.force:
         return
-    for what, wanted, found, fits in (
-        _same("spec.source.expectedClusterID", env.expected_cluster_id, told.cluster_id),
-        _same("spec.source.expectedVersion", env.expected_version, told.version),
+    for what, expected, actual, fits in (
+        _same("spec.source.expectedClusterID", env.expected_cluster_id, manifest.cluster_id),
+        _same("spec.source.expectedVersion", env.expected_version, manifest.version),
         (
-            *("the seal of the cluster", env.expected_seal, told.seal),
-            may_open(env.expected_seal, told.seal),
+            *("the seal of the cluster", env.expected_seal, manifest.seal),
+            may_open(env.expected_seal, manifest.seal),
         ),
     ):
         if not fits:
             raise _wrong(
-                f"{env.key} is of {found} and {what} is {wanted}: choose another snapshot, or set "
-                "spec.force"
+                f"{env.key} is of {actual} and {what} is {expected}: choose another snapshot, or "
+                "set spec.force"
             )
 
 
-def _same(what: str, wanted: str, found: str) -> tuple[str, str, str, bool]:
-    return what, wanted, found, not wanted or not found or wanted == found
+def _same(what: str, expected: str, actual: str) -> tuple[str, str, str, bool]:
+    return what, expected, actual, not expected or not actual or expected == actual
 
 
-def check_target(env: RestoreEnv, at: LeaderSession, told: Manifest | None) -> None:
+def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) -> None:
     """Compare the snapshot with the servers. Raises JobFailure(Verification)."""
     health = at.leader.health
     if env.force:
         return
     # Without a manifest the snapshot is what it was expected to be: its digest was compared.
-    version = (told.version if told else "") or env.expected_version
+    version = (manifest.version if manifest else "") or env.expected_version
     if version and health.version and is_older(health.version, version):
         raise _wrong(
             f"{env.key} was taken by OpenBao {version} and the servers run {health.version}, "
             f"which cannot read newer data: set spec.version of the cluster to {version}"
         )
-    cluster_id = (told.cluster_id if told else "") or env.expected_cluster_id
+    cluster_id = (manifest.cluster_id if manifest else "") or env.expected_cluster_id
     permitted = env.any_cluster_id or cluster_id in ("", health.cluster_id, env.named_cluster_id)
     if not permitted:
         raise _wrong(
@@ -181,11 +181,11 @@ def _wrong(why: str) -> JobFailure:
 
 
 async def _send(
-    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, witness: RestoreEvidence
+    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, evidence: RestoreEvidence
 ) -> RestoreReport:
-    """Send the snapshot and say what became of it, whatever happens."""
+    """Send the snapshot and return its result in any case."""
     try:
-        return await _sent(env, here, at, staged, witness)
+        return await _sent(env, here, at, staged, evidence)
     except asyncio.CancelledError:
         return _failed("the job was told to stop while the servers took the snapshot")
     except Exception as error:
@@ -194,7 +194,7 @@ async def _send(
 
 
 async def _sent(
-    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, witness: RestoreEvidence
+    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, evidence: RestoreEvidence
 ) -> RestoreReport:
     address, trouble = at.leader.address, ""
     log.info("the snapshot is sent", to=at.leader.pod, force=env.force)
@@ -205,21 +205,21 @@ async def _sent(
     except BaoError as error:
         # It may have been taken all the same: the servers are asked.
         trouble = str(error)
-    # Said before the servers are asked, which takes minutes when they do not agree.
+    # Logged before the servers are asked, which takes minutes when they do not agree.
     log.info("the leader has answered", accepted=not trouble, why=trouble)
-    asked = replace(witness, accepted=not trouble)
-    found = await confirm(env, here, at, asked)
-    log.info("the servers were asked", found=found.state, why=found.message)
-    return _report(env, found, trouble)
+    completed = replace(evidence, accepted=not trouble)
+    confirmation = await confirm(env, here, at, completed)
+    log.info("the servers were asked", found=confirmation.state, why=confirmation.message)
+    return _report(env, confirmation, trouble)
 
 
-def _report(env: RestoreEnv, found: Confirmation, trouble: str) -> RestoreReport:
-    if found.state == "Applied" or (found.state == "Sealed" and env.force):
+def _report(env: RestoreEnv, confirmation: Confirmation, trouble: str) -> RestoreReport:
+    if confirmation.state == "Applied" or (confirmation.state == "Sealed" and env.force):
         return RestoreReport(
-            outcome="Succeeded", message=found.message, sealed=found.state == "Sealed"
+            outcome="Succeeded", message=confirmation.message, sealed=confirmation.state == "Sealed"
         )
-    told = "; ".join(filter(None, (trouble, found.message)))
-    return _failed(told).model_copy(update={"sealed": found.state == "Sealed"})
+    message = "; ".join(filter(None, (trouble, confirmation.message)))
+    return _failed(message).model_copy(update={"sealed": confirmation.state == "Sealed"})
 
 
 def _failed(message: str, *, untouched: bool = False) -> RestoreReport:

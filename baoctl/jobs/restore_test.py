@@ -1,12 +1,12 @@
-"""`baoctl job restore-test`: restores a snapshot into the server of its own pod and looks at it.
+"""`baoctl job restore-test`: restores a snapshot into the server of its own pod and checks it.
 
-The server holds nothing, listens on the loopback alone, has the seal of the cluster and is thrown
-away with the pod. The servers of the cluster are not spoken to. What is asked, and in which order,
-is the table CHECKS; each check adds a line to the report, and the first that fails ends the test
-with a reason of contracts.conditions.reasons_restore_test.
+The server is empty, listens on the loopback only, has the seal of the cluster and is deleted with
+the pod. The servers of the cluster are not contacted. The table CHECKS lists the checks in their
+order; each check adds a line to the report, and the first that fails ends the test with a reason of
+contracts.conditions.reasons_restore_test.
 
 Seen on OpenBao 2.4.0: the snapshot is taken (204) before it is in effect; then the server answers
-nobody for about six seconds, opens itself with its seal and carries the id of the snapshot's
+no request for about six seconds, opens itself with its seal and carries the id of the snapshot's
 cluster. A snapshot of another key is refused with 400, a broken one with 500, and nothing happens.
 """
 
@@ -53,7 +53,7 @@ _FAILURES: Mapping[str, FailureClass] = {
 
 
 class Refuted(Exception):  # noqa: N818  named after what happened
-    """A check failed: the reason, and what was found."""
+    """A check failed: the reason, and the message."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(shortened(message))
@@ -62,13 +62,13 @@ class Refuted(Exception):  # noqa: N818  named after what happened
 
 @dataclass(slots=True)
 class Trial:
-    """One test on its way. `told` grows by a line with each check."""
+    """One test in progress. Each check adds a line to `lines`."""
 
     env: TestEnv
     store: JobStore
     clock: Clock
     bao: Bao
-    told: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     manifest: Manifest | None = None
     meta: Meta | None = None
     root: str = field(default="", repr=False)
@@ -83,11 +83,11 @@ class Trial:
 
     @property
     def file(self) -> Path:
-        """Where the snapshot is kept meanwhile."""
+        """The file of the snapshot during the test."""
         return Path(self.env.scratch_path, "snapshot")
 
-    def known(self) -> Manifest:
-        """The manifest, once it was read."""
+    def expected_manifest(self) -> Manifest:
+        """Return the manifest, which must have been read."""
         assert self.manifest is not None
         return self.manifest
 
@@ -101,7 +101,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofRepo
         reason, message = "Restored", ""
         try:
             for check in CHECKS:
-                trial.told.append(await check(trial))
+                trial.lines.append(await check(trial))
         except Refuted as refuted:
             reason, message = refuted.reason, str(refuted)
         except JobFailure as failure:
@@ -116,8 +116,8 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofRepo
         outcome="Succeeded" if passed else "Failed",
         failure=None if passed else _FAILURES.get(reason, "Verification"),
         reason=reason,
-        message=message or f"{len(trial.told)} checks passed",
-        checks=tuple(map(shortened, trial.told)),
+        message=message or f"{len(trial.lines)} checks passed",
+        checks=tuple(map(shortened, trial.lines)),
         finished_at=clock.now(),
         seconds=round(clock.monotonic() - began, 3),
         snapshot=_snapshot(trial),
@@ -125,18 +125,18 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofRepo
 
 
 def _snapshot(trial: Trial) -> Snapshot | None:
-    found = trial.manifest
-    if found is None:
+    manifest = trial.manifest
+    if manifest is None:
         return None
     return Snapshot(
-        key=found.key,
-        index=found.index,
-        term=found.term,
-        seal=found.seal or None,
-        digest=found.digest,
-        cluster_id=found.cluster_id or None,
-        version=found.version or None,
-        size=found.size,
+        key=manifest.key,
+        index=manifest.index,
+        term=manifest.term,
+        seal=manifest.seal or None,
+        digest=manifest.digest,
+        cluster_id=manifest.cluster_id or None,
+        version=manifest.version or None,
+        size=manifest.size,
     )
 
 
@@ -153,7 +153,7 @@ async def _described(trial: Trial) -> str:
         manifest = read_manifest(content)
     except ManifestError as error:
         raise Refuted("SnapshotCorrupt", f"{manifest_key(env.key)}: {error}") from None
-    expected: tuple[tuple[str, object, object], ...] = (
+    comparisons: tuple[tuple[str, object, object], ...] = (
         ("digest", env.expected_digest, manifest.digest),
         ("size", env.expected_size, manifest.size),
         ("index", env.expected_index, manifest.index),
@@ -161,30 +161,32 @@ async def _described(trial: Trial) -> str:
         ("version", env.expected_version, manifest.version),
         ("key", env.key, manifest.key),
     )
-    for what, wanted, found in expected:
-        if wanted and wanted != found:
-            told = f"its manifest says {what} {found}, and the OpenBaoBackup {wanted}"
-            raise Refuted("SnapshotCorrupt", told)
+    for what, expected, actual in comparisons:
+        if expected and expected != actual:
+            message = f"its manifest says {what} {actual}, and the OpenBaoBackup {expected}"
+            raise Refuted("SnapshotCorrupt", message)
     trial.manifest = manifest
     return f"manifest: as written down, taken {manifest.taken_at} by OpenBao {manifest.version}"
 
 
 async def _whole(trial: Trial) -> str:
     """The bytes are those that were written, and a whole archive."""
-    known = trial.known()
+    manifest = trial.expected_manifest()
     fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
     if fetched is None:
         raise Refuted("SnapshotMissing", f"there is no {trial.env.key} in the store")
-    if fetched.size < known.size:
-        told = f"the store holds {fetched.size} of {known.size} bytes"
-        raise Refuted("SnapshotIncomplete", told)
-    if Fetched(known.size, known.digest) != fetched:
-        told = f"{fetched.size} bytes of {fetched.digest}, not {known.size} of {known.digest}"
-        raise Refuted("SnapshotCorrupt", told)
+    if fetched.size < manifest.size:
+        message = f"the store holds {fetched.size} of {manifest.size} bytes"
+        raise Refuted("SnapshotIncomplete", message)
+    if Fetched(manifest.size, manifest.digest) != fetched:
+        message = (
+            f"{fetched.size} bytes of {fetched.digest}, not {manifest.size} of {manifest.digest}"
+        )
+        raise Refuted("SnapshotCorrupt", message)
     trial.meta = await asyncio.to_thread(_read, trial.file)
-    if (trial.meta.index, trial.meta.term) != (known.index, known.term):
-        told = f"it holds index {trial.meta.index}, and its manifest says {known.index}"
-        raise Refuted("SnapshotCorrupt", told)
+    if (trial.meta.index, trial.meta.term) != (manifest.index, manifest.term):
+        message = f"it holds index {trial.meta.index}, and its manifest says {manifest.index}"
+        raise Refuted("SnapshotCorrupt", message)
     return f"archive: whole, {fetched.size} bytes, {fetched.digest}"
 
 
@@ -208,10 +210,10 @@ async def _started(trial: Trial) -> str:
     health = await _until(trial, START_SECONDS, lambda _: True)
     if health is None:
         raise Refuted("ServerUnavailable", f"no server answers at {trial.env.address}")
-    taken = trial.known().version
+    taken = trial.expected_manifest().version
     if taken and health.version != taken:
-        told = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
-        raise Refuted("VersionDiffers", told)
+        message = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
+        raise Refuted("VersionDiffers", message)
     if health.initialized:
         # Started a second time: what it holds is of an earlier try.
         raise Refuted("ServerUnavailable", "the server of the test is not empty")
@@ -229,12 +231,14 @@ async def _taken(trial: Trial) -> str:
         await trial.bao.restore(trial.address, trial.root, _pieces(trial.file), force=False)
     except Denied as refusal:
         if _OTHER_SEAL in str(refusal):
-            seal = trial.known().seal or "a key that was not noted"
-            told = f"it was sealed with {seal}, and the servers of today cannot open it: {refusal}"
-            raise Refuted("SealDiffers", told) from None
+            seal = trial.expected_manifest().seal or "a key that was not noted"
+            message = (
+                f"it was sealed with {seal}, and the servers of today cannot open it: {refusal}"
+            )
+            raise Refuted("SealDiffers", message) from None
         raise Refuted("SnapshotCorrupt", str(refusal)) from None
     except BaoError as error:
-        if any(word in str(error) for word in _BROKEN):
+        if any(fragment in str(error) for fragment in _BROKEN):
             raise Refuted("SnapshotCorrupt", str(error)) from None
         raise
     finally:
@@ -245,13 +249,13 @@ async def _taken(trial: Trial) -> str:
 async def _back(trial: Trial) -> str:
     """It comes back unsealed, as the cluster of the snapshot."""
     health = await _until(trial, RETURN_SECONDS, lambda now: _leads(now) and _other(trial, now))
-    known = trial.known()
+    manifest = trial.expected_manifest()
     if health is None:
-        told = "the server took the snapshot and did not come back with its data unsealed"
-        raise Refuted("StaysSealed", f"{told} within {RETURN_SECONDS:.0f} s")
-    if known.cluster_id and health.cluster_id != known.cluster_id:
-        told = f"the data are those of cluster {health.cluster_id}, not of {known.cluster_id}"
-        raise Refuted("ClusterIDDiffers", told)
+        message = "the server took the snapshot and did not come back with its data unsealed"
+        raise Refuted("StaysSealed", f"{message} within {RETURN_SECONDS:.0f} s")
+    if manifest.cluster_id and health.cluster_id != manifest.cluster_id:
+        message = f"the data are those of cluster {health.cluster_id}, not of {manifest.cluster_id}"
+        raise Refuted("ClusterIDDiffers", message)
     return f"unsealed: by itself, as cluster {health.cluster_id}"
 
 
@@ -295,8 +299,8 @@ async def _reached(trial: Trial) -> str:
     assert trial.meta is not None
     applied = await trial.bao.applied_index(trial.address)
     if applied < trial.meta.index:
-        told = f"the data end at index {applied}, and the snapshot holds {trial.meta.index}"
-        raise Refuted("IndexTooLow", told)
+        message = f"the data end at index {applied}, and the snapshot holds {trial.meta.index}"
+        raise Refuted("IndexTooLow", message)
     return f"raft index: {trial.meta.index} was taken, {applied} is applied"
 
 
@@ -310,8 +314,8 @@ async def _logged_in(trial: Trial) -> str:
     try:
         login = await trial.bao.login(trial.address, OPERATOR_MOUNT, server.role, shown)
     except Denied as refusal:
-        told = f"role {server.role} of the restored data refuses the login: {refusal}"
-        raise Refuted("LoginRefused", told) from None
+        message = f"role {server.role} of the restored data refuses the login: {refusal}"
+        raise Refuted("LoginRefused", message) from None
     trial.token = login.client_token
     return f"login: by role {server.role} of the restored data"
 
@@ -320,20 +324,20 @@ def _mounted(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        told = f"the token at {path} cannot be read: {type(error).__name__}"
-        raise JobFailure("Config", told) from None
+        message = f"the token at {path} cannot be read: {type(error).__name__}"
+        raise JobFailure("Config", message) from None
 
 
 async def _mounts(trial: Trial) -> str:
     """The secret engines are those that there were."""
-    expected = trial.known().mounts
+    expected = trial.expected_manifest().mounts
     return await _compared(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
 
 
 async def _canary(trial: Trial) -> str:
     """One path shows what it showed when the snapshot was taken."""
-    known = trial.known()
-    return await _compared(trial, "canary", known.canary_path, known.canary, content_digest)
+    manifest = trial.expected_manifest()
+    return await _compared(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
 
 
 async def _compared(
@@ -351,10 +355,10 @@ async def _compared(
         if refusal.code != 404:
             return f"{what}: not compared, because the role may not read {path}"
         content = {}
-    found = digest(content)
-    if found != expected:
-        told = f"{path} shows {found}, and showed {expected} when the snapshot was taken"
-        raise Refuted("MountsDiffer" if what == "mounts" else "CanaryDiffers", told)
+    actual = digest(content)
+    if actual != expected:
+        message = f"{path} shows {actual}, and showed {expected} when the snapshot was taken"
+        raise Refuted("MountsDiffer" if what == "mounts" else "CanaryDiffers", message)
     return f"{what}: {path} is as it was"
 
 

@@ -1,10 +1,10 @@
-"""Which snapshots of a cluster go, and their removal: after a backup that succeeded, and only then.
+"""Which snapshots of a cluster are removed, and their removal: only after a successful backup.
 
-Uses stores and the contracts of keys and manifests. Called by backup. A key counts when it is of
-the shape that schedules and people make (no tag: what an upgrade took stays), directly below the
-cluster's prefix, with a manifest beside it that names this very cluster by its UID: two clusters of
-one name in one bucket leave each other's snapshots alone. An equal id of OpenBao is no proof: a
-copy of the data that somebody restored elsewhere has it, too.
+Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup. A key counts
+when it has the shape that schedules and users create (no tag: snapshots of upgrades are kept),
+directly below the cluster's prefix, with a manifest that names this cluster by its UID: two
+clusters of one name in one bucket keep each other's snapshots. An equal id of OpenBao is no
+evidence: a copy of the data that was restored elsewhere has the same id.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> l
     oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
     return [
         one
-        for place, one in reversed(list(enumerate(newest_first)))
+        for index, one in reversed(list(enumerate(newest_first)))
         if one.text not in stays
-        and ((rules.max_count and place >= rules.max_count) or (oldest and one.at < oldest))
+        and ((rules.max_count and index >= rules.max_count) or (oldest and one.at < oldest))
     ]
 
 
-def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
+def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
     """Which snapshots have a manifest, and which manifests have no snapshot."""
-    present = set(found)
+    present = set(keys)
     whole: list[BackupKey] = []
     left_over: list[BackupKey] = []
     for manifest in present:
@@ -65,7 +65,7 @@ def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list
 
 
 def left_alone(count: int) -> str:
-    """Tell of snapshots in the same place that no retention ever removes; "" for none."""
+    """The message about snapshots with the same prefix that are never removed; "" for none."""
     if not count:
         return ""
     return (

@@ -1,8 +1,8 @@
 """The one permission of a restore job to send its snapshot: taken before, and never twice.
 
-Called by restore. A claim is written into the status of the OpenBaoRestore with the version that
-was read as precondition: of a claim and a decision of the operator that ends the run, the API
-server lets one write. Nothing is sent without the word of the API server that the claim stands.
+Called by baoctl.jobs.restore. The permit is a claim in the status of the OpenBaoRestore, written
+with the version that was read as precondition: of a claim and a decision of the operator that ends
+the run, the API server accepts one write. Nothing is sent before the API server stored the claim.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from runtime.types import Object, ObjectKey, is_terminating, resource_version_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 CLAIM_MANAGER: Final = "openbao-executor-claim"
-"""Not that of the report: whoever applies one of the two must not take back the other."""
+"""Not that of the report: an apply of one of the two must not remove the other."""
 PAUSE: Final = 1.0
 """Seconds until the object is read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPermit:
-    """What the claim is asked from, and until when; `deadline` is None without one."""
+    """Where the claim is written, and until when; `deadline` is None without one."""
 
     client: Client
     clock: Clock
@@ -43,26 +43,26 @@ class SubmissionPermit:
 
 
 async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
-    """Return once the claim stands. Raises JobFailure(Config) when it cannot be had.
+    """Return once the claim is stored. Raises JobFailure(Config) when it is refused.
 
-    Waits while the operator has not written down yet that the Job exists, and while the API server
+    Waits while the operator has not recorded yet that the Job exists, and while the API server
     does not answer: a claim whose answer was lost counts when it is read back.
     """
-    asked = False
+    applied = False
     while True:
         if permit.deadline is not None and permit.clock.now() >= permit.deadline:
             raise _refused("it is later than the time until which it may send")
         try:
             live = await _read(permit)
             status = RestoreObjectStatus.lenient(live.get("status"))
-            stands = status.submission_claim
-            if stands is not None and asked and stands.pod_uid == claim.pod_uid:
+            current = status.submission_claim
+            if current is not None and applied and current.pod_uid == claim.pod_uid:
                 return
             problem = objection(live, status, permit.run)
             if problem:
                 raise _refused(problem)
             if is_written_down(status, permit.run):
-                asked = True
+                applied = True
                 await permit.client.apply(
                     RESTORES,
                     _body(live, claim),
@@ -81,7 +81,7 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
 
 
 def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
-    """Say why this job may not send, now or ever; "" when it may, or may soon."""
+    """Return why this job may never send; "" when it may, or may soon."""
     if uid_of(live) != run.uid:
         return "another OpenBaoRestore has its name"
     if is_terminating(live):
@@ -92,14 +92,16 @@ def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
         return f"the OpenBaoRestore is {status.phase}: {status.message}"
     if status.execution.stage not in ("Committed", "Created"):
         return f"the OpenBaoRestore is at {status.execution.stage}"
-    known = status.execution.job_uid
+    job_uid = status.execution.job_uid
     return (
-        f"the job of this restore is that of uid {known}" if known not in ("", run.job_uid) else ""
+        f"the job of this restore is that of uid {job_uid}"
+        if job_uid not in ("", run.job_uid)
+        else ""
     )
 
 
 def is_written_down(status: RestoreObjectStatus, run: RunEnv) -> bool:
-    """Whether the receipts name this very Job: only then may it claim."""
+    """Whether the status names this Job: only then may it claim."""
     execution = status.execution
     return (
         execution is not None

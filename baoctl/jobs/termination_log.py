@@ -1,4 +1,4 @@
-"""A line for people where the kubelet finds it. Uses the standard library."""
+"""The termination message of a pod. Uses the standard library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BYTES = 4000
 
 
 def write_termination_message(text: str, path: Path = TERMINATION_LOG) -> None:
-    """Leave a line for whoever looks at the pod."""
+    """Write the termination message."""
     try:
         path.write_text(text[:_BYTES], encoding="utf-8")
     except OSError:

@@ -1,7 +1,7 @@
-"""Finding out which image this process runs from: asked once, of the API server, at the start.
+"""The image of this process: read once from the API server, at the start.
 
-What names images in a manifest (kustomize, a mirror) rewrites the image of a container and not the
-environment beside it, so the container itself is the one place that is right.
+Tools that rewrite images in a manifest (kustomize, a mirror) change the image of a container and
+not its environment, so only the container itself is right.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CONTAINER = "operator"
 
 
 async def with_own_image(settings: Settings, client: Client) -> Settings:
-    """Fill in the operator's own image, if nobody named it and this process runs in a pod.
+    """Fill in the operator's own image, unless it is set, if this process runs in a pod.
 
-    Without it servers are replaced where they could reload, so a failure is only told.
+    Without it servers are replaced where they could reload, so a failure is only logged.
     """
     installation = settings.installation
     if installation.operator_image or not settings.pod_name:
@@ -32,8 +32,8 @@ async def with_own_image(settings: Settings, client: Client) -> Settings:
     except (ApiError, Transient) as error:
         structlog.get_logger().warning("the operator's own image is not known", error=str(error))
         return settings
-    known = dataclasses.replace(installation, operator_image=_image(pod))
-    return dataclasses.replace(settings, installation=known)
+    updated = dataclasses.replace(installation, operator_image=_image(pod))
+    return dataclasses.replace(settings, installation=updated)
 
 
 def _image(pod: Object) -> str:

@@ -13,10 +13,10 @@ SECURITY_GROUP = "/apis/security.openshift.io"
 
 
 async def with_platform(settings: Settings, client: Client) -> Settings:
-    """Fill in the platform, unless somebody named it.
+    """Fill in the platform, unless it is set.
 
     Raises what the API server cannot answer: a wrong guess would replace every pod of every
-    cluster, so the process rather starts again.
+    cluster, so the process restarts instead.
     """
     if settings.platform != AUTO:
         return settings

@@ -42,7 +42,7 @@ NAME = "openbao-operator-provisioner"
 WRITES_PER_SECOND = 5.0
 WRITES_AT_ONCE = 10
 
-# Of a cluster: everything that contracts.tenancy.access_of looks at beside the spec.
+# Of a cluster: everything that contracts.tenancy.access_of reads in addition to the spec.
 SECRETS_OF_STATUS = (
     ("status", "unseal"),
     ("status", "initialized"),
@@ -98,9 +98,9 @@ def build_controller(settings: ProvisionerSettings, parts: Parts, delegate: Clie
 
 
 def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer) -> None:
-    """Wake the reconciler: for a tenant, for those who want the same namespace, for a cluster.
+    """Wake the reconciler: for a tenant, for those of the same namespace, for a cluster.
 
-    A status that somebody changed wakes it too, and so does a write of its own, for nothing.
+    A changed status wakes it too, and so does its own write, without effect.
     """
 
     def rivals(tenant: Object) -> Iterable[Request]:
@@ -117,14 +117,14 @@ def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer)
 
 
 def check_accounts(settings: ProvisionerSettings, parts: Parts) -> None:
-    """Let nothing begin before both ServiceAccounts were seen."""
+    """Start nothing before both ServiceAccounts exist."""
     installation = settings.process.installation
-    wanted = {
+    expected = {
         "the controller, who gets the rights": installation.service_account,
         "the delegate, as whom they are written": settings.delegate,
     }
-    accounts = Accounts(parts.client, parts.clock, installation.namespace, wanted)
-    parts.beside.append(Runnable("service accounts", accounts.run, accounts.ready))
+    accounts = Accounts(parts.client, parts.clock, installation.namespace, expected)
+    parts.runnables.append(Runnable("service accounts", accounts.run, accounts.ready))
 
 
 async def provision(settings: ProvisionerSettings, clock: Clock) -> None:

@@ -18,7 +18,7 @@ from runtime.process.manager import RunnableCrashed
 
 
 def run_operator(settings: Settings) -> None:
-    """Run until told to stop.
+    """Run until a signal.
 
     Exits with 1 on a crash, on the loss of the lease, and when the API server does not answer at
     the start. Raises SettingError when there are no credentials.

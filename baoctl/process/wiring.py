@@ -74,7 +74,7 @@ __all__ = ["Parts", "build_controllers", "build_manager", "build_parts", "run"]
 
 LEASE_NAME = "openbao-operator"
 REPORTER = "openbao.org/operator"
-# A watch is opened anew at least every ten minutes; twice that without a word means it is dead.
+# A watch is reopened at least every ten minutes; twice that without an event means it is dead.
 WATCH_MAX_AGE = 1200.0
 SYNC_TIMEOUT = 120.0
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
@@ -105,7 +105,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         clock=clock,
         metrics=metrics,
         guard=both(elector.guard if elector else None),
-        # The fence counts on it: a write that was let out ends before anybody else may lead.
+        # The write guard depends on it: a write ends before another process may lead.
         timeout=LeaderOptions().write_timeout,
     )
     return Parts(
@@ -147,38 +147,39 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             accounts=_accounts(parts, caches),
             images=images,
             ways=WaysIn(kinds, children, named),
-            sight=caches.sight,
+            sight=caches.refresher,
             admission=_admission(parts),
             upgrades=UpgradeObserver(parts.client, context.random_bytes),
         ),
     )
-    executors = ExecutorSource(parts.client, installation, images, api_server)
-    parts.beside.extend(caches.runnables)
-    workload = ClusterReconciler(
+    template_source = ExecutorSource(parts.client, installation, images, api_server)
+    parts.runnables.extend(caches.runnables)
+    reconciler = ClusterReconciler(
         clusters,
         observer,
         Applier(_owned_apply(parts, children)),
         Deletion(context, children),
         statuses,
-        ClusterEffects(context, logins, _acts(parts, clusters, executors)),
+        ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
-    adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
+    admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
-    telling = GateReporter(PauseGuard(workload, clusters), clusters, gate, statuses, parts.clock)
+    gated = GateReporter(PauseGuard(reconciler, clusters), clusters, gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
-    first = patient("openbaocluster-workload", counted(telling, series))
-    second = patient(
-        "openbaocluster-adminops", TenantGate(PauseGuard(adminops, clusters), clusters, gate)
+    workload = patient("openbaocluster-workload", counted(gated, series))
+    adminops = patient(
+        "openbaocluster-adminops",
+        TenantGate(PauseGuard(admin_reconciler, clusters), clusters, gate),
     )
-    watch_workload(first, clusters, children)
-    watch_optional(first, clusters, kinds)
-    watch_adminops(second, clusters, children)
-    for controller in (first, second):
+    watch_workload(workload, clusters, children)
+    watch_optional(workload, clusters, kinds)
+    watch_adminops(adminops, clusters, children)
+    for controller in (workload, adminops):
         watch_gates(controller, clusters, caches.opened, caches.tenants)
     restored = RestoredServers(children, observer, logins)
-    restores = build_restore_controller(parts, caches, executors, restored, patient)
-    return first, second, restores, *_further_controllers(parts, caches, executors)
+    restores = build_restore_controller(parts, caches, template_source, restored, patient)
+    return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
 
 
 def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller]:
@@ -197,27 +198,29 @@ def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller
 def _admission(parts: Parts) -> AdmissionPolicies:
     installation = parts.settings.installation
     admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
-    parts.beside.append(Runnable("admission policies", admission.run, admission.ready))
+    parts.runnables.append(Runnable("admission policies", admission.run, admission.ready))
     return admission
 
 
-def _acts(parts: Parts, clusters: Cache, executors: ExecutorSource) -> UpgradeActions:
+def _upgrade_actions(
+    parts: Parts, clusters: Cache, template_source: ExecutorSource
+) -> UpgradeActions:
     locks = OperationLocks(parts.client, clusters, parts.clock)
-    return UpgradeActions(locks, Jobs(parts.client), executors)
+    return UpgradeActions(locks, Jobs(parts.client), template_source)
 
 
 def _further_controllers(
-    parts: Parts, caches: Caches, executors: ExecutorSource
+    parts: Parts, caches: Caches, template_source: ExecutorSource
 ) -> tuple[Controller, ...]:
-    backups = _controllers_of_backups(parts, caches, executors)
+    backups = _controllers_of_backups(parts, caches, template_source)
     return *backups, *_controllers_of_datacenters(parts, caches)
 
 
 def _controllers_of_backups(
-    parts: Parts, caches: Caches, executors: ExecutorSource
+    parts: Parts, caches: Caches, template_source: ExecutorSource
 ) -> tuple[Controller, ...]:
     return build_backup_controllers(
-        parts, caches, executors, leads(parts.elector), partial(_controller, parts)
+        parts, caches, template_source, leads(parts.elector), partial(_controller, parts)
     )
 
 
@@ -258,7 +261,7 @@ def _owned_apply(
 
 
 def leads(elector: LeaderElector | None) -> Callable[[], bool]:
-    """Tell whether this process is the one that acts; without an election it always is."""
+    """Whether this process is the one that acts; without an election it always is."""
     return lambda: elector is None or elector.is_leader
 
 
@@ -297,7 +300,7 @@ def build_manager(parts: Parts, controllers: tuple[Controller, ...]) -> Manager:
     manager.add(
         Runnable("informers", parts.informers.run, lambda: _synced(parts.informers)), Group.CACHES
     )
-    for runnable in parts.beside:
+    for runnable in parts.runnables:
         manager.add(runnable, Group.CACHES)
     manager.add(Runnable("events", parts.events.run, stop=parts.events.stop), Group.CACHES)
     for controller in controllers:

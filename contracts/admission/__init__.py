@@ -1,5 +1,6 @@
-"""The admission policies: what only the API server can know at the moment of a request.
+"""The admission policies: rules that only the API server can check, at the time of a request.
 
 Uses contracts.api, contracts.naming.labels and contracts.rbac.rules. Called by `baoctl.generate
-admission`, which writes deploy/admission, and by who looks whether the policies stand. Pure.
+admission`, which writes deploy/admission, and by managers.context.reads, which checks that the
+policies are installed. Pure.
 """

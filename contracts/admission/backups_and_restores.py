@@ -1,7 +1,9 @@
-"""The policies about OpenBaoBackup and OpenBaoRestore: who may ask, and who may say how it went.
+"""The policies about OpenBaoBackup and OpenBaoRestore: who may create them, and who may report
+results.
 
-Uses the tables beside it. Collected by contracts.admission.policies. That a spec never changes, and
-what it may hold, is in the CRDs (contracts.api.rules.backup_object, contracts.api.rules.restore).
+Uses the tables of this package. Collected by contracts.admission.policies. The CRDs hold the rules
+that a spec is immutable, and what it may hold (contracts.api.rules.backup_object,
+contracts.api.rules.restore).
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """CEL of the policies, in small pieces.
 
-Uses contracts.admission.requesters. Called by the modules beside it. Unlike the rules of the CRD,
-policies may use the optional values of CEL: `a.?b` is nothing where there is no b, and two nothings
-are equal.
+Uses contracts.admission.requesters. Called by the modules of this package. Unlike the rules of the
+CRD, policies may use the optional values of CEL: `a.?b` is nothing where there is no b, and two
+nothings are equal.
 """
 
 from contracts.admission.requesters import account

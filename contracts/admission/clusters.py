@@ -1,7 +1,7 @@
-"""The policies about OpenBaoCluster: what depends on who asks.
+"""The policies about OpenBaoCluster: what depends on the user.
 
-Uses the tables beside it. Collected by contracts.admission.policies. What does not depend on the
-user is in the CRD itself (contracts.api.rules.cluster), which holds with and without policies.
+Uses the tables of this package. Collected by contracts.admission.policies. What does not depend on
+the user is in the CRD itself (contracts.api.rules.cluster), which holds with and without policies.
 """
 
 from typing import Final
@@ -51,7 +51,7 @@ def used(use: Use) -> Validation:
         field=use.field,
         expression=use.expression(),
         message=use.message(),
-        said=use.said(),
+        message_expression=use.message_expression(),
     )
 
 

@@ -1,8 +1,9 @@
-"""The policies about datacenters: whose their rows are, and what the operator may run for them.
+"""The policies about datacenters: who owns a BootstrapWorkload, and what the operator may run for
+it.
 
 Uses contracts.admission.requesters and contracts.datacenter. Collected by
-contracts.admission.policies. An operator that somebody took over runs nothing outside of the rows
-of datacenters, and nothing that could do more than `restricted` allows.
+contracts.admission.policies. A compromised operator runs nothing outside of the
+BootstrapWorkloads of datacenters, and nothing that could do more than `restricted` allows.
 """
 
 from typing import Final
@@ -61,7 +62,7 @@ OF_A_ROW: Final = (
     f"owner.?controller.orValue(false) && owner.apiVersion == '{API_VERSION}' && "
     f"owner.kind == '{WORKLOAD_KIND}')"
 )
-"""CEL: an object belongs to a row."""
+"""CEL: an object belongs to a BootstrapWorkload."""
 
 RESTRICT_SERVICES = AdmissionPolicy(
     name="restrict-controller-services",

@@ -1,4 +1,4 @@
-"""What an installation with admission policies has, object by object, and who may look at it.
+"""The objects of an installation with admission policies, and who may read them.
 
 Uses contracts.admission.policies. Called by managers.context.reads.admission_policies, which
 compares, and by contracts.installation. Pure.
@@ -39,35 +39,35 @@ PARAMETERS_SEEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PolicyObject:
-    """One object that has to be there, and how it is recognised."""
+    """One object that has to exist, and how it is recognised."""
 
     resource: Resource
     key: ObjectKey
-    wanted: str
+    digest: str
     """Fingerprint of its spec; "" for the parameters, of which the name of the operator counts."""
 
     def stands(self, live: Object, account: ObjectKey) -> bool:
-        """Whether the object is as it ought to be, for an operator that runs as this account.
+        """Whether the object is as it should be, for an operator that runs as this account.
 
-        What it says of itself counts for nothing: the spec is read, so an edit by hand shows.
+        Its annotations do not count: the spec is compared, so a manual edit is detected.
         """
-        if not self.wanted:
+        if not self.digest:
             return annotations_of(live).get(f"{GROUP}/controller") == account.name
         spec = _map(live.get("spec"))
         reference = _map(spec.get("paramRef"))
         elsewhere = reference and reference.get("namespace") != account.namespace
-        return not elsewhere and fingerprint(spec) == self.wanted
+        return not elsewhere and fingerprint(spec) == self.digest
 
 
 def parts(account: ObjectKey) -> tuple[PolicyObject, ...]:
     """Every object of the policies, for an operator that runs as this account."""
-    found = [PolicyObject(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
+    objects = [PolicyObject(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
     for policy in POLICIES:
         rule, binding = as_objects(policy, account.namespace)
         for resource, body in ((ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)):
             key = ObjectKey("", policy.full_name())
-            found.append(PolicyObject(resource, key, fingerprint(body["spec"])))
-    return tuple(found)
+            objects.append(PolicyObject(resource, key, fingerprint(body["spec"])))
+    return tuple(objects)
 
 
 def _map(value: Any) -> Object:

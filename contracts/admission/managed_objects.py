@@ -1,9 +1,9 @@
-"""The lock of what the operator made: others change the OpenBaoCluster instead.
+"""The lock on objects of the operator: users change the OpenBaoCluster instead.
 
 Uses contracts.admission.requesters, contracts.naming.labels and contracts.naming.revision_patterns.
-Collected by contracts.admission.policies. What is bound is the change and not only who asks: a
-controller of Kubernetes may do what such a controller does, and whatever is not ours in an object
-(labels, notes, finalizers of others, status) is free for everybody whom RBAC lets.
+Collected by contracts.admission.policies. The change is bound and not only the user: a
+controller of Kubernetes may do what such a controller does, and what is not ours in an object
+(labels, annotations, finalizers of others, status) is free for everyone whom RBAC permits.
 docs/adr/20261122-what-the-locks-bound.md says why.
 """
 
@@ -29,7 +29,7 @@ MAINTAIN = Verb(
 ADMIN_WORDS: Final = (labels.ADOPT, labels.MAINTENANCE, labels.UNSEAL_REWRAPPED)
 """Annotations by which an administrator tells the operator something about an object."""
 
-# Deleted by people, as the conditions say: the operator makes it anew, or has no more use for it.
+# Deleted by users, as the conditions say: the operator recreates it, or no longer needs it.
 FREE_SECRETS: Final = ("-recovery-shares", "-root-token", "-tls-server")
 
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
@@ -93,9 +93,9 @@ def _metadata(field: str, empty: str, of: str = "object") -> str:
 
 
 def _it(field: str, empty: str) -> str:
-    """The field as it stood; of a new object, as it is asked for."""
-    asked, stood = _metadata(field, empty), _metadata(field, empty, "oldObject")
-    return f"request.operation == 'CREATE' ? {asked} : {stood}"
+    """The stored field; for a new object, the requested one."""
+    new, stored = _metadata(field, empty), _metadata(field, empty, "oldObject")
+    return f"request.operation == 'CREATE' ? {new} : {stored}"
 
 
 _OF_A_REVISION = (
@@ -162,7 +162,7 @@ VARIABLES: Final = (
 )
 
 _GROWS_OURS = (
-    # A pod that somebody's own set or job makes must not pass for one of ours.
+    # A pod of a user's own StatefulSet or Job must not pass for one of ours.
     f"{_RESOURCE} == 'pods' && variables.owners.exists(owner, {_CONTROLLED} || {_JOB})"
 )
 _CLAIM = (
@@ -215,7 +215,7 @@ _FORCED = (
 _DELETES = (
     "request.operation != 'DELETE' || variables.isOurs || variables.isGovernance || "
     "variables.isKubernetes || "
-    # The StatefulSet makes it anew; a drain without evictions does the same.
+    # The StatefulSet recreates it; a drain without evictions does the same.
     f"({_RESOURCE} == 'pods' && !({_FORCED})) || "
     f"({_RESOURCE} == 'secrets' && (size(variables.owners) == 0 || "
     f"{list(FREE_SECRETS)!r}.exists(end, variables.name.endsWith(end)))) || "
@@ -244,8 +244,8 @@ _SERVICE_WAY_OUT = (
 )
 
 
-def _said(advice: str) -> str:
-    """CEL: whose it is, and what to do instead; `advice` names the cluster."""
+def _refusal(advice: str) -> str:
+    """CEL: the owner, and what to do instead; `advice` names the cluster."""
     service = advice.replace("the cluster", "that service")
     return (
         f"{_OF_DATACENTER} != '' ? {_WHOSE_SERVICE}: {service}{_SERVICE_WAY_OUT}' : "
@@ -275,13 +275,13 @@ LOCK_MANAGED = AdmissionPolicy(
             rule_id="changed-by-the-operator",
             expression=_UPDATES,
             message=f"an object of an OpenBaoCluster: change the cluster instead{_WAY_OUT}",
-            said=_said("change the cluster instead"),
+            message_expression=_refusal("change the cluster instead"),
         ),
         Validation(
             rule_id="deleted-by-the-operator",
             expression=_DELETES,
             message=f"an object of an OpenBaoCluster: delete the cluster instead{_WAY_OUT}",
-            said=_said("change or delete the cluster instead"),
+            message_expression=_refusal("change or delete the cluster instead"),
         ),
     ),
 )

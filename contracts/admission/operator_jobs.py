@@ -1,4 +1,4 @@
-"""What the operator may make for jobs: the rights of a backup or restore, the Job, a cluster.
+"""What the operator may create for jobs: the rights of a backup or restore, the Job, a cluster.
 
 Uses contracts.admission.operator_writes. Collected by contracts.admission.policies. The pod of a
 job is bounded by contracts.admission.operator_pods besides, as that of a server is.
@@ -42,7 +42,7 @@ _RULE = (
     f"rule.verbs.all(verb, verb in {list(STATUS_VERBS)!r})))"
 )
 ROLE_OF_RUN: Final = f"{_THAT}variables.it.?rules.orValue(dyn([])).all(rule, {_RULE}))"
-"""CEL: a Role lets the holder read one run, and write its status."""
+"""CEL: a Role permits to read one run, and to write its status."""
 
 _ACCOUNT = f"variables.cluster + {_ACCOUNTS!r}[owner.kind]"
 BINDING_OF_RUN: Final = (
@@ -64,10 +64,10 @@ UPGRADE: Final = NamedExpression(
     f"owner.?controller.orValue(false) && owner.apiVersion.startsWith('{GROUP}/') && "
     f"owner.kind == '{CLUSTER_KIND}' && owner.name == variables.cluster)",
 )
-"""Whether a Job is a step of an upgrade: of the cluster itself, and told so by its label."""
+"""Whether a Job is a step of an upgrade: of the cluster itself, as its label says."""
 _UPGRADE_ACCOUNT: Final = "-upgrade-serviceaccount"
 _UNREAD: Final = ("-recovery-shares", "-root-token")
-# Beside the certificate of the authority there lies a private key.
+# The Secret of the certificate authority also holds a private key.
 _CERTIFICATES: Final = ("-tls-ca", "-tls-server")
 _KEY: Final = names.unseal_key_secret("c").removeprefix("c")
 

@@ -1,9 +1,9 @@
 """How far the operator itself may go with a pod: never above the Pod Security level `restricted`.
 
 Uses contracts.admission.requesters. Collected by contracts.admission.policies. Not the fields are
-bound but what is in them: the operator changes commands, mounts and volumes for good reasons (TLS,
-plugins, seals, audit files), and a lock that froze them would keep spec changes from the servers
-without a word (docs/adr/20261122-what-the-locks-bound.md). Semantics: Kubernetes documentation, Pod
+bound but their values: the operator changes commands, mounts and volumes for good reasons (TLS,
+plugins, seals, audit files), and a lock that froze them would silently keep spec changes from the
+servers (docs/adr/20261122-what-the-locks-bound.md). Semantics: Kubernetes documentation, Pod
 Security Standards.
 """
 
@@ -47,7 +47,7 @@ _SE_LINUX = "['', 'container_t', 'container_init_t', 'container_kvm_t', 'contain
 
 CONDITIONS: Final = (
     NamedExpression("by-the-operator", IS_CONTROLLER),
-    # What stands already may stay: a scale-down must not fail because of it.
+    # What exists already may stay: a scale-down must not fail because of it.
     NamedExpression(
         "pod-changes",
         "request.operation == 'CREATE' || request.?subResource.orValue('') != '' || "

@@ -1,8 +1,8 @@
-"""What the operator may write beside its pods, whatever its rights are: Roles, Secrets, accounts.
+"""What the operator may write besides its pods, whatever its rights are: Roles, Secrets, accounts.
 
 Uses contracts.admission.operator_jobs and contracts.naming.names. Collected by
-contracts.admission.policies. An operator that somebody took over still gives nobody rights but the
-servers to their own pods, writes no Secret of a user and makes no token of somebody else's account.
+contracts.admission.policies. A compromised operator still grants no rights but those of servers to
+their own pods, writes no Secret of a user and creates no token of another account.
 """
 
 import re

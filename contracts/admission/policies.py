@@ -1,7 +1,7 @@
 """All admission policies, in the order of the files in deploy/admission.
 
-Uses the modules beside it. Called by `baoctl.generate admission` and by who looks whether they
-stand.
+Uses the modules of this package. Called by `baoctl.generate admission` and by
+contracts.admission.installed.
 """
 
 from typing import Final

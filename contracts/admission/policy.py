@@ -1,6 +1,6 @@
-"""The shape of an admission policy, and the two objects that are made of it.
+"""The shape of an admission policy, and its two objects.
 
-Uses hashlib and json. The policies themselves are in the modules beside it. Semantics: Kubernetes
+Uses hashlib and json. The policies are in the other modules of this package. Semantics: Kubernetes
 API reference, admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy.
 """
 
@@ -17,12 +17,12 @@ FINGERPRINT: Final = "openbao.org/policy-fingerprint"
 """Annotation: sha256 of what the policy or the binding says, as this operator wrote it."""
 
 PARAMETERS: Final = "openbao-operator-admission"
-"""Name of the object in the operator's namespace that says who is who in this installation.
+"""Name of the object in the operator's namespace that names the accounts of this installation.
 
-A ServiceAccount, which nobody runs as, with the names in its annotations. Not a ConfigMap: once the
+A ServiceAccount, which no pod uses, with the names in its annotations. Not a ConfigMap: once the
 last policy with parameters of that kind is gone, the API server (1.36, policy_source.go) stops its
-one informer of the kind and never starts it again, so policies that are applied anew would find no
-parameters until it restarts. Of ServiceAccounts it has an informer of its own that always runs.
+one informer of the kind and never starts it again, so policies that are applied again would find no
+parameters until it restarts. For ServiceAccounts it has a separate informer that always runs.
 """
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]
@@ -67,11 +67,12 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What must hold, in CEL, and what is said when it does not.
+    """What must hold, in CEL, and the message when it does not.
 
     `field` is the path in the object that the refusal is about; the text begins with it, because
-    the API server knows no field of a policy. Empty when the whole object is meant. `said` is CEL
-    for a text that has to name what only the request knows, and wins over `message`.
+    the API server knows no field of a policy. Empty for the whole object.
+    `message_expression` is CEL for a text that names what only the request knows; it wins over
+    `message`.
     """
 
     rule_id: str
@@ -79,7 +80,7 @@ class Validation:
     message: str
     field: str = ""
     reason: Reason = "Forbidden"
-    said: str = ""
+    message_expression: str = ""
 
     def text(self) -> str:
         """What a user reads."""
@@ -92,7 +93,11 @@ class Validation:
             "message": self.text(),
             "reason": self.reason,
         }
-        return {**body, "messageExpression": self.said} if self.said else body
+        return (
+            {**body, "messageExpression": self.message_expression}
+            if self.message_expression
+            else body
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,10 @@ class AdmissionPolicy:
     """One policy and its binding.
 
     `name` is without the prefix. `object_selector` and `namespace_selector` are label selectors
-    that narrow what it is asked about; an object is asked about when it carries the labels before
-    or after the change. While nobody says who is who (PARAMETERS is gone), none of them asks: an
-    operator that was removed must not keep people from deleting what it left, nor anybody from
-    writing Roles and Secrets. Who may delete that object may as well replace the operator.
+    that narrow what it applies to; it applies to an object that carries the labels before or after
+    the change. While PARAMETERS is missing, no policy applies: an operator that was removed must
+    not keep users from deleting what it left, nor from writing Roles and Secrets. A user who may
+    delete that object may as well replace the operator.
     """
 
     name: str
@@ -122,12 +127,12 @@ class AdmissionPolicy:
     def spec(self) -> Object:
         """The spec of the ValidatingAdmissionPolicy."""
         matching: Object = {
-            # The same rule for whatever version of an object somebody sends.
+            # The same rule for every version of an object in a request.
             "matchPolicy": "Equivalent",
             "resourceRules": [match.rule() for match in self.matches],
         }
         # Both are written out: the API server would fill them in, and a comparison by
-        # fingerprint wants what stands there to be what was written.
+        # fingerprint compares the stored spec with the written one.
         matching["objectSelector"] = self.object_selector
         matching["namespaceSelector"] = self.namespace_selector
         body: Object = {
@@ -143,7 +148,7 @@ class AdmissionPolicy:
         return body
 
     def binding_spec(self, namespace: str) -> Object:
-        """The spec of the binding; `namespace` is where the object with the names stands."""
+        """The spec of the binding; `namespace` is that of the object with the names."""
         return {
             "policyName": self.full_name(),
             "paramRef": {
@@ -170,10 +175,10 @@ def fingerprint(spec: Object) -> str:
     The namespace of the parameters is left out of it: it belongs to the installation, and an
     overlay that moves it has changed nothing of the rule.
     """
-    told = dict(spec)
-    if "paramRef" in told:
-        told["paramRef"] = {**told["paramRef"], "namespace": ""}
-    canonical = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    fields = dict(spec)
+    if "paramRef" in fields:
+        fields["paramRef"] = {**fields["paramRef"], "namespace": ""}
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
-"""What the provisioner of tenants may write, by itself and in the name of its delegate.
+"""What the provisioner of tenants may write, itself and as its delegate.
 
 Uses contracts.admission.requesters and contracts.tenancy. Collected by
-contracts.admission.policies. It can grant and not use; here is what it can grant: three Roles of
-fixed names to the operator's account, no wildcard, and Secrets by name.
+contracts.admission.policies. It can grant rights but not use them; here is what it can grant: three
+Roles of fixed names to the operator's account, no wildcard, and Secrets by name.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """Objects that a spec names and that its writer must be allowed to use.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters.
-The operator acts with its own rights: without this, naming an object would be as good as holding
-the rights to it.
+The operator acts with its own rights: without this, naming an object would equal holding the
+rights to it.
 """
 
 from dataclasses import dataclass
@@ -22,30 +22,30 @@ _IN_TEST = f"{_TEST}.namespace"
 class Use:
     """A field that names an object of another kind.
 
-    `place` is the field that names its namespace: empty for the namespace of the cluster, and
-    None for a kind without namespaces. `inside` is the path from the field to the name. `default`
-    is CEL for a name that the operator would take anyway.
+    `namespace_field` names its namespace: empty for the namespace of the cluster, None for a kind
+    without namespaces. `inside` is the path from the field to the name. `default` is CEL for a name
+    that the operator would take anyway.
     """
 
     field: str
     group: str
     resource: str
-    place: str | None = ""
+    namespace_field: str | None = ""
     inside: str = ""
     default: str = ""
 
     def expression(self) -> str:
-        """CEL that holds when no object is named anew, or one that the user may use."""
+        """CEL that holds when no new object is named, or one that the user may use."""
         name = self._name()
-        fields = filter(None, (self.field, self.place))
+        fields = filter(None, (self.field, self.namespace_field))
         same = " && ".join(f"{optional(one)} == {optional(one, BEFORE)}" for one in fields)
         parts = [f"!{name}.hasValue()", f"({same})"]
         if self.default:
             parts.append(f"{name}.orValue('') == {self.default}")
         return " || ".join((*parts, self._allowed()))
 
-    def said(self) -> str:
-        """CEL for what is said to somebody who may not."""
+    def message_expression(self) -> str:
+        """CEL for the message to a user who may not."""
         namespace = self._namespace()
         where = f" + {text(' in namespace ')} + {namespace}" if namespace else ""
         begin = text(f"{self.field}: needs the verb use on {self.resource} ")
@@ -60,10 +60,10 @@ class Use:
         return optional(".".join(filter(None, (self.field, self.inside))))
 
     def _namespace(self) -> str:
-        if self.place is None:
+        if self.namespace_field is None:
             return ""
         own = "request.namespace"
-        return f"{optional(self.place)}.orValue({own})" if self.place else own
+        return f"{optional(self.namespace_field)}.orValue({own})" if self.namespace_field else own
 
     def _allowed(self) -> str:
         namespace = self._namespace()
@@ -136,4 +136,4 @@ THROW_AWAY: Final = Validation(
         "clusters are made there; ask an administrator for it, or name another one"
     ),
 )
-"""A restore test makes a cluster: whoever asks for it must be able to make it by hand."""
+"""A restore test creates a cluster: a user who requests it must be able to create one."""

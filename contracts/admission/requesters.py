@@ -1,7 +1,7 @@
 """CEL for who asks: the accounts of this installation, and the parts of Kubernetes itself.
 
-Called by the modules beside it. A name that the parameters lack belongs to nobody: broken
-parameters must not make an error of every request.
+Called by the modules of this package. A name that the parameters lack matches no user: broken
+parameters must not fail every request.
 """
 
 from typing import Final

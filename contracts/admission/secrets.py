@@ -1,8 +1,8 @@
 """Secrets and ConfigMaps that a spec names.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters
-and contracts.admission.backups_and_restores. The operator reads them with its own rights and hands
-them to pods: whoever names one must be allowed to read it, or to use it without reading.
+and contracts.admission.backups_and_restores. The operator reads them with its own rights and
+passes them to pods: a user who names one must be allowed to read it, or to use it without reading.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Reference:
     """A field that names a Secret: `field` holds the name itself, or items with one each.
 
     `namespace` is CEL with {spec}. `own` are the builders of names that belong to this cluster and
-    that it would take without being told.
+    that it would take by default.
     """
 
     field: str
@@ -129,7 +129,7 @@ def _position(position: int) -> Validation:
         rule_id=f"secret-{position}",
         expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
         message="spec names a Secret that its writer may neither read nor use",
-        said=(
+        message_expression=(
             f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
             f"{entry}.namespace + {_ADVICE}"
         ),
@@ -145,7 +145,7 @@ def _config_map() -> Validation:
         field=CONFIG_MAP,
         expression=f"!{now}.hasValue() || {now} == {before} || {allowed}",
         message="needs the verb get or use on the ConfigMap",
-        said=f"{begin} + {now}.orValue('') + {_ADVICE}",
+        message_expression=f"{begin} + {now}.orValue('') + {_ADVICE}",
     )
 
 

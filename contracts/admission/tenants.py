@@ -1,7 +1,7 @@
-"""The policy about OpenBaoTenant: nobody prepares a namespace that is not theirs.
+"""The policy about OpenBaoTenant: no user prepares a namespace of another user.
 
-Uses contracts.admission.policy. Collected by contracts.admission.policies. The provisioner checks
-the same, in the same words. That targetNamespace never changes is in the CRD.
+Uses contracts.admission.policy. Collected by contracts.admission.policies. The provisioner makes
+the same checks. That targetNamespace never changes is in the CRD.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """The policy about the free parts of an OpenBaoCluster, which rules of a CRD cannot see into.
 
-Uses contracts.api.rules.cluster for the words: the operator checks the same, and all depths of the
+Uses the messages of contracts.api.rules.cluster: the operator checks the same, at all depths of the
 data. Collected by contracts.admission.policies.
 """
 
@@ -19,13 +19,13 @@ _DEVICES: Final = f"{NOW}.?audit.orValue([])"
 _REQUESTS: Final = f"{NOW}.?selfInit.?requests.orValue([])"
 _FILE: Final = "device.options.file_path"
 _MOUNT: Final = "variables.mount"
-# However deep it stands: CEL cannot go through data of any shape, but it can write it down.
+# At any depth: CEL cannot traverse data of any shape, but it can print it.
 _READS_POD: Final = r"\beval_source\W{1,4}(env|file)\b"
 
 
-def _validation(rule: str, expression: str) -> Validation:
-    found = _RULES[rule]
-    return Validation(rule_id=rule, field=found.field, expression=expression, message=found.message)
+def _validation(name: str, expression: str) -> Validation:
+    rule = _RULES[name]
+    return Validation(rule_id=name, field=rule.field, expression=expression, message=rule.message)
 
 
 def _keys() -> str:

@@ -1,6 +1,6 @@
-"""What people may do: ClusterRoles that join the usual ones, and one for each delegated verb.
+"""What users may do: ClusterRoles that join the usual ones, and one for each delegated verb.
 
-Uses contracts.rbac.rules and the tables beside it. Called by `baoctl.generate admission`.
+Uses contracts.rbac.rules and the tables of this package. Called by `baoctl.generate admission`.
 Semantics: Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation by label.
 """
 
@@ -77,19 +77,19 @@ USUAL: Final = (
 """They join the ClusterRoles view, edit and admin that every cluster has."""
 
 
-_SAID = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
-_ROWS = WORKLOADS.plural
+_DATACENTER_KINDS = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
+_WORKLOADS = WORKLOADS.plural
 
 PLATFORM: Final = (
     UserRole(
         "datacenter-view",
         "Whoever may look at the platform sees datacenters, and what became of their services.",
         (
-            Right("See them.", GROUP, tuple(sorted((*_SAID, _ROWS))), _READS),
+            Right("See them.", GROUP, tuple(sorted((*_DATACENTER_KINDS, _WORKLOADS))), _READS),
             Right(
                 "See how they are.",
                 GROUP,
-                (f"{_ROWS}/status", f"{DATACENTERS.plural}/status"),
+                (f"{_WORKLOADS}/status", f"{DATACENTERS.plural}/status"),
                 ("get",),
             ),
         ),
@@ -98,7 +98,7 @@ PLATFORM: Final = (
         "datacenter-admin",
         "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
         "nearly every namespace. Rows are the operator's.",
-        (Right("Keep them.", GROUP, _SAID, (*_READS, *_WRITES)),),
+        (Right("Keep them.", GROUP, _DATACENTER_KINDS, (*_READS, *_WRITES)),),
     ),
 )
 """They join nothing, for tenants have nothing to do with datacenters."""

@@ -1,9 +1,9 @@
 """Parts of a spec that only those may write who hold a verb for it.
 
 Uses contracts.admission.cel. Collected by contracts.admission.clusters, and for restores by
-contracts.admission.backups_and_restores. Whoever may write clusters
-may not therefore run programs of their own under the cluster's identity, take a cloud's identity,
-say whose signatures count, or open a way in from outside: the verbs belong to whoever owns these.
+contracts.admission.backups_and_restores. A user who may write
+clusters may not therefore run own programs under the cluster's identity, take a cloud's identity,
+choose trusted signatures, or expose a cluster: the verbs are for the owners of these.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ CLOUD_KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb on openbaoclusters that stands for no request, and the ClusterRole that holds it."""
+    """A verb on openbaoclusters that no API request uses, and the ClusterRole that holds it."""
 
     name: str
     variable: str
@@ -36,13 +36,13 @@ class Verb:
     def allowed(self, cluster: str = "") -> str:
         """CEL for whether the user holds it: for the cluster of this name, which is CEL too, in the
         namespace of the request; for none, for the cluster that the request is about."""
-        asked = "authorizer.requestResource"
+        resource = "authorizer.requestResource"
         if cluster:
-            asked = (
+            resource = (
                 f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}')"
                 f".namespace(request.namespace).name({cluster})"
             )
-        return " || ".join(f"{asked}.check('{name}').allowed()" for name in self.names())
+        return " || ".join(f"{resource}.check('{name}').allowed()" for name in self.names())
 
 
 CUSTOM_EXECUTABLES = Verb(
@@ -94,7 +94,7 @@ class VerbGate:
     keys: str = ""
 
     def expression(self) -> str:
-        """CEL that holds when nothing is brought, or by somebody who may."""
+        """CEL that holds when nothing is added, or when the user may add it."""
         return f"{self._leaves_alone()} || variables.{self.verb.variable}"
 
     def _leaves_alone(self) -> str:

@@ -182,8 +182,8 @@ class OpenBaoTenant(ApiModel):
         if large is not None:
             raise InvalidTenantError([large])
         if too_many(obj.get("spec"), VALUES_MAX):
-            told = f"must hold at most {VALUES_MAX} values"
-            raise InvalidTenantError([Violation("spec", "", "size", told)])
+            rule = f"must hold at most {VALUES_MAX} values"
+            raise InvalidTenantError([Violation("spec", "", "size", rule)])
         try:
             return cls.model_validate(obj)
         except ValidationError as error:

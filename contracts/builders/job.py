@@ -1,8 +1,8 @@
 """The Jobs that run the operator's own image: backup, restore, and the test of a backup. Pure.
 
-Called by the plans of those features; the owner reference is added by managers.jobs. A Job runs its
-program once, in one pod that is never started again: what a second start would do to data nobody
-can tell. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
+Called by managers.backup, managers.restore and managers.restore_test; managers.jobs adds the owner
+reference. A Job runs its program once, in one pod that is never restarted: the effect of a second
+start on data is unknown. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SCRATCH_VOLUME = "scratch"
 
 
 class Beside(Protocol):
-    """The server that a test restores into: a native sidecar, which goes with the pod."""
+    """The server that a test restores into: a native sidecar, which ends with the pod."""
 
     @property
     def container(self) -> Mapping[str, Any]:
@@ -70,54 +70,54 @@ class Beside(Protocol):
 
 
 def backup_job(
-    executor: JobTemplate,
+    template: JobTemplate,
     target: BackupTarget,
     env: job_env.BackupEnv,
     more_labels: Mapping[str, str] | None = None,
 ) -> Object:
-    """Build the Job of one backup; `more_labels` are labels of the Job beside our own."""
-    parts = (executor_part(executor, env), store_part(target, read_only=False))
+    """Build the Job of one backup; `more_labels` are labels of the Job besides our own."""
+    parts = (executor_part(template, env), store_part(target, read_only=False))
     shape = _Shape("backup", names.run_job("backup", env.run.name), BACKUP_SECONDS, env.key)
-    job = _job(executor, target, shape, parts, executor_resources(target))
+    job = _job(template, target, shape, parts, executor_resources(target))
     job["metadata"]["labels"] = {**(more_labels or {}), **job["metadata"]["labels"]}
     return job
 
 
-def restore_job(executor: JobTemplate, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
+def restore_job(template: JobTemplate, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
     """Build the Job of one restore: the whole snapshot is fetched and checked before it is sent."""
     shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
     room = scratch_mib(env.expected_size)
     parts = (
-        executor_part(executor, env),
+        executor_part(template, env),
         store_part(target, read_only=True),
         scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
     )
     sure = env.expected_size > 0
-    return _job(executor, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+    return _job(template, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
 
 
 def proof_job(
-    executor: JobTemplate, target: BackupTarget, env: job_env.TestEnv, beside: Beside
+    template: JobTemplate, target: BackupTarget, env: job_env.TestEnv, server: Beside
 ) -> Object:
     """Build the Job that restores a snapshot into a server of its own, within its pod.
 
-    The executor believes no authority: that server is reached over the loopback of the pod.
+    The container trusts no CA: it connects to that server over the loopback of the pod.
     """
     shape = _Shape("restore-test", names.run_job("test", env.run.name), TEST_SECONDS, env.key)
-    secrets = tuple(dict.fromkeys((*executor.pull_secrets, *beside.pull_secrets)))
-    executor = dataclasses.replace(executor, authority=None, pull_secrets=secrets)
+    secrets = tuple(dict.fromkeys((*template.pull_secrets, *server.pull_secrets)))
+    template = dataclasses.replace(template, authority=None, pull_secrets=secrets)
     room = scratch_mib(env.expected_size)
     parts = (
-        executor_part(executor, env),
+        executor_part(template, env),
         store_part(target, read_only=True),
         scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
     )
     sure = env.expected_size > 0
-    job = _job(executor, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+    job = _job(template, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
     pod = job["spec"]["template"]
-    pod["metadata"]["annotations"] |= beside.annotations
-    pod["spec"]["volumes"] += map(dict, beside.volumes)
-    pod["spec"]["initContainers"] = [dict(beside.container)]
+    pod["metadata"]["annotations"] |= server.annotations
+    pod["spec"]["volumes"] += map(dict, server.volumes)
+    pod["spec"]["initContainers"] = [dict(server.container)]
     return job
 
 
@@ -139,22 +139,22 @@ class _Shape:
 
 
 def _job(
-    executor: JobTemplate,
+    template: JobTemplate,
     target: BackupTarget,
     shape: _Shape,
     parts: tuple[PodPart, ...],
     resources: Mapping[str, Any],
 ) -> Object:
-    own = labels.component(executor.cluster, shape.mode)
+    own = labels.component(template.cluster, shape.mode)
     notes = {labels.BACKUP_KEY: shape.key}
     whole = PodPart.merged(parts)
-    container = executor_container(executor.image, shape.mode, whole, resources)
+    container = executor_container(template.image, shape.mode, whole, resources)
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,
         "metadata": {
             "name": shape.name,
-            "namespace": executor.namespace,
+            "namespace": template.namespace,
             "labels": own,
             "annotations": notes,
         },
@@ -170,7 +170,7 @@ def _job(
                     "labels": {**pod_labels(target), **own},
                     "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
                 },
-                "spec": pod_spec(executor, container, whole.volumes),
+                "spec": pod_spec(template, container, whole.volumes),
             },
         },
     }

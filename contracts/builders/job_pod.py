@@ -1,7 +1,7 @@
 """The pod of a job: one container of the operator's own image, and what it may read. Pure.
 
-Called by contracts.builders.job. Every limit is set, because quotas ask for it; nothing is
-written outside of volumes that go with the pod; the container gets its orders as variables and its
+Called by contracts.builders.job. Every limit is set, because quotas require it; nothing is
+written outside of volumes that end with the pod; the container gets its input as variables and its
 secrets as files.
 """
 
@@ -22,7 +22,7 @@ from contracts.naming import labels, mount_paths
 CONTAINER: Final = "executor"
 PROGRAM: Final = ("python3", "-m", "baoctl", "job")
 JOB_UID_LABEL = "batch.kubernetes.io/controller-uid"
-# What was begun in a store is taken back meanwhile.
+# A partial upload is taken back in this time.
 GRACE_SECONDS = 30
 
 MIB = 1024 * 1024
@@ -42,15 +42,15 @@ LOGIN_VOLUME = "login-token"
 TOKEN_VOLUME = "token"  # noqa: S105  the name of a volume
 API_VOLUME = "api-token"
 
-# A proxy beside a job never ends, and stands between it and the TLS of the servers. Who wants one
-# asks for it in workloadIdentity.podLabels.
+# A sidecar proxy of a job never ends, and breaks the TLS to the servers. A user who needs one
+# requests it in workloadIdentity.podLabels.
 MESH_LABELS: Mapping[str, str] = {"sidecar.istio.io/inject": "false"}
 MESH_ANNOTATIONS: Mapping[str, str] = {
     "consul.hashicorp.com/connect-inject": "false",
     "kuma.io/sidecar-injection": "disabled",
     "linkerd.io/inject": "disabled",
 }
-# What is done once is not to be moved to another node.
+# A Job that runs once must not move to another node.
 STAY_ANNOTATIONS: Mapping[str, str] = {
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     "karpenter.sh/do-not-disrupt": "true",
@@ -58,32 +58,32 @@ STAY_ANNOTATIONS: Mapping[str, str] = {
 
 
 def pod_labels(target: BackupTarget) -> Mapping[str, str]:
-    """What the spec asks of the pod's labels, for the identity at a cloud, beside our own."""
+    """The labels of the pod: those of the spec, for the identity at a cloud, and our own."""
     identity = target.workload_identity
-    asked = (identity.pod_labels if identity else None) or {}
-    return {**MESH_LABELS, **labels.users_own(asked)}
+    requested = (identity.pod_labels if identity else None) or {}
+    return {**MESH_LABELS, **labels.users_own(requested)}
 
 
 def pod_spec(
-    executor: JobTemplate, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
+    template: JobTemplate, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Build the pod around its container; it is never started a second time."""
-    security = pod_security(fixed_ids=executor.fixed_ids)
-    if executor.confined:
+    security = pod_security(fixed_ids=template.fixed_ids)
+    if template.confined:
         security["appArmorProfile"] = {"type": "RuntimeDefault"}
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
-        "serviceAccountName": executor.account,
+        "serviceAccountName": template.account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         "securityContext": security,
-        **executor.nodes,
+        **template.nodes,
         "containers": [dict(container)],
         "volumes": [*map(dict, volumes)],
     }
-    if executor.pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in executor.pull_secrets]
+    if template.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in template.pull_secrets]
     return spec
 
 
@@ -99,30 +99,30 @@ def executor_container(
         "env": [*map(dict, whole.env)],
         "resources": dict(resources),
         "securityContext": container_security(),
-        # The report counts; this is for people, and says something even of a crash.
+        # The report counts; this is for users, and shows something even after a crash.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [*map(dict, whole.mounts)],
     }
 
 
-def executor_part(executor: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
-    """What every executor has: orders, a login, a place to write.
+def executor_part(template: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
+    """What every job has: variables, a login, and a folder to write.
 
-    `reports`: and its own account at the API, to say in a status how it ended.
+    `reports`: and its own account at the API, to report its result in a status.
     """
-    found = [_api_server()] if reports else []
-    found.append(_scratch(TMP_VOLUME, mount_paths.TMP, _TMP_MIB))
-    if executor.authority is not None:
-        # Beside the authority may lie its key: one entry of the Secret, and no other.
-        name, key = executor.authority.secret, executor.authority.key
-        found.append(_entry(AUTHORITY_VOLUME, name, key, job_env.CA_PATH))
-    if executor.login.role:
-        volume = projected_token(LOGIN_VOLUME, _file(job_env.JWT_PATH), executor.audience)
-        found.append(_files(volume, job_env.JWT_PATH))
+    parts = [_api_server()] if reports else []
+    parts.append(_scratch(TMP_VOLUME, mount_paths.TMP, _TMP_MIB))
+    if template.authority is not None:
+        # The Secret of the CA may also hold its key: mount one entry, and no other.
+        name, key = template.authority.secret, template.authority.key
+        parts.append(_entry(AUTHORITY_VOLUME, name, key, job_env.CA_PATH))
+    if template.login.role:
+        volume = projected_token(LOGIN_VOLUME, _file(job_env.JWT_PATH), template.audience)
+        parts.append(_files(volume, job_env.JWT_PATH))
     else:
-        token = executor.login.token_secret
-        found.append(_entry(TOKEN_VOLUME, token, "token", job_env.TOKEN_PATH))
-    return PodPart.merged((PodPart(env=tuple(_environment(env))), *found))
+        token = template.login.token_secret
+        parts.append(_entry(TOKEN_VOLUME, token, "token", job_env.TOKEN_PATH))
+    return PodPart.merged((PodPart(env=tuple(_environment(env))), *parts))
 
 
 def scratch_part(volume: str, path: str, mib: int) -> PodPart:
@@ -158,18 +158,18 @@ def _resources(more: int, scratch: int, sure: int) -> Any:
 
 
 def _environment(env: job_env.Env) -> list[Mapping[str, Any]]:
-    told: list[Mapping[str, Any]] = [
+    variables: list[Mapping[str, Any]] = [
         {"name": "HOME", "value": mount_paths.TMP},
         _downward(job_env.POD_NAME, "metadata.name"),
         _downward(job_env.POD_UID, "metadata.uid"),
         _downward(job_env.JOB_UID, f"metadata.labels['{JOB_UID_LABEL}']"),
     ]
     # The kubelet replaces $(NAME) in a value, and takes two dollars for one.
-    told += [
+    variables += [
         {"name": name, "value": value.replace("$", "$$")}
         for name, value in sorted(env.to_environment().items())
     ]
-    return told
+    return variables
 
 
 def _downward(variable: str, path: str) -> Mapping[str, Any]:

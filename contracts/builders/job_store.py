@@ -1,6 +1,6 @@
 """The store of snapshots as a job sees it: variables, files and volumes. Pure.
 
-Called by the plans of backups, restores and tests, and by contracts.builders.job. Every
+Called by managers.backup, managers.restore, managers.restore_test and contracts.builders.job. Every
 reference to a Secret or a volume claim is in the namespace of the job.
 """
 
@@ -24,8 +24,8 @@ SNAPSHOTS_VOLUME = "snapshots"
 CLOUD_TOKEN_VOLUME = "cloud-token"  # noqa: S105  the name of a volume
 
 
-def store_env(target: BackupTarget, executor: JobTemplate) -> StoreEnv:
-    """Say which store it is, and where in the pod its files lie."""
+def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
+    """Return the variables of the store, with the paths of its files in the pod."""
     azure, gcs = target.azure, target.gcs
     return StoreEnv(
         provider=target.provider,
@@ -44,7 +44,7 @@ def store_env(target: BackupTarget, executor: JobTemplate) -> StoreEnv:
         web_identity_path=WEB_IDENTITY_PATH if target.role_arn else "",
         credentials_path=CREDENTIALS_PATH if target.credentials_secret_ref else "",
         volume_path=VOLUME_PATH if target.pvc else "",
-        forbidden=executor.forbidden,
+        forbidden=template.forbidden,
     )
 
 

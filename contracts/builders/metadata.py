@@ -35,8 +35,8 @@ def cluster_object(
 ) -> Intent:
     """Build the intent for one object of the cluster, in its namespace and with its labels.
 
-    `content` holds everything beside `apiVersion`, `kind` and `metadata`; `keep` names fields
-    whose emptiness is meant.
+    `content` holds everything except `apiVersion`, `kind` and `metadata`; `keep` names fields
+    that are empty on purpose.
     """
     metadata: Object = {
         "name": name,

@@ -45,8 +45,8 @@ class PodPart:
             ("volumes", "name"),
             ("ports", "name"),
         ):
-            seen = [item[key] for item in getattr(whole, kind)]
-            twice = sorted({value for value in seen if seen.count(value) > 1})
+            keys = [item[key] for item in getattr(whole, kind)]
+            twice = sorted({value for value in keys if keys.count(value) > 1})
             if twice:
                 raise ValueError(f"two parts of a pod both bring {kind} {', '.join(twice)}")
         return whole

@@ -1,6 +1,6 @@
 """The server of a restore test: a sidecar of the job's pod that only this pod can reach. Pure.
 
-Made from the StatefulSet of the cluster as it runs: the image whose signature was proven, and
+Made from the StatefulSet of the cluster as it runs: the image whose signature was verified, and
 every key and variable of its seal. Called by managers.restore_test.
 """
 
@@ -19,8 +19,8 @@ SERVER = "openbao"
 CONFIG_ANNOTATION = "openbao.org/restore-test-config"
 RESOLVER_ANNOTATION = "openbao.org/restore-test-resolver"
 NO_NAMES = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-"""A resolver that nobody runs: a restored server revokes what ran out and rotates what is due, and
-must not find the databases and clouds of which its data tell."""
+"""A resolver that does not exist: a restored server revokes expired leases and rotates what is due,
+and must not find the databases and clouds that its data name."""
 RESOLVER = "/etc/resolv.conf"
 
 RESOURCES: Mapping[str, Any] = {
@@ -42,7 +42,7 @@ _DROPPED = frozenset(
         mount_paths.API_TOKEN,
     }
 )
-# What a server of the cluster is told of itself.
+# Variables that describe the server of a cluster itself.
 _OWN = frozenset(
     {
         "BAO_K8S_POD_NAME",
@@ -58,7 +58,7 @@ _OWN = frozenset(
 class Sidecar:
     """What a pod needs to run the server.
 
-    `container` is a native sidecar (Kubernetes >= 1.29): it runs beside the containers and ends
+    `container` is a native sidecar (Kubernetes >= 1.29): it runs next to the containers and ends
     after them. `annotations` belong to the pod.
     """
 
@@ -85,8 +85,8 @@ def throw_away(stateful_set: Object, config: str) -> Sidecar:
     if is_local_seal(config):
         annotations[RESOLVER_ANNOTATION] = NO_NAMES
         items.append(_file("resolv.conf", RESOLVER_ANNOTATION))
-        place = {"mountPath": RESOLVER, "subPath": "resolv.conf", "readOnly": True}
-        mounts.append({"name": _CONFIG_VOLUME, **place})
+        mount = {"mountPath": RESOLVER, "subPath": "resolv.conf", "readOnly": True}
+        mounts.append({"name": _CONFIG_VOLUME, **mount})
     volumes.append({"name": _CONFIG_VOLUME, "downwardAPI": {"items": items}})
     container = {
         "name": SERVER,

@@ -7,7 +7,7 @@ from typing import Any
 # The user and group of the server's own images.
 SERVER_UID = 100
 SERVER_GID = 1000
-# The ACME client of the server opens port 443 for each check of a name, beside its own port
+# The ACME client of the server opens port 443 for each check of a name, in addition to its own port
 # (certmagic 0.24). The sysctl belongs to the pod alone, and to the safe ones of "restricted".
 LOW_PORTS = {"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}
 

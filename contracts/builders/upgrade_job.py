@@ -1,9 +1,9 @@
-"""The Job of one step of an upgrade: it asks servers to lead no more, to join, to vote or to go.
+"""The Job of one step of an upgrade: it asks servers to step down, to join, to vote or to leave.
 
-Pure. Called by managers.upgrade; the owner reference is added by managers.jobs. Its outcome is the
-condition of the Job and nothing else: it knows no API server. Every action may be repeated, so a
-pod that was evicted is made anew, while one that failed by itself ends the Job at once. Semantics:
-Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
+Pure. Called by managers.upgrade; managers.jobs adds the owner reference. Its outcome is the
+condition of the Job and nothing else: it has no access to the API server. Every action may be
+repeated, so an evicted pod is recreated, while one that failed itself ends the Job at once.
+Semantics: Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ _FAILURE_POLICY: Final[Mapping[str, Any]] = {
 }
 
 
-def upgrade_job(executor: JobTemplate, order: Order) -> Object:
+def upgrade_job(template: JobTemplate, order: Order) -> Object:
     """Build the Job of an order. Raises ValueError for an order that has a problem."""
     problem = order.problem()
     if problem:
         raise ValueError(problem)
-    env = upgrade_env(executor, order)
-    part = executor_part(executor, env, reports=False)
-    own = labels.component(executor.cluster, MODE)
+    env = upgrade_env(template, order)
+    part = executor_part(template, env, reports=False)
+    own = labels.component(template.cluster, MODE)
     notes = {labels.UPGRADE_ACTION: order.action, labels.UPGRADE_RUN_ID: order.run}
-    container = executor_container(executor.image, MODE, part, plain_resources())
+    container = executor_container(template.image, MODE, part, plain_resources())
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,
         "metadata": {
-            "name": names.upgrade_job(executor.cluster, order.action, order.run),
-            "namespace": executor.namespace,
+            "name": names.upgrade_job(template.cluster, order.action, order.run),
+            "namespace": template.namespace,
             "labels": own,
             "annotations": notes,
         },
@@ -81,16 +81,16 @@ def upgrade_job(executor: JobTemplate, order: Order) -> Object:
                     "labels": {**MESH_LABELS, **own},
                     "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
                 },
-                "spec": pod_spec(executor, container, part.volumes),
+                "spec": pod_spec(template, container, part.volumes),
             },
         },
     }
 
 
-def upgrade_env(executor: JobTemplate, order: Order) -> UpgradeEnv:
-    """Say what the job is told: all pods that may lead are those that the order and we know."""
-    known = (*order.blue, *order.green) or (*executor.servers, *filter(None, [order.target]))
-    server = dataclasses.replace(executor.server_env(), pods=tuple(dict.fromkeys(known)))
+def upgrade_env(template: JobTemplate, order: Order) -> UpgradeEnv:
+    """Return the variables: pods that may lead are those of the order or of the template."""
+    pods = (*order.blue, *order.green) or (*template.servers, *filter(None, [order.target]))
+    server = dataclasses.replace(template.server_env(), pods=tuple(dict.fromkeys(pods)))
     return UpgradeEnv(
         server=server,
         action=order.action,

@@ -1,10 +1,10 @@
-"""The Job that judges the second set of servers before it is promoted: a user's own image. Pure.
+"""The Job that validates green before its promotion: a user's own image. Pure.
 
 It knows nothing of the cluster but its name, has no account at the API server and no login, and
-writes nowhere but to a small /tmp. It is made suspended and let go once its UID is written down, so
-that no crash of the operator runs it twice. It is kept after its end, which is the proof of what it
-said. Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is made, and the
-deadline counts from when it is let go).
+writes only to a small /tmp. It is created suspended and resumed once its UID is recorded, so that
+no crash of the operator runs it twice. It is kept after its end, as the evidence of its result.
+Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is made, and the deadline
+counts from its resumption).
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
 
 
 def belongs(job: Object, run: Receipt) -> bool:
-    """Tell whether a Job that was read back is that of this run, by its annotations."""
-    found = job["metadata"].get("annotations") or {}
-    return all(found.get(key) == value for key, value in _notes(run).items())
+    """Whether a Job that was read back is that of this run, by its annotations."""
+    annotations = job["metadata"].get("annotations") or {}
+    return all(annotations.get(key) == value for key, value in _notes(run).items())
 
 
 def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
@@ -127,9 +127,9 @@ def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
     }
     # The kubelet replaces $(NAME), and takes two dollars for one: a user's text stays as it is.
     if hook.command:
-        container["command"] = [word.replace("$", "$$") for word in hook.command]
+        container["command"] = [argument.replace("$", "$$") for argument in hook.command]
     if hook.args:
-        container["args"] = [word.replace("$", "$$") for word in hook.args]
+        container["args"] = [argument.replace("$", "$$") for argument in hook.args]
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,

@@ -1,7 +1,7 @@
 """The condition types and reasons that the operator may ever show, as data.
 
 Uses contracts.conditions.reasons. Read by contracts.conditions.condition, which refuses what is not
-listed here, and by the documentation, which prints it. A new state of the world gets a row here
+listed here, and by the documentation, which prints it. A new state gets an entry here
 first.
 """
 

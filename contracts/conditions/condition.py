@@ -63,7 +63,7 @@ class ConditionUpdate:
 def condition(type: str, status: Status, reason: str, message: str, generation: int) -> Condition:
     """Return the condition, without a transition time: `merge` knows that.
 
-    `generation` is the metadata.generation that was looked at. An empty message becomes the
+    `generation` is the metadata.generation that was observed. An empty message becomes the
     meaning of the reason. Raises ValueError when the catalogue does not know the reason for the
     type.
     """

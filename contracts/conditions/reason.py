@@ -1,4 +1,4 @@
-"""One reason of a condition. Uses nothing; the reasons themselves are in contracts.reasons_*."""
+"""One reason of a condition. Uses nothing; the reasons are in contracts.conditions.reasons_*."""
 
 from dataclasses import dataclass
 

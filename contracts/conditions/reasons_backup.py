@@ -13,7 +13,7 @@ from contracts.exit_codes import FailureClass
 
 COMPLETED: Final = "Completed"
 """The condition of an OpenBaoBackup: True once there is a snapshot; False says why there is none
-yet, or why there never will be; Unknown when nobody can tell."""
+yet, or why there never will be; Unknown when the result is unknown."""
 
 _SEE_BACKUPS = "Read status.message of the newest OpenBaoBackup and do what it says."
 

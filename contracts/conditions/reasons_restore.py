@@ -12,7 +12,7 @@ from contracts.conditions.reason import NOTHING, WAIT, Reason
 RESTORE_COMPLETE: Final = "RestoreComplete"
 """True once the data are back and the servers agree; False says how far it is, or why not."""
 OPERATION_LOCK_OVERRIDE: Final = "OperationLockOverride"
-"""True on a restore that took the lock from somebody."""
+"""True on a restore that took the lock from another operation."""
 RECOVERY_RELEASED: Final = "RecoveryReleased"
 """After the snapshot was taken: True once the cluster is managed as before."""
 TYPES: Final = (RESTORE_COMPLETE, OPERATION_LOCK_OVERRIDE, RECOVERY_RELEASED)

@@ -57,7 +57,7 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
         _RETRY,
     ),
     Reason("UpgradeFailed", "An upgrade stopped.", _RETRY),
-    # --- by a second set of servers
+    # --- blue/green
     Reason(
         "BlueGreenHold",
         "An upgrade by a second set of servers waits for a person.",

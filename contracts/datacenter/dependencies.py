@@ -1,7 +1,7 @@
-"""What depends on what among the services of a datacenter and the containers of a service.
+"""Dependencies among the services of a datacenter and among the containers of a service.
 
 Uses graphlib and contracts.datacenter. Called by contracts.datacenter.rules.all_rules, which
-refuses circles, and by managers.datacenter, which makes and retires rows in order. Pure.
+refuses cycles, and by managers.datacenter, which creates and retires services in order. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Graph: TypeAlias = Mapping[str, Sequence[str]]
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...] | None:
-    """A circle of dependencies; None without one.
+    """A cycle of dependencies; None without one.
 
     Each name depends on the next one; the last is the first again, the one that sorts first. The
     same for the same graph, however it is ordered.
@@ -74,9 +74,9 @@ def part_order(service: BootstrapService) -> tuple[ServicePart, ...]:
 
 def _ordered(graph: Graph) -> tuple[str, ...]:
     names = tuple(graph)
-    places = {name: place for place, name in enumerate(names)}
+    index_of = {name: index for index, name in enumerate(names)}
     sorter = TopologicalSorter(
-        {name: [other for other in graph[name] if other in places] for name in names}
+        {name: [other for other in graph[name] if other in index_of] for name in names}
     )
     # Goes on with what no circle blocks.
     with suppress(CycleError):
@@ -85,7 +85,7 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
     free: list[int] = []
     while True:
         for name in sorter.get_ready():
-            heappush(free, places[name])
+            heappush(free, index_of[name])
         if not free:
             return (*done, *(name for name in names if name not in done))
         name = names[heappop(free)]
@@ -94,39 +94,39 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
 
 
 def waits_for(
-    row: ServiceRecord, rows: Iterable[ServiceRecord], is_running: Callable[[str], bool]
+    record: ServiceRecord, records: Iterable[ServiceRecord], is_running: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """The names that a row waits for before it is made, in the order of its body; empty for none.
+    """The names that a service waits for before its creation, in the order of its body.
 
-    `rows` are those of its datacenter, `is_running` is asked about their names. A name that no row
-    has is waited for; so is openbao:ready while there is no OpenBaoCluster.
+    `records` are those of its datacenter, `is_running` is called with their names. It waits for a
+    name without a record too, and for openbao:ready while there is no OpenBaoCluster.
     """
-    services = {other.name: other.wish.service for other in rows}
-    services[row.name] = row.wish.service
-    names = dependencies(services.values())[row.name]
+    services = {other.name: other.wish.service for other in records}
+    services[record.name] = record.wish.service
+    names = dependencies(services.values())[record.name]
     return tuple(name for name in names if name not in services or not is_running(name))
 
 
-def held_by(row: ServiceRecord, rows: Iterable[ServiceRecord]) -> tuple[str, ...]:
-    """The names of the rows that depend on a row, sorted: it is not retired before they are gone.
+def held_by(record: ServiceRecord, records: Iterable[ServiceRecord]) -> tuple[str, ...]:
+    """The services that depend on a service, sorted: it is not retired before they are gone.
 
-    `rows` are those of its datacenter that are there. A row that depends on it in a circle does not
-    hold it, or neither of them would ever go.
+    `records` are those of its datacenter that exist. A service that depends on it in a cycle does
+    not hold it, or neither of them would ever be removed.
     """
-    services = {other.name: other.wish.service for other in rows}
-    services[row.name] = row.wish.service
+    services = {other.name: other.wish.service for other in records}
+    services[record.name] = record.wish.service
     graph = dependencies(services.values())
-    below = _below(row.name, graph)
-    return tuple(name for name in sorted(graph) if row.name in graph[name] and name not in below)
+    below = _below(record.name, graph)
+    return tuple(name for name in sorted(graph) if record.name in graph[name] and name not in below)
 
 
 def _below(name: str, graph: Graph) -> set[str]:
     """Everything that a name depends on, directly or not, and the name itself."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [name]
     while waiting:
         one = waiting.pop()
-        if one not in found:
-            found.add(one)
+        if one not in names:
+            names.add(one)
             waiting.extend(graph.get(one, ()))
-    return found
+    return names

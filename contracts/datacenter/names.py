@@ -17,7 +17,7 @@ BOOTSTRAP = "openbao.org/bootstrap"
 REDEPLOY = "openbao.org/redeploy"
 # On the template of pods: a digest of the files that they read.
 FILES = "openbao.org/files-hash"
-# On the object that runs a service: the digest of the wish that it was made from.
+# On the object that runs a service: the digest of the spec that it was created from.
 WISH = "openbao.org/wish"
 DATACENTER_FINALIZER = "openbao.org/datacenter-finalizer"
 WORKLOAD_FINALIZER = "openbao.org/bootstrapworkload-finalizer"
@@ -50,7 +50,7 @@ def files_config_map(name: str) -> str:
 
 
 def openbao_config_map(name: str) -> str:
-    """The ConfigMap with what a service is told of vaults; `name` is that of its objects."""
+    """The ConfigMap that describes the vaults to a service; `name` is that of its objects."""
     return f"{name}-openbao"
 
 
@@ -65,12 +65,12 @@ def port(part: str, name: str) -> str:
 
 
 def authority_key(service: str) -> str:
-    """The key under which dependents are told of the Secret with the authority of a vault."""
+    """The key that names the Secret with the CA of a vault to its dependents."""
     return f"{service}.ca-secret"
 
 
 def marks(datacenter: str, service: str) -> labels.Labels:
-    """The labels that nobody overrides, for objects and pods alike; the selector of the pods."""
+    """The labels that no user overrides, for objects and pods alike; the selector of the pods."""
     return {SYSTEM: "true", DATACENTER: datacenter, BOOTSTRAP: service}
 
 

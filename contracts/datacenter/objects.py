@@ -47,19 +47,19 @@ class DatacenterModel(ApiModel):
     """One of the kinds of datacenters, as the API server keeps it."""
 
     @classmethod
-    def from_object(cls, obj: Mapping[str, Any], known: Known | None = None) -> Self:
+    def from_object(cls, obj: Mapping[str, Any], read_service: Known | None = None) -> Self:
         """Read an object; raises InvalidDatacenterError with a Violation per field.
 
-        `known` reads a body of a service, and may answer with what it read before.
+        `read_service` reads a body of a service, and may answer with what it read before.
         """
         large = oversize(obj)
         if large is not None:
             raise InvalidDatacenterError([large])
         if too_many(obj.get("spec"), VALUES_MAX):
-            told = f"must hold at most {VALUES_MAX} values"
-            raise InvalidDatacenterError([Violation("spec", "", "size", told)])
+            rule = f"must hold at most {VALUES_MAX} values"
+            raise InvalidDatacenterError([Violation("spec", "", "size", rule)])
         try:
-            return cls.model_validate(obj, context=known)
+            return cls.model_validate(obj, context=read_service)
         except ValidationError as error:
             raise InvalidDatacenterError(violations(error)) from None
 

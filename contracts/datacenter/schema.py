@@ -1,7 +1,7 @@
 """The CustomResourceDefinitions of Datacenter, BootstrapServiceSet and BootstrapWorkload.
 
 Uses contracts.api.schema.crd and contracts.datacenter.rules.all_rules. Called by `python -m
-baoctl.generate crd`. All three are cluster-scoped: they speak of the platform, and no tenant may
+baoctl.generate crd`. All three are cluster-scoped: they describe the platform, and no tenant may
 write them.
 """
 
@@ -68,9 +68,9 @@ def datacenter_crd() -> Schema:
 def service_set_crd() -> Schema:
     """The CustomResourceDefinition of BootstrapServiceSet; it has no status."""
     schema = _schema(BootstrapServiceSet, SERVICE_SET_KIND, SET_RULES)
-    made = _platform(SERVICE_SETS, "bss", _SET_COLUMNS, schema)
-    del made["spec"]["versions"][0]["subresources"]
-    return made
+    crd = _platform(SERVICE_SETS, "bss", _SET_COLUMNS, schema)
+    del crd["spec"]["versions"][0]["subresources"]
+    return crd
 
 
 def workload_crd() -> Schema:
@@ -86,6 +86,6 @@ def _schema(model: type[DatacenterModel], kind: str, rules: Iterable[RuleOf[Any]
 def _platform(
     resource: Resource, short: str, columns: tuple[Column, ...], schema: Schema
 ) -> Schema:
-    made = definition(resource, (short,), columns, schema)
-    made["spec"]["scope"] = "Cluster"
-    return made
+    crd = definition(resource, (short,), columns, schema)
+    crd["spec"]["scope"] = "Cluster"
+    return crd

@@ -355,11 +355,11 @@ class BootstrapService(ApiModel):
     def _read(
         cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Any:
-        known: Known | None = info.context
-        if known is None:
+        read_service: Known | None = info.context
+        if read_service is None:
             return handler(value)
         try:
-            return known(value)
+            return read_service(value)
         except ValidationError:
             # Once more, so that it is told where in the whole object that is.
             return handler(value)

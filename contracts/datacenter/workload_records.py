@@ -1,6 +1,6 @@
-"""What is passed around between sources, store, provider and decision: values, no I/O.
+"""Records that sources, store, provider and decision exchange: values, no I/O.
 
-Uses contracts.datacenter.service_spec. Called by managers.datacenter and by whoever embeds it.
+Uses contracts.datacenter.service_spec. Called by managers.datacenter and by programs that embed it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _digest_of = memoize(_digest, size=BODIES)
 
 @dataclass(frozen=True, slots=True)
 class DesiredService:
-    """What one service is to be."""
+    """The desired state of one service."""
 
     service: BootstrapService
     source: ServiceSource
@@ -90,12 +90,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ServiceProgress:
-    """What became of a row so far. For people, and for the moment of the next attempt alone."""
+    """The progress of a service. For users, and only for the time of the next attempt."""
 
     state: RowState = "Pending"
     message: str = ""
     digest: str = ""
-    """The digest of the wish that was tried last: attempts and failure speak of that one."""
+    """The digest of the spec that was tried last: attempts and failure are of that one."""
     attempts: int = 0
     next_retry: datetime | None = None
     """None after a failure: only a change is worth another attempt."""
@@ -112,17 +112,17 @@ class ServiceRecord:
     """One service of one datacenter, as a store keeps it."""
 
     id: str
-    """Given by the store; never that of another row, not even of one that is gone."""
+    """Assigned by the store; never that of another record, not even of a deleted one."""
     datacenter: DatacenterInfo
     wish: DesiredService
     progress: ServiceProgress = field(default_factory=ServiceProgress)
     retiring: bool = False
-    """It is to go, and is kept until its objects are gone."""
+    """It is being removed, and is kept until its objects are gone."""
     version: str = ""
     """Of the store: a write based on another version is refused."""
     moved: bool = False
     """The store still has another provider for it than its datacenter, and an update corrects it:
-    nothing may be made before, or nobody would know who made it."""
+    nothing may be created before, or its creator would be unknown."""
 
     @property
     def name(self) -> str:
@@ -145,18 +145,18 @@ class Vault:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a provider sees of a row."""
+    """What a provider observes of a service."""
 
     present: bool = False
     """Some object of it is there, be it one that is being deleted."""
     digest: str = ""
-    """The digest of the wish that everything there was made from; "" while something is missing."""
+    """The digest of the spec that all objects were created from; "" while one is missing."""
     well: bool = False
     """The workload itself says that it is as its spec asks, all pods of the present spec ready."""
     ready: int = 0
     wanted: int = 0
     message: str = ""
-    """What the workload waits for, for a person."""
+    """What the workload waits for, for users."""
     provider_ref: str = ""
     service_refs: tuple[tuple[str, str], ...] = ()
     vault: Vault | None = None

@@ -58,7 +58,7 @@ def _at(value: Any, indent: int) -> Literal:
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """The environment; made once."""
-    made = Environment(
+    result = Environment(
         loader=PackageLoader("contracts", "hcl"),
         autoescape=False,  # noqa: S701 - HCL and not HTML; finalize quotes every value
         finalize=_finalize,
@@ -68,6 +68,6 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    made.filters["at"] = _at
-    made.filters["attributes"] = _attributes
-    return made
+    result.filters["at"] = _at
+    result.filters["attributes"] = _attributes
+    return result

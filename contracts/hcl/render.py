@@ -1,6 +1,6 @@
 """config.hcl and the self-init document of a cluster.
 
-Uses the templates beside it. Called by the bootstrap planner and the workload planner; the SHA-256
+Uses the templates of this package. Called by managers.cluster.resolve and managers; the SHA-256
 of the text decides whether pods are restarted, so the same input always gives the same bytes.
 
 Not in config.hcl, on purpose: node id, API address and cluster address. They differ from pod to pod
@@ -215,11 +215,11 @@ def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
 
 
 def _discovery(config: ConfigInput) -> str:
-    """What go-discover takes: the pods of the voters, told by their labels."""
-    wanted = labels.voters(config.cluster)
+    """The argument of go-discover: the pods of the voters, selected by labels."""
+    match_labels = labels.voters(config.cluster)
     if config.join.revision:
-        wanted[labels.REVISION] = config.join.revision
-    selector = labels.selector_text(wanted)
+        match_labels[labels.REVISION] = config.join.revision
+    selector = labels.selector_text(match_labels)
     return f'provider=k8s namespace={config.namespace} label_selector="{selector}"'
 
 

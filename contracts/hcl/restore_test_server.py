@@ -1,9 +1,9 @@
-"""config.hcl of a server that is thrown away: it opens what the servers of a cluster can open.
+"""config.hcl of the ephemeral server of a restore test: it has the seal of the cluster.
 
 Uses contracts.hcl_quote and contracts.naming.mount_paths. Called by
-contracts.builders.restore_test_server. The seal is copied word by word out of the file that the
-servers run with, so the test can never be about another one. Nothing else of that file is taken
-over: no address, no audit device, no telemetry.
+contracts.builders.restore_test_server. The seal is copied verbatim from the file that the
+servers run with, so the test always uses the same seal. Nothing else of that file is copied: no
+address, no audit device, no telemetry.
 """
 
 import re
@@ -54,9 +54,9 @@ def throw_away_config(config: str) -> str:
 def seal_type(config: str) -> str:
     """The seal of a rendered config.hcl, "static"; raises ValueError when it has none."""
     for line in config.splitlines():
-        found = _SEAL.match(line)
-        if found:
-            return found[1]
+        stanza = _SEAL.match(line)
+        if stanza:
+            return stanza[1]
     raise ValueError("config.hcl has no seal")
 
 

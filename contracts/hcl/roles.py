@@ -1,7 +1,7 @@
 """The roles of the auth method jwt-operator, and what each may do: nothing that it does not need.
 
 Uses the name of that method. Called by managers.cluster.resolve.operator_login, which decides who
-gets them, and by contracts.hcl.self_init, which writes them into the document of the first boot.
+gets them, and by contracts.hcl.self_init, which writes them into the self-init configuration.
 The table in docs/first-boot.md is tested against this module.
 """
 
@@ -53,7 +53,7 @@ _BACKUP: Rights = {
 }
 _RESTORE: Rights = {f"{_RAFT}/snapshot": ("update",), f"{_RAFT}/snapshot-force": ("update",)}
 _HAND_OVER: Rights = {RECOVERY_BACKUP: ("read",)}
-# Writes the root key anew with the current key of the seal, and tells nobody what it is.
+# Rewraps the root key with the current key of the seal, and reveals it to no user.
 _REWRAP: Rights = {"sys/rotate/root": ("sudo", "update")}
 
 
@@ -100,7 +100,7 @@ def backup_role(name: str, subjects: tuple[str, ...], *, canary: str | None = No
 
 
 def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> AuthRole:
-    """For jobs that change the version; a second set of servers takes more rights."""
+    """For jobs that change the version; blue/green needs more rights."""
     rights = _BLUE_GREEN if blue_green else _UPGRADE
     return AuthRole(name, DEFAULTS["upgrade"], MappingProxyType(dict(rights)), subjects)
 

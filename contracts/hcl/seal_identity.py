@@ -1,8 +1,8 @@
-"""What a snapshot can be opened with, as one word: the type of the seal and the id of its key.
+"""The identity of the seal of a snapshot, as one string: type of the seal and id of its key.
 
 Uses the API model and contracts.hcl.seals. Written into manifests by backups, compared by restores
-and tests. No secret is in it. Equal words are no proof: two keys that operators drew have the same
-id, and only the server can tell them apart. Different words are one, as a rule: it says no.
+and tests. No secret is in it. Equal strings are no evidence: two keys that operators drew have the
+same id, and only the server can distinguish them. Different strings usually mean different keys.
 """
 
 from contracts.api.cluster.seal import Unseal
@@ -23,7 +23,7 @@ _KEY_ATTRIBUTES = (
 
 
 def seal_identity(cluster: OpenBaoCluster) -> str:
-    """Return such a word as `static:operator-generated-v1` or `awskms:alias/bao`.
+    """Return a string such as `static:operator-generated-v1` or `awskms:alias/bao`.
 
     During a rotation of the static key it is the key that the servers encrypt with.
     """
@@ -42,5 +42,5 @@ def _key_of(unseal: Unseal) -> str:
         attributes = seal_stanza(unseal).attributes
     except ValueError:
         return ""
-    found = (attributes.get(name) for name in _KEY_ATTRIBUTES)
-    return next((str(value) for value in found if value), "")
+    values = (attributes.get(name) for name in _KEY_ATTRIBUTES)
+    return next((str(value) for value in values if value), "")

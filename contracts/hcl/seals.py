@@ -1,8 +1,8 @@
-"""The seal stanza of config.hcl, in the words of the server.
+"""The seal stanza of config.hcl.
 
 Uses the API model of the seal and contracts.unseal_keys. Called by contracts.hcl.render. The
-attribute names are those that go-kms-wrapping of OpenBao 2.4.0 reads; one that it does not know it
-ignores in silence, so tests/contracts/hcl/test_seals.py compares these tables with its source.
+attribute names are those that go-kms-wrapping of OpenBao 2.4.0 reads; it silently ignores
+unknown ones, so tests/contracts/hcl/test_seals.py compares these tables with its source.
 """
 
 from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pkcs11": PKCS11,
     }
 )
-"""What each built-in seal is ever told; where a name differs from that of the field, see below."""
+"""All attributes of each built-in seal; where a name differs from that of the field, see below."""
 
 
 def block(unseal: Unseal) -> ApiModel | None:

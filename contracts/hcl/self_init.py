@@ -17,10 +17,10 @@ from contracts.hcl.roles import TOKEN_TTL, AuthRole
 ROOT_TOKEN_BLOCK = "operator-root-token"  # noqa: S105 - the name of a block
 AUTOPILOT_BLOCK = "configure-autopilot"
 AUTOPILOT_PATH = "sys/storage/raft/autopilot/configuration"
-# With fewer voters the server would refuse to clean up, and there is nobody to spare.
+# With fewer voters the server would refuse the cleanup, and none can be lost.
 AUTOPILOT_QUORUM = 3
 
-# What a cluster starts with; the operator sets it anew once it can log in.
+# The initial setting of a cluster; the operator sets it again once it can log in.
 _AUTOPILOT = {
     "cleanup_dead_servers": True,
     "dead_server_last_contact_threshold": "24h",
@@ -44,11 +44,11 @@ class OidcBootstrap:
 
 @dataclass(frozen=True, slots=True)
 class FirstBoot:
-    """All that the first server does to itself.
+    """All requests with which the first server configures itself.
 
     `oidc` None: the operator has no login of its own. `root_token_file` is where the first pod
     finds the root token to register, None when the user's requests set up the logins. `autopilot`:
-    let it forget dead servers, unless the user's requests say how.
+    remove dead servers, unless the user's requests configure it.
     """
 
     oidc: OidcBootstrap | None = None
@@ -102,7 +102,7 @@ def _users(request: SelfInitRequest) -> SelfInitCall:
         data=payload(request),
         allow_failure=request.allow_failure,
         headers=thaw(request.headers) or None,
-        # True is what every server does anyway, also one that knows no conditions.
+        # True is the default of every server, also of one without support for conditions.
         when=None if request.when is True else thaw(request.when),
     )
 
@@ -112,10 +112,10 @@ def _sets_autopilot(request: SelfInitRequest) -> bool:
 
 
 def _recovery_keys(keys: InitialRecoveryKeys) -> SelfInitCall:
-    """Make recovery keys and leave them in the server, encrypted to those who get them.
+    """Make recovery keys and store them in the server, encrypted to their recipients.
 
-    After self-init there are none, so the first rotation asks for no old ones (OpenBao 2.4.0,
-    vault/rotate.go). The answer is dropped: whoever may read the backup fetches the shares.
+    After self-init there are none, so the first rotation requires no old ones (OpenBao 2.4.0,
+    vault/rotate.go). The answer is dropped: a user who may read the backup fetches the shares.
     """
     data = {
         "secret_shares": keys.shares,
@@ -187,5 +187,5 @@ def payload(request: SelfInitRequest) -> Mapping[str, Any] | None:
 
 
 def _audit(device: AuditDevice) -> Mapping[str, Any]:
-    given = {key: value for key, value in device.as_text().items() if value}
-    return {"type": device.type, "description": device.description, "options": given}
+    options = {key: value for key, value in device.as_text().items() if value}
+    return {"type": device.type, "description": device.description, "options": options}

@@ -1,7 +1,7 @@
 """The parts of config.hcl that the spec decides: settings, listener, audit, plugins, telemetry.
 
-Uses the API models. Called by contracts.hcl.render. Keys are the server's own words, written here
-and nowhere else; what a user wrote is only ever a value, or a key inside of a value. Lists whose
+Uses the API models. Called by contracts.hcl.render. Keys are those of the server, written only
+here; user input is only a value, or a key inside of a value. Lists whose
 order means nothing are sorted, so that a reordered manifest restarts nothing.
 """
 
@@ -83,7 +83,7 @@ def _plugin_settings(settings: PluginSettings, plugins: tuple[Plugin, ...]) -> A
 
 
 def _flags(settings: Configuration) -> Attributes:
-    """A flag that is off is what the server does anyway, and is left out."""
+    """A flag that is off is the default of the server, and is omitted."""
     return {
         "disable_cache": settings.disable_cache or None,
         "detect_deadlocks": DEADLOCK_LOCKS if settings.detect_deadlocks else None,
@@ -117,9 +117,9 @@ def metrics_port(observability: Observability | None) -> int | None:
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
         return None
-    wanted = metrics.metrics_only_listener or MetricsListener()
+    listener = metrics.metrics_only_listener or MetricsListener()
     every_node = metrics.scrape_profile == "AllNodes"
-    return wanted.port if (every_node if wanted.enabled is None else wanted.enabled) else None
+    return listener.port if (every_node if listener.enabled is None else listener.enabled) else None
 
 
 def metrics_listener(observability: Observability | None) -> Attributes | None:
@@ -128,10 +128,10 @@ def metrics_listener(observability: Observability | None) -> Attributes | None:
     metrics = observability.metrics if observability else None
     if port is None or metrics is None:
         return None
-    wanted = metrics.metrics_only_listener or MetricsListener()
+    listener = metrics.metrics_only_listener or MetricsListener()
     telemetry = {
         "metrics_only": True,
-        "unauthenticated_metrics_access": wanted.unauthenticated_metrics_access or None,
+        "unauthenticated_metrics_access": listener.unauthenticated_metrics_access or None,
     }
     return {"address": f"[::]:{port}", "telemetry": present(telemetry)}
 
@@ -149,7 +149,7 @@ def audit_stanzas(devices: tuple[Audit, ...]) -> tuple[Stanza, ...]:
 
 
 def audit_options(device: Audit) -> Mapping[str, str]:
-    """What a device is told, all of it text; its typed options win over the free ones."""
+    """The options of a device, all of them text; typed options override free ones."""
     free = {key: _text(value) for key, value in (device.options or {}).items()}
     return {key: value for key, value in (free | device.as_text()).items() if value}
 
@@ -194,13 +194,13 @@ def telemetry_settings(
     telemetry: Telemetry | None, observability: Observability | None
 ) -> Attributes:
     """The telemetry stanza; empty for none."""
-    wanted: dict[str, object] = {
+    settings: dict[str, object] = {
         _TELEMETRY_KEYS.get(name, name): sorted(value) if isinstance(value, tuple) else value
         for name, value in telemetry or ()
         if value is not False
     }
     if observability and observability.metrics and observability.metrics.enabled:
-        wanted["disable_hostname"] = True
-        if wanted.get("prometheus_retention_time") is None:
-            wanted["prometheus_retention_time"] = PROMETHEUS_RETENTION
-    return present(wanted)
+        settings["disable_hostname"] = True
+        if settings.get("prometheus_retention_time") is None:
+            settings["prometheus_retention_time"] = PROMETHEUS_RETENTION
+    return present(settings)

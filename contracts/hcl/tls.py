@@ -23,7 +23,7 @@ def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
         {
             "tls_acme_ca_directory": acme.directory_url,
             "tls_acme_ca_root": tls_names.acme_directory_ca(cluster),
-            # Alone, a server keeps it beside its data: what is lost is ordered again, and
+            # A single server keeps it with its data: what is lost is ordered again, and
             # ACME servers count orders.
             "tls_acme_cache_path": mount_paths.ACME_CACHE if acme.shared_cache else _OWN_CACHE,
             "tls_acme_email": acme.email,

@@ -1,8 +1,8 @@
-"""An OpenBaoBackup as the operator makes it: for a time of the schedule, a trigger, an upgrade.
+"""OpenBaoBackups that the operator creates: for the schedule, for a trigger, for an upgrade.
 
-Uses contracts.api and contracts.naming.names. Called by managers.backup, and by whoever upgrades a
-cluster and wants a snapshot of it first: managers.backup then does the rest, and `status.phase`
-tells how it ended. Each name follows from what it is for, so making it again makes no second one.
+Uses contracts.api and contracts.naming.names. Called by managers.backup, and by managers.upgrade
+for a snapshot before an upgrade: managers.backup then does the rest, and `status.phase` shows the
+result. Each name follows from its purpose, so creating it again creates no second one.
 """
 
 from datetime import UTC, datetime
@@ -40,9 +40,9 @@ def before_upgrade(namespace: str, cluster: str, uid: str, upgrade: str) -> Obje
 
 
 def _object(
-    place: tuple[str, str, str], origin: Origin, more: dict[str, Any], notes: dict[str, str]
+    identity: tuple[str, str, str], origin: Origin, more: dict[str, Any], notes: dict[str, str]
 ) -> Object:
-    namespace, cluster, name = place
+    namespace, cluster, name = identity
     return {
         "apiVersion": BACKUPS.api_version,
         "kind": BACKUPS.kind,

@@ -1,7 +1,7 @@
-"""What a job of the operator's image is told: environment variables, as frozen records.
+"""The environment variables of a job of the operator's image, as frozen records.
 
 Uses the standard library. Written by contracts.builders.job, read by baoctl.jobs; both sides
-use the records alone, so a variable has one name and one spelling. No secret is among the values:
+use only the records, so a variable has one name and one spelling. No secret is among the values:
 credentials and tokens are files, and the variables hold paths.
 """
 
@@ -20,7 +20,7 @@ POD_UID: Final = "POD_UID"
 JOB_UID: Final = "JOB_UID"
 """From the downward API: metadata.labels['batch.kubernetes.io/controller-uid']."""
 WEB_IDENTITY_TOKEN: Final = "AWS_WEB_IDENTITY_TOKEN_FILE"  # noqa: S105  the name of a variable
-"""Set beside AWS_ROLE_ARN; the path of the projected token for the cloud."""
+"""Set together with AWS_ROLE_ARN; the path of the projected token for the cloud."""
 CREDENTIALS_PATH = "/etc/bao/backup/credentials"
 TOKEN_PATH = "/etc/bao/backup/token/token"  # noqa: S105  a path
 JWT_PATH = "/var/run/secrets/tokens/openbao-token"
@@ -119,14 +119,14 @@ class Env:
         A default is left out because webhooks of clouds add AWS_ROLE_ARN and its like only to a
         container that does not have it, not even empty.
         """
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         for one in dataclasses.fields(cast(Any, self)):
             value = getattr(self, one.name)
             if isinstance(value, Env):
-                found |= value.to_environment()
+                variables |= value.to_environment()
             elif not one.metadata.get("downward") and value != one.default:
-                found[one.metadata["variable"]] = one.metadata["kind"].write(value)
-        return found
+                variables[one.metadata["variable"]] = one.metadata["kind"].write(value)
+        return variables
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
@@ -268,13 +268,13 @@ class RestoreEnv(Env):
     server: ServerEnv
     key: str = _variable("RESTORE_KEY")
     expected_cluster_id: str = _variable("RESTORE_EXPECTED_CLUSTER_ID", default="")
-    """What the snapshot has to be, whoever says so: the spec, or else the OpenBaoBackup."""
+    """What the snapshot has to be, from the spec, or else from the OpenBaoBackup."""
     named_cluster_id: str = _variable("RESTORE_NAMED_CLUSTER_ID", default="")
     """What a person named in spec.source.expectedClusterID, and nothing else: the cluster whose
     data may replace those of another one."""
     any_cluster_id: bool = _variable("RESTORE_ANY_CLUSTER_ID", _SWITCH, default=False)
-    """The servers may have another id than the snapshot although no person named it: the operator
-    saw that they may have been made anew since."""
+    """The servers may have another id than the snapshot although no user named it: the operator
+    detected that they may have been recreated since."""
     expected_version: str = _variable("RESTORE_EXPECTED_VERSION", default="")
     expected_digest: str = _variable("RESTORE_EXPECTED_DIGEST", default="")
     """sha256:HEX."""
@@ -290,7 +290,7 @@ class RestoreEnv(Env):
 
 @dataclass(frozen=True, slots=True)
 class TestEnv(Env):
-    """`baoctl job restore-test`. The server runs beside it in the pod, at `address`."""
+    """`baoctl job restore-test`. The server runs in the same pod, at `address`."""
 
     # pytest takes a class of this name for tests.
     __test__: ClassVar[bool] = False

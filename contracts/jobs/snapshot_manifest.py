@@ -1,4 +1,4 @@
-"""What stands beside a snapshot in the store: a JSON object with the key of the snapshot + `.json`.
+"""The manifest of a snapshot in the store: a JSON object at the key of the snapshot + `.json`.
 
 Uses the standard library. Written last by the job of a backup, so that a snapshot without one was
 never finished; read by restores, tests and retention. Pure. Holds no secret.
@@ -18,10 +18,9 @@ MANIFEST_MAX: Final = 64 * 1024
 
 
 def may_open(one: str, other: str) -> bool:
-    """Tell whether two words for a seal (contracts.hcl.seal_identity) may speak of the same key.
+    """Whether two seal identities (contracts.hcl.seal_identity) may be of the same key.
 
-    A word without the fingerprint behind its @ says less and contradicts nobody, and so does "":
-    the server has the last word.
+    One without the fingerprint behind its @ contradicts no other, nor does "": the server decides.
     """
     if not one or not other:
         return True

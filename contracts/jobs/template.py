@@ -95,13 +95,13 @@ class JobTemplate:
 
 
 class JobTemplateSource(Protocol):
-    """Whoever knows what the jobs of a cluster have in common."""
+    """A source of the job template of a cluster."""
 
     async def of(
         self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
     ) -> JobTemplate | Wait | Blocked:
-        """Describe the executor of a job, or say what stands in the way.
+        """Return the template of a job, or the reason why there is none.
 
-        May ask a registry, for at most some seconds. Raises what the API server may raise.
+        May ask a registry, for at most some seconds. Raises the errors of the API server.
         """
         ...

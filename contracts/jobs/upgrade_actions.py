@@ -1,8 +1,8 @@
-"""What a Job of an upgrade may be told to do, as data: eight actions, what each needs and how long.
+"""The actions of the Jobs of an upgrade, as data: eight, with their arguments and durations.
 
 Uses the standard library. Read by contracts.builders.upgrade_job on the one side and by
-baoctl.jobs.upgrade.main on the other. Blue is the set of servers that was there before, green the
-one that takes over; a rolling upgrade has one set alone and needs neither.
+baoctl.jobs.upgrade.main on the other. Blue is the former pool of servers, green the one that takes
+over; a rolling upgrade has one pool and needs neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REPAIR: Final = "bluegreen-repair-consensus"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action: the whole seconds that its work may take, and what it must be told."""
+    """One action: the seconds that its work may take, and its required arguments."""
 
     seconds: int
     target: bool = False
@@ -56,7 +56,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one Job is told. Two orders of one cluster with the same action and run are one."""
+    """The arguments of one Job. Two orders of a cluster with the same action and run are equal."""
 
     action: str
     """A key of ACTIONS."""
@@ -69,7 +69,7 @@ class Order:
     """Names of all pods of a set, which are the ids of its raft nodes."""
 
     def problem(self) -> str:
-        """Say what is wrong with it, or "": unknown, incomplete, or a pod in both sets."""
+        """Return what is wrong with it, or "": unknown, incomplete, or a pod in both pools."""
         action = ACTIONS.get(self.action)
         if action is None:
             return f"{self.action!r} is no action of an upgrade"

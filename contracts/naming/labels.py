@@ -1,6 +1,6 @@
 """Label and annotation keys, the selectors made of them, and the labels that a server writes.
 
-Uses the standard library. Called by the planners and by observe.
+Uses the standard library. Called by managers.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ RESTORE_ORIGIN = "openbao.org/restore-origin"
 RESTORE_REVISION = "openbao.org/restore-revision"
 RESTORE_ACKNOWLEDGE = "openbao.org/restore-acknowledge"
 # The keys of the static seal: on a pod (template) those that its server knows, on a Secret the id
-# of the key in it, on a pod that led the key under which it wrapped the root key anew.
+# of the key in it, on a pod that led the key with which it rewrapped the root key.
 UNSEAL_KEYS = "openbao.org/unseal-keys"
 UNSEAL_KEY_ID = "openbao.org/unseal-key-id"
 UNSEAL_REWRAPPED = "openbao.org/unseal-rewrapped"
@@ -59,7 +59,7 @@ BACKUP_TYPE = "openbao.org/backup-type"
 # On a Job of an upgrade and its pod: what it does, and for which run of that.
 UPGRADE_ACTION = "openbao.org/upgrade-action"
 UPGRADE_RUN_ID = "openbao.org/upgrade-run-id"
-# On a cluster: whoever wants a backup now sets the first, with any value; the operator takes it
+# On a cluster: a user who requests a backup sets the first, to any value; the operator takes it
 # away and writes the second, the name of the OpenBaoBackup that it made for it.
 TRIGGER_BACKUP = "openbao.org/trigger-backup"
 BACKUP_TRIGGERED = "openbao.org/backup-triggered"
@@ -117,9 +117,9 @@ def read_pod(cluster: str) -> Labels:
     return {**read_replicas(cluster), COMPONENT: SERVER}
 
 
-def of_revision(wanted: Labels, revision: str) -> Labels:
-    """The labels, and of which set of servers the pod is; "" for the set without a revision."""
-    return {**wanted, REVISION: revision} if revision else wanted
+def of_revision(base: Labels, revision: str) -> Labels:
+    """The labels, and the revision of the pool of the pod; "" for the pool without one."""
+    return {**base, REVISION: revision} if revision else base
 
 
 def active_voter(cluster: str) -> Labels:
@@ -128,10 +128,10 @@ def active_voter(cluster: str) -> Labels:
 
 
 def users_own(keys: Mapping[str, str]) -> Labels:
-    """The labels or annotations without those that say something in the name of others.
+    """The labels or annotations without those of the servers and of the operator.
 
-    `openbao-*` are the servers' own words about themselves, and everything under `openbao.org/` is
-    ours: believed, whoever wrote it.
+    The servers write `openbao-*` about themselves, and the operator writes everything under
+    `openbao.org/`: both are trusted from any writer.
     """
     return {key: value for key, value in keys.items() if not key.startswith(RESERVED)}
 

@@ -1,4 +1,4 @@
-"""Where things lie inside a server pod; the rendered configuration and the mounts must agree."""
+"""The mount paths of a server pod; the rendered configuration and the mounts must agree."""
 
 CONFIG = "/etc/bao/config"
 INIT = "/etc/bao/init"

@@ -1,10 +1,10 @@
-"""One function per name that the operator gives to a thing, so that no other line builds a name.
+"""One function per name of an object of the operator, so that no other line builds a name.
 
-Uses nothing. Called by the planners (managers/*/plan.py), by config.hcl rendering and by the CRD
+Uses nothing. Called by managers, by config.hcl rendering and by the CRD
 generator, which takes the rule for a cluster's own name from here.
 
 Every function takes the name of the OpenBaoCluster and raises ValueError when that name breaks
-CLUSTER_NAME: a name that got past admission must not turn into half a set of objects.
+CLUSTER_NAME: a name that passed admission must not result in a part of the objects.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ CLUSTER_NAME_MAX = 40
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-metrics", "-public", "-read")
-# "a-0123456789abcdef" may be the second set of servers of cluster "a" (contracts.pools.voter_pool).
+# "a-0123456789abcdef" may be the green pool of cluster "a" (contracts.pools.voter_pool).
 REVISION_SUFFIX = r"-[0-9a-f]{16}$"
 # Objects of these names hold keys of the operator; no reference in a spec may point at one.
 SYSTEM_SECRET_SUFFIXES = (
@@ -366,9 +366,9 @@ def service_dns_names(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
-    """The DNS names that belong into the server certificate, sorted.
+    """The DNS names of the server certificate, sorted.
 
-    A wildcard stands for the pods, so that a change of `replicas` needs no new certificate.
+    A wildcard covers the pods, so that a change of `replicas` needs no new certificate.
     """
     headless = headless_service(cluster)
     pods = service_dns(headless, namespace)

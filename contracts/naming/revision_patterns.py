@@ -1,8 +1,8 @@
 """The form of the names of servers of any revision, in Python and in CEL.
 
 Uses contracts.naming.names and contracts.naming.revisions, which make those names. Called by the
-rules of spec.fencedPods, by the locks of what the operator made, and by whoever looks for what no
-status names: there is none to ask which revision there is.
+rules of spec.fencedPods, by contracts.admission, and by managers.cluster.observe, which searches
+for pools that no status names.
 """
 
 import re
@@ -28,19 +28,19 @@ def length(cluster: str) -> str:
 def stateful_set_of(cluster: str, pod: str) -> str | None:
     """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
 
-    For pods that carry the label of this cluster: told by the form of the name alone. Raises
+    For pods that carry the label of this cluster: decided by the form of the name alone. Raises
     ValueError when no cluster may have that name.
     """
-    found, _, _ = pod.rpartition("-")
-    if names.ordinal_in(found, pod) is None:
+    name, _, _ = pod.rpartition("-")
+    if names.ordinal_in(name, pod) is None:
         return None
     first = names.stateful_set(cluster)
-    if found == first:
-        return found
-    rest = found.removeprefix(f"{first}-")
-    fits = len(found) == len(revisions.server_set(cluster, _REVISION))
-    of_a_revision = rest != found and re.fullmatch(IS_REVISION, rest) is not None
-    return found if fits and of_a_revision else None
+    if name == first:
+        return name
+    rest = name.removeprefix(f"{first}-")
+    fits = len(name) == len(revisions.server_set(cluster, _REVISION))
+    of_a_revision = rest != name and re.fullmatch(IS_REVISION, rest) is not None
+    return name if fits and of_a_revision else None
 
 
 def server_ordinal(cluster: str, pod: str) -> int | None:
@@ -48,8 +48,8 @@ def server_ordinal(cluster: str, pod: str) -> int | None:
 
     Raises ValueError when no cluster may have that name.
     """
-    found = stateful_set_of(cluster, pod)
-    return None if found is None else names.ordinal_in(found, pod)
+    stateful_set = stateful_set_of(cluster, pod)
+    return None if stateful_set is None else names.ordinal_in(stateful_set, pod)
 
 
 def pod_of_claim(claim: str) -> str:

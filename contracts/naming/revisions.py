@@ -1,4 +1,4 @@
-"""Names of what an upgrade by a second set of servers adds to a cluster.
+"""Names of the objects that a blue/green upgrade adds to a cluster.
 
 Uses contracts.naming.names, whose rules hold here too: every function takes the name of the
 OpenBaoCluster and raises ValueError when that name breaks CLUSTER_NAME.
@@ -17,7 +17,7 @@ _SET_MAX: Final = _LABEL_MAX - 11
 
 
 def hook_job(cluster: str, identity: str) -> str:
-    """The Job that judges the second set of one upgrade; `identity` is any word for both."""
+    """The Job that validates green in one upgrade; `identity` is any string for both."""
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_HOOK_DIGEST]
     start = f"upgrade-{stateful_set(cluster)}-validation-hook"[
         : _LABEL_MAX - _HOOK_DIGEST - 1

@@ -86,14 +86,14 @@ def make(prefix: str, namespace: str, cluster: str, at: datetime, id8: str, tag:
 def parse(key: str) -> BackupKey | None:
     """Read a key from its right; None for one that is not of this shape."""
     *rest, namespace, cluster, file = ["", "", *key.split("/")]
-    found = _FILE.fullmatch(file)
-    if found is None or not _NAME.fullmatch(namespace) or not _NAME.fullmatch(cluster):
+    parts = _FILE.fullmatch(file)
+    if parts is None or not _NAME.fullmatch(namespace) or not _NAME.fullmatch(cluster):
         return None
     try:
-        at = datetime.strptime(found["time"], _TIME).replace(tzinfo=UTC)
+        at = datetime.strptime(parts["time"], _TIME).replace(tzinfo=UTC)
     except ValueError:
         return None
-    parsed = BackupKey("/".join(rest[2:]), namespace, cluster, at, found["id"], found["tag"] or "")
+    parsed = BackupKey("/".join(rest[2:]), namespace, cluster, at, parts["id"], parts["tag"] or "")
     return parsed if parsed.text == key else None
 
 

@@ -1,8 +1,8 @@
-"""Which names of spec.fencedPods are heeded: those of servers of the set that serves.
+"""Which names of spec.fencedPods are respected: those of servers of the serving pool.
 
-Uses contracts.pools.voter_pool. An upgrade by a second set leaves servers of other names, and a
-fence around one of the former must neither hold a roll back nor be counted as a server that is
-away. While such an upgrade goes on no fence is begun.
+Uses contracts.pools.voter_pool. A blue/green upgrade changes the names of the servers, and a fence
+of a former server must neither block a rollout nor count as an absent server. During such an
+upgrade no fence begins.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster

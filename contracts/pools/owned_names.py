@@ -1,8 +1,8 @@
-"""Every name that an object of a cluster can have: for whoever may ask by name and not list.
+"""Every name that an object of a cluster can have: for modes that may get by name and not list.
 
-Pure; built on contracts.naming.names and contracts.pools.voter_pool. Of servers and their volumes
-there are as many names as there are ordinals: those are asked for one after the other, as far as
-BEYOND the last one found.
+Pure; built on contracts.naming.names and contracts.pools.voter_pool. Servers and their volumes
+have as many names as there are ordinals: those are read one after the other, up to BEYOND the last
+one that exists.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from runtime.cache.optional_kind import OptionalKind
 from runtime.types import Resource
 
 BEYOND = 2
-"""Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
+"""Ordinals after the last existing one that are read: one in a series of volumes may be missing."""
 
 ORDINALS_MAX = 64
-"""Ordinals of one set that are looked at, whatever an object or a status says. More than a spec may
-ask for, so that servers are seen that came by a number which somebody wrote into a StatefulSet."""
+"""Ordinals of one pool that are read, whatever an object or a status says. More than a spec may
+request, to observe servers of a replica count that a user wrote into a StatefulSet."""
 
 RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore", "upgrade")
 """Jobs that have an account of their own."""
@@ -77,13 +77,13 @@ def server_pools(cluster: str, sets: Iterable[ServerPool]) -> tuple[PoolMembers,
 def owned_names(
     cluster: str, sets: Iterable[ServerPool], accounts: Iterable[str]
 ) -> Mapping[Resource, tuple[str, ...]]:
-    """Name all objects that a plan may want and a prune may remove, StatefulSets left out.
+    """Name all objects that a plan may create and a prune may remove, except StatefulSets.
 
-    `sets`: of voters that there may be. `accounts`: ServiceAccounts under which its pods run or
-    did run, beside the default one.
+    `sets`: possible pools of voters. `accounts`: present and former ServiceAccounts of its pods,
+    besides the default one.
     """
     users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
-    known = tuple(dict.fromkeys((names.service_account(cluster), *users)))
+    all_accounts = tuple(dict.fromkeys((names.service_account(cluster), *users)))
     return {
         CONFIG_MAP: (
             *(one.config_map for one in sets),
@@ -94,8 +94,8 @@ def owned_names(
         INGRESS: (names.ingress(cluster),),
         NETWORK_POLICY: (names.network_policy(cluster), names.jobs_network_policy(cluster)),
         POD_DISRUPTION_BUDGET: (names.pod_disruption_budget(cluster),),
-        ROLE: tuple(map(names.role, known)),
-        ROLE_BINDING: tuple(map(names.role_binding, known)),
+        ROLE: tuple(map(names.role, all_accounts)),
+        ROLE_BINDING: tuple(map(names.role_binding, all_accounts)),
         SERVICE: (
             names.headless_service(cluster),
             names.public_service(cluster),
@@ -103,5 +103,8 @@ def owned_names(
             names.metrics_service(cluster),
             names.acme_service(cluster),
         ),
-        SERVICE_ACCOUNT: (*known, *(names.job_service_account(cluster, job) for job in RUN_JOBS)),
+        SERVICE_ACCOUNT: (
+            *all_accounts,
+            *(names.job_service_account(cluster, job) for job in RUN_JOBS),
+        ),
     }

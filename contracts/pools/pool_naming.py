@@ -1,4 +1,4 @@
-"""The two sets of servers of a cluster: what tells the objects of one from those of the other.
+"""The two kinds of pools of a cluster, voters and read replicas: how their objects differ.
 
 Uses contracts.pools.voter_pool, contracts.naming.labels and contracts.naming.names. Called by the
 builders of pods and StatefulSets.

@@ -1,12 +1,12 @@
-"""The set of voters: by which names and labels one StatefulSet of servers is told from another.
+"""The pool of voters: the names and labels that distinguish one StatefulSet from another.
 
 Uses contracts.naming.names, contracts.naming.revisions and contracts.naming.labels. Called by
-whoever names a voter, its volume or their StatefulSet, so that no other line decides which set
-serves.
+all code that names a voter, its volume or their StatefulSet, so that no other line decides which
+pool serves.
 
-A cluster is born with a set that has no revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. An
-upgrade by a second set leaves it with one that has: `<cluster>-<revision>`, and its pods carry the
-label openbao.org/revision. No name of one is a name of another, nor of another cluster's
+A cluster starts with a pool without a revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. A
+blue/green upgrade leaves it with a pool that has one: `<cluster>-<revision>`, and its pods carry
+the label openbao.org/revision. No name of one is a name of another, nor of another cluster's
 (docs/adr/20261122-sets-of-voters.md).
 """
 
@@ -24,7 +24,7 @@ from runtime.outcome import Done, Outcome
 REVISION_DIGITS = 16
 PROVEN: Final = Done()
 NO_WAY_BACK: Final = "Cleanup"
-"""Phase of an upgrade by a second set in which that set serves, and the former one goes."""
+"""Phase of a blue/green upgrade in which green serves, and blue is removed."""
 
 _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 
@@ -95,9 +95,9 @@ class ServerPool:
 
 @dataclass(frozen=True, slots=True)
 class GreenPoolSpec:
-    """A second set of voters that is to take over, as it was when the upgrade began.
+    """The green pool, as it was when the upgrade began.
 
-    `image` is the reference that is written, with `records` of what was proven of it.
+    `image` is the reference that is written, with `records` of its verification.
     """
 
     revision: str
@@ -110,15 +110,15 @@ class GreenPoolSpec:
 
 
 def takes_over(cluster: OpenBaoCluster) -> bool:
-    """Tell whether a second set is named that is to take over, made already or not."""
+    """Whether the status names a green pool, created already or not."""
     status = cluster.status.blue_green
     return status is not None and bool(status.green_revision)
 
 
 def serving_set(cluster: OpenBaoCluster) -> ServerPool:
-    """Return the set that counts as the cluster; without a word in the status, the first one.
+    """Return the pool that counts as the cluster; if the status names none, the first one.
 
-    While another set takes over that is blue, as long as there is a way back to it.
+    During a blue/green upgrade this is blue, as long as a rollback to it is possible.
     """
     return voter_sets(cluster)[0]
 
@@ -143,6 +143,6 @@ def _first_alone(cluster: str) -> tuple[ServerPool, ...]:
 
 
 def _named(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
-    """Anybody may have written a status: what is no revision names no set."""
-    known = revision is not None and _REVISION.fullmatch(revision) is not None
-    return ServerPool(cluster.metadata.name, revision if known and revision else "")
+    """The status is untrusted: what is no revision names no pool."""
+    is_revision = revision is not None and _REVISION.fullmatch(revision) is not None
+    return ServerPool(cluster.metadata.name, revision if is_revision and revision else "")

@@ -57,7 +57,7 @@ OWN_KINDS: tuple[Right, ...] = (
         ("list", "watch"),
     ),
 )
-"""In the namespaces that are looked at; in multi-tenant mode everywhere."""
+"""In the watched namespaces; in multi-tenant mode everywhere."""
 
 OWN_WRITES: tuple[Right, ...] = (
     Right(
@@ -333,7 +333,7 @@ BOUNDS: tuple[Right, ...] = (
         names=("openbao-operator-tenant-limits",),
     ),
 )
-"""Of the delegate, everywhere: what it writes beside Roles, for which it holds what they grant."""
+"""Of the delegate, everywhere: what it writes besides Roles, for which it holds their rights."""
 
 
 def as_mirrored(rights: Iterable[Right]) -> tuple[Right, ...]:

@@ -1,7 +1,7 @@
-"""What the operator may do besides, where it looks after datacenters: a table, as
+"""Additional rights of the operator where it manages datacenters: a table, as
 contracts.rbac.rules.
 
-Called by contracts.installation. These rights hold everywhere, for a datacenter names its own
+Called by contracts.installation. These rights hold everywhere, because a datacenter names its own
 namespace: an installation without datacenters has none of them.
 """
 
@@ -38,4 +38,4 @@ DATACENTERS: Final[tuple[Right, ...]] = (
     ),
     Right("What runs the services.", APPS, ("daemonsets", "deployments"), OWNED_VERBS),
 )
-"""Beside those of the controller for clusters of every namespace, which cover the rest."""
+"""In addition to those of the controller for clusters of every namespace, which cover the rest."""

@@ -1,10 +1,10 @@
-"""What an upgrade by a second set of servers is decided by, and what was decided.
+"""The input of the decision about a blue/green upgrade, and the decision.
 
-`BlueGreenFacts` is what one pass sees, `BlueGreenDecision` what managers.upgrade.bluegreen.decide
-makes of it: read by resolve, plan, apply and status. No I/O.
+`BlueGreenFacts` is the input of one reconcile, `BlueGreenDecision` the result of
+managers.upgrade.bluegreen.decide: read by resolve, plan, apply and status. No I/O.
 
-Blue is the set of servers that was there before, green the one that takes over. The set of a
-cluster that was never upgraded in this way has no revision: "".
+Blue is the former pool of servers, green the one that takes over. The pool of a cluster that was
+never upgraded in this way has no revision: "".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RESTORING: Final = "RestoringReadReplicas"
 ROLLING_BACK: Final = "RollingBack"
 ROLLBACK_CLEANUP: Final = "RollbackCleanup"
 
-# What a pass may be told to do, beside what is said of the lock and the snapshot.
+# Actions of a reconcile, besides those about the lock and the snapshot.
 MAKE_JOB: Final = "make-upgrade-job"
 MAKE_HOOK: Final = "make-validation-hook"
 START_HOOK: Final = "start-validation-hook"
@@ -70,19 +70,19 @@ _REVISION = 16
 
 
 def revision_of(release: Release, replicas: int, blue: str = "") -> str:
-    """Return the revision of a set of servers: 16 hexadecimal digits, others than those of blue.
+    """Return the revision of a pool: 16 hexadecimal digits, different from those of blue.
 
-    Blue may have been made for the very same, and run something else by now.
+    Blue may have been created for the same release, and run another one by now.
     """
     text = "\n".join((release.version, release.image, str(replicas)))
-    found = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
-    if found != blue:
-        return found
+    revision = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
+    if revision != blue:
+        return revision
     return hashlib.sha256(f"{text}\n{blue}".encode()).hexdigest()[:_REVISION]
 
 
 def next_revision(cluster: OpenBaoCluster) -> str:
-    """Return the revision that a set would have which is made for what the spec asks."""
+    """Return the revision of a pool that would be created for the present spec."""
     status = cluster.status.blue_green
     blue = (status.blue_revision if status else None) or ""
     return revision_of(Release.asked(cluster), cluster.spec.replicas, blue)
@@ -96,7 +96,7 @@ class PoolSpec:
     release: Release
     replicas: int
     applied: bool = True
-    """False: what is there stays as it is; nothing of it is written, made anew or pruned."""
+    """False: the pool stays as it is; nothing of it is written, recreated or pruned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class BlueGreenFacts:
-    """What one pass looks at. `cluster` is the CR as its user wrote it; `now` is UTC."""
+    """The input of one reconcile. `cluster` is the CR as its user wrote it; `now` is UTC."""
 
     cluster: OpenBaoCluster
     now: datetime
@@ -155,7 +155,7 @@ class BlueGreenFacts:
     green: PoolObservation = NO_SET
     """Of `green_revision`: that of the status, or the one which the spec would have."""
     membership: Membership | None = None
-    """None: nobody could be asked, or nobody leads."""
+    """None: no server could be asked, or none leads."""
     job: JobStatus | None = None
     """The Job of `job_name`; None: there is none."""
     former_job: str = ""
@@ -163,7 +163,7 @@ class BlueGreenFacts:
     job_refused: str = ""
     """Why the API server did not take that Job; "" when it did, or was not asked."""
     hook_refused: str = ""
-    """Why there can be no Job for the hook; "" when there can, or nobody tried."""
+    """Why there can be no Job for the hook; "" when there can, or before the first try."""
     offers_again: bool = False
     """What was refused is worth another try."""
     hook: HookSeen | None = None
@@ -179,11 +179,11 @@ class BlueGreenFacts:
     reads_settled: bool = True
     """Every read replica has the new release; True without any."""
     nonce: str = ""
-    """Sixteen random bytes in hexadecimal, new in each pass; for a safe mode that begins now."""
+    """Sixteen random bytes in hexadecimal, new in each reconcile; for a new break glass."""
 
     @property
     def status(self) -> BlueGreenStatus:
-        """What was written of it."""
+        """The stored status of the upgrade."""
         return self.cluster.status.blue_green or BlueGreenStatus()
 
     @property
@@ -194,7 +194,7 @@ class BlueGreenFacts:
 
     @property
     def by_itself(self) -> AutoRollback:
-        """When it goes back by itself."""
+        """When it rolls back automatically."""
         return self.wish.auto_rollback or AutoRollback()
 
     @property
@@ -204,7 +204,7 @@ class BlueGreenFacts:
 
     @property
     def asked(self) -> Release:
-        """What the spec asks for."""
+        """The release that the spec requests."""
         return Release.asked(self.cluster)
 
     @property
@@ -214,7 +214,7 @@ class BlueGreenFacts:
 
     @property
     def begun(self) -> bool:
-        """Tell whether an upgrade was begun and has not ended."""
+        """Whether an upgrade was begun and has not ended."""
         return bool(self.status.operation_id and self.status.green_revision)
 
     @property
@@ -244,7 +244,7 @@ class BlueGreenFacts:
 
     @property
     def keeps_volumes(self) -> bool:
-        """Tell whether the volumes of servers that were taken away stay."""
+        """Whether the volumes of removed servers are kept."""
         return self.cluster.spec.deletion_policy == "Retain"
 
     @property
@@ -268,9 +268,9 @@ class BlueGreenFacts:
     def pending(self, order: Literal["retry", "promote", "rollback"]) -> str:
         """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
         upgrade = self.cluster.spec.upgrade
-        asked = (upgrade.requests if upgrade else None) or UpgradeRequests()
+        requests = (upgrade.requests if upgrade else None) or UpgradeRequests()
         done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = getattr(asked, order) or ""
+        token = getattr(requests, order) or ""
         return "" if token == getattr(done, f"last_handled_{order}") else token
 
 
@@ -300,7 +300,7 @@ def job_name(cluster: OpenBaoCluster) -> str:
 
 
 def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
-    """Say what the Job of the phase is told; raises KeyError for a phase without one."""
+    """Return the order of the Job of the phase; raises KeyError for a phase without one."""
     cluster = facts.cluster.metadata.name
 
     def pods(revision: str, replicas: int) -> tuple[str, ...]:
@@ -316,10 +316,10 @@ def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
 
 @dataclass(frozen=True, slots=True)
 class BlueGreenDecision:
-    """What one pass does about an upgrade by a second set, decided before anything else."""
+    """What one reconcile does about a blue/green upgrade, decided before anything else."""
 
     place: str
-    """Where the machine is after this pass."""
+    """The state of the machine after this reconcile."""
     traffic: str
     """Revision that the public Service selects; "" for the set without one."""
     blue: PoolSpec | None
@@ -329,25 +329,25 @@ class BlueGreenDecision:
     halt: str = ""
     """Why no pod may be replaced and no set resized; "" when nothing speaks against it."""
     status: BlueGreenStatus | None = None
-    """`status.blueGreen` after this pass."""
+    """`status.blueGreen` after this reconcile."""
     break_glass: BreakGlass | None = None
-    """`status.breakGlass` after this pass."""
+    """`status.breakGlass` after this reconcile."""
     requests: UpgradeRequestsStatus | None = None
-    """`status.upgradeRequests` after this pass."""
+    """`status.upgradeRequests` after this reconcile."""
     accepted: Release | None = None
-    """`status.release` after this pass."""
+    """`status.release` after this reconcile."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
     """Done before the status is written; each may be repeated."""
     announcements: tuple[EventRecord, ...] = ()
-    """Events that are told once, when the status of this pass was written."""
+    """Events that are recorded once, after the status of this reconcile was written."""
 
     def set_of(self, revision: str) -> PoolSpec | None:
         """Return the set of a revision, as it is rendered; None for one that is not."""
         return next((one for one in self._sets if one.revision == revision), None)
 
     def other_than(self, revision: str) -> PoolSpec | None:
-        """Return the set that stands beside the one of a revision; None for none."""
+        """Return the other pool than that of a revision; None for none."""
         return next((one for one in self._sets if one.revision != revision), None)
 
     @property

@@ -1,5 +1,5 @@
-"""What a pass wants, and what became of it: two types, so that status cannot be computed from
-things that were merely built.
+"""The desired objects of a reconcile, and the applied ones: two types, so that status cannot be
+computed from objects that were merely built.
 
 `Desired` is made by the plan step, `AppliedSet` by the apply step. No I/O.
 """
@@ -26,7 +26,7 @@ Named = tuple[Resource, ObjectKey]
 class Effect:
     """A named action that is not the apply of an object, with frozen arguments.
 
-    `name` is looked up in the table of `managers.cluster.apply.actions`.
+    `name` is a key of the table of `managers.cluster.apply.actions`.
     """
 
     name: str
@@ -63,9 +63,9 @@ class RolloutProgress:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one step of the plan wants.
+    """The desired objects of one step of the plan.
 
-    A `Wait` or `Blocked` lets the other steps go on; only with `gate` does it hold back the
+    After a `Wait` or `Blocked` the other steps continue; only with `gate` does it hold back the
     objects that start or stop pods.
     """
 
@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The whole plan of one pass, in the order in which it is applied."""
+    """The whole plan of one reconcile, in the order in which it is applied."""
 
     foundation: tuple[Intent, ...]
     """Objects that a pod needs before it starts, or that guard it; independent of each other."""
@@ -98,7 +98,7 @@ class Desired:
     """Every step had its say: what is not named here is not wanted and may be pruned."""
     operation: Operation | None = None
     rolled: RolloutProgress | None = None
-    """None: the pods were not looked at."""
+    """None: the pods were not read."""
     spared: tuple[Named, ...] = ()
     """What is not named in `intents` and may not be pruned either."""
 
@@ -136,5 +136,5 @@ class AppliedSet:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """One sentence for each object of somebody else that stands in our way."""
+        """One sentence for each object that is not ours and blocks an apply."""
         return tuple(applied.message for applied in self.of(Verdict.FOREIGN))

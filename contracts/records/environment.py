@@ -1,4 +1,4 @@
-"""Facts about what a cluster did not make and lives beside: the API server, accounts of others.
+"""Facts about the environment of a cluster: the API server, ServiceAccounts of other owners.
 
 Part of contracts.records.observed. Uses nothing.
 """
@@ -15,7 +15,7 @@ class AccountFacts:
 
     name: str
     free: bool
-    """Nobody controls it, and it was never made for a cluster: a person made it, for a reason."""
+    """It has no controller, and was not created for a cluster: a user created it on purpose."""
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -33,14 +33,14 @@ NO_ENDPOINTS = ApiEndpoints()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionFacts:
-    """What of the admission policies is not as this operator knows them; all empty: all stand."""
+    """Admission policies that differ from those of this operator; all empty: all are installed."""
 
     missing: tuple[str, ...] = ()
     different: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
-    """The operator may not look at them."""
+    """The operator may not read them."""
 
     @property
     def lacking(self) -> int:
-        """How many are not known to stand."""
+        """How many are not known to be installed."""
         return len(self.missing) + len(self.different) + len(self.unreadable)

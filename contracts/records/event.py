@@ -1,4 +1,4 @@
-"""One event about a cluster, before it is sent: what a change of its status is told as."""
+"""One event about a cluster, before it is sent: it reports a change of the status."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ways in from outside: what a spec asks of them, and what is observed of them.
+"""Exposure of a cluster: what its spec requests, and what is observed.
 
-Pure. Wishes are made by managers.networking.exposure_spec, facts by
-managers.networking.exposure_facts; read by the builders and conditions of managers.networking.
+Pure. managers.networking.exposure_spec makes the specs, managers.networking.exposure_facts the
+facts; read by the builders and conditions of managers.networking.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ class GatewayWishes:
     annotations: Mapping[str, str]
     passthrough: bool
     backend_hostname: str | None
-    """Name that the Gateway checks on the servers; None: it checks nothing by our wish."""
+    """Name that the Gateway checks on the servers; None: it checks nothing that the spec
+    requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorWishes:
-    """A ServiceMonitor of the Prometheus operator, and the Service that it looks for."""
+    """A ServiceMonitor of the Prometheus operator, and the Service that it selects."""
 
     every_node: bool
     port: int | None
@@ -70,22 +71,22 @@ class ExposureSpec:
     gateway: GatewayWishes | None = None
     monitor: MonitorWishes | None = None
     authority_wanted: bool = False
-    """Somebody reads the authority of the servers from a ConfigMap."""
+    """A Gateway reads the CA of the servers from a ConfigMap."""
 
     @property
     def hostnames(self) -> tuple[str, ...]:
         """Names by which clients and gateways ask the servers for a certificate."""
-        wanted = (
+        hosts = (
             self.ingress.host if self.ingress else None,
             self.gateway.hostname if self.gateway else None,
             self.gateway.backend_hostname if self.gateway else None,
         )
-        return tuple(dict.fromkeys(name for name in wanted if name))
+        return tuple(dict.fromkeys(name for name in hosts if name))
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerCondition:
-    """One condition in the status of an object of somebody else; "" as status: not stated."""
+    """One condition in the status of an object that is not ours; "" as status: not stated."""
 
     status: str = ""
     reason: str = ""
@@ -126,7 +127,7 @@ class ClassFacts:
 
 @dataclass(frozen=True, slots=True)
 class RouteFacts:
-    """Our own route, or the policy beside it, and what a gateway says of it."""
+    """Our own route, or its policy, and its status from a gateway."""
 
     mine: bool
     accepted: ListenerCondition = ListenerCondition()
@@ -159,7 +160,7 @@ class ExposureFacts:
     """Our own ServiceMonitor is there."""
 
     def offer(self, kind: OptionalKind) -> KindAvailability:
-        """Say what the API server has of a kind."""
+        """Return the availability of a kind at the API server."""
         return self.offers.get(kind.definition, UNKNOWN)
 
     @property

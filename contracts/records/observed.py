@@ -1,4 +1,4 @@
-"""Facts about one cluster, read at the start of a pass; frozen, and judged by nobody here.
+"""Facts about one cluster, read at the start of a reconcile; frozen, without any judgement.
 
 Made by `managers.cluster.observe.observer`; read by resolve, plan and status. No I/O.
 """
@@ -28,7 +28,7 @@ class ContainerExit:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """One attempt to let a running server read its files again: an ephemeral container."""
+    """One attempt to make a running server read its files again: an ephemeral container."""
 
     number: int
     """1 for the first attempt in this pod, whatever it was for."""
@@ -61,8 +61,8 @@ class PodFacts:
     tls_secret: str = ""
     """The Secret that it mounts as certificate and key, "" for none."""
     serves: str | None = None
-    """Fingerprint of the certificate that it was last seen to serve; "" when it did not answer,
-    None when nobody looked."""
+    """Fingerprint of the certificate that it served last; "" when it did not answer, None when it
+    was not asked."""
     reload_hash: str = ""
     """Hash of the reloadable files when the pod was made (annotation, "" if absent)."""
     reloads: tuple[Reload, ...] = ()
@@ -70,9 +70,9 @@ class PodFacts:
     unseal: str = ""
     """Keys of the static seal that its server knows (annotation, "" if absent)."""
     rewrapped: str = ""
-    """Key under which it wrapped the root key anew when it led (annotation, "" if absent)."""
+    """Key with which it rewrapped the root key when it led (annotation, "" if absent)."""
     gated: bool = False
-    """The scheduler is told not to place it yet: a scheduling gate stands in its spec."""
+    """The scheduler must not place it yet: its spec has a scheduling gate."""
     node: str = ""
     """Node that it runs on; "" while it has none."""
     leaves_at: datetime | None = None
@@ -156,7 +156,7 @@ class ClaimFacts:
 
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
-    """The servers beside the voters that serve: their StatefulSet, pods and data volumes."""
+    """The servers other than the serving voters: their StatefulSet, pods and data volumes."""
 
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
@@ -210,7 +210,7 @@ class Quorum:
 
     @property
     def unanswered(self) -> str:
-        """Say that nobody knows how the followers are, and why; "" when the leader told."""
+        """Return why the state of the followers is unknown; "" when the leader reported it."""
         why = self.trouble
         return f"the leader could not be asked for its followers: {why}" if why else ""
 
@@ -226,7 +226,7 @@ class ImageVerdict:
     record: str = ""
     """The annotation by which a StatefulSet remembers the proof."""
     problem: Literal["", "unproven", "unreachable"] = ""
-    """unproven: a person must act. unreachable: nobody could be asked, or not yet."""
+    """unproven: a user must act. unreachable: no server could be asked, or not yet."""
     message: str = ""
     retry_after: float = 0.0
     """Seconds after which it is worth asking again."""
@@ -247,7 +247,7 @@ class EffectAttempt:
     """What the other side said; "" when it accepted."""
 
     def keeps(self, pod: PodFacts) -> str:
-        """Say of a pod that its budget refused this eviction."""
+        """Record for a pod that its budget refused this eviction."""
         return f"{pod.name} is not taken away: {self.refused}"
 
 
@@ -262,7 +262,7 @@ class TokenIssuer:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Everything that the decisions of one pass may look at."""
+    """The observed state that the decisions of one reconcile may use."""
 
     now: datetime
     stateful_set: StatefulSetFacts | None = None
@@ -270,10 +270,10 @@ class Observed:
     claims: tuple[ClaimFacts, ...] = ()
     read: PoolFacts = PoolFacts()
     green: PoolFacts = PoolFacts()
-    """The second set of voters, if there is one."""
+    """The green pool, if there is one."""
     strays: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
-    only looked for while the set that ought to serve has no StatefulSet."""
+    only searched for while the pool that should serve has no StatefulSet."""
     rivals: tuple[str, ...] = ()
     """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
@@ -293,8 +293,8 @@ class Observed:
     waking_since: datetime | None = None
     """Since when, by the last status, the servers come back from hibernation, if they do."""
     quorum: Quorum | None = None
-    """None: nobody asked, because no pod is to go, or because the operator has no login that ever
-    got an answer."""
+    """None: not asked, because no pod is to be replaced, or because no login of the operator ever
+    succeeded."""
     attempts: tuple[EffectAttempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images that a policy asks about."""
@@ -306,7 +306,7 @@ class Observed:
     account: AccountFacts | None = None
     """The ServiceAccount that the spec names; None when it names none or there is none yet."""
     admission: AdmissionFacts | None = None
-    """Whether the admission policies stand; None: nobody has looked yet."""
+    """Whether the admission policies are installed; None: not checked yet."""
     upgrade: UpgradeFacts = NO_UPGRADE
 
     def pod(self, ordinal: int) -> PodFacts | None:
@@ -324,8 +324,8 @@ class Observed:
 
     def attempted(self, effect: str, uid: str) -> EffectAttempt | None:
         """Return the last attempt of an effect on an object, if it is remembered."""
-        found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
-        return found[-1] if found else None
+        attempts = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
+        return attempts[-1] if attempts else None
 
     def refused_eviction(self, within: timedelta) -> str:
         """Name a ready pod that its disruption budget kept a moment ago, "" for none."""
@@ -337,7 +337,7 @@ class Observed:
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
-        """Return the pods of all servers: the voters, a second set, then the read replicas."""
+        """Return the pods of all servers: the voters, green, then the read replicas."""
         return self.pods + self.green.pods + self.read.pods
 
     @property
@@ -350,13 +350,13 @@ class Observed:
 
     @property
     def leader_in_doubt(self) -> bool:
-        """Tell whether several servers run and not exactly one of them says that it leads."""
+        """Whether several servers run and not exactly one of them says that it leads."""
         running = sum(bool(pod.ip) and not pod.terminating for pod in self.pods)
         return running > 1 and len(self.leaders) != 1
 
     @property
     def holds_data(self) -> bool:
-        """Tell whether a volume exists that may hold the data of this cluster.
+        """Whether a volume exists that may hold the data of this cluster.
 
         That of a read replica is a whole copy.
         """

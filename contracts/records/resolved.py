@@ -32,7 +32,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """What `spec.network` asks for, beside the rules that are always there."""
+    """What `spec.network` requests, in addition to the rules that always exist."""
 
     operator_namespace: str
     dns_namespace: str
@@ -45,8 +45,8 @@ class NetworkSettings:
     metrics_port: int | None = None
     """The port that answers metrics alone, if there is one: open to clients like the API."""
     store_ports: tuple[int, ...] = ()
-    """Ports at which jobs may call whoever keeps snapshots, wherever that is; none in profile
-    Hardened, nor beside rules of the user's own."""
+    """Ports at which jobs may connect to a snapshot store at any address; none in profile Hardened,
+    nor with rules of the user."""
     open_to_namespace: bool = True
     """Every pod of the cluster's own namespace is a client; in profile Hardened none is by that."""
 
@@ -122,7 +122,7 @@ class SealSettings:
     spec: Unseal
     secrets: tuple[str, ...]
     """The Secrets without which no pod starts: of the keys of a static seal in the order in which
-    servers are told of them, else the one that the user brought."""
+    the servers get them, else the one of the user."""
     rotation: Rotation | None
     """Which keys servers know, for a static seal."""
 
@@ -151,7 +151,7 @@ class PodSettings:
     fixed_ids: bool = True
     """User and group are ours to choose; not on OpenShift, where each namespace has a range."""
     operator_image: str = ""
-    """Image of the operator, for what it runs beside a server; "" when it is not known."""
+    """Image of the operator, for its containers in server pods; "" when it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class ReadPoolSpec:
     """The read replicas, as `spec.readReplicas` asks for them; defaults are those of the voters."""
 
     replicas: int
-    """How many there are to be; 0 while what is left of them is taken away."""
+    """The desired number; 0 while the remaining ones are removed."""
     config_text: str
     """config.hcl of a server that joins without a vote."""
     restart_text: str
-    """The same without what a running server reads again when it is told to."""
+    """The same without what a running server reads again on SIGHUP."""
     pod: PodSettings
     storage_size: str
     storage_class: str | None
@@ -184,7 +184,7 @@ class Resolved:
     initialized: bool
     """Data exists: nothing that would make a second cluster may happen any more."""
     members: int | None
-    """How many members the raft cluster had when it was last asked; None: nobody could ask."""
+    """How many members the raft cluster had when it was last asked; None: it could not be asked."""
     voters: int | None
     """How many of them had a vote."""
     self_init: bool
@@ -195,7 +195,7 @@ class Resolved:
     config_text: str
     """config.hcl, rendered once: two steps need it."""
     restart_text: str
-    """config.hcl without what a running server reads again when it is told to."""
+    """config.hcl without what a running server reads again on SIGHUP."""
     unseal: SealSettings
     pod: PodSettings
     service_account: str
@@ -212,7 +212,7 @@ class Resolved:
     tls: TlsSettings
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
-    """`spec.deletionPolicy` is Retain: the volume of a server that was taken away stays."""
+    """`spec.deletionPolicy` is Retain: the volume of a removed server is kept."""
     ways: ExposureSpec = NO_WISHES
     """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
@@ -222,24 +222,24 @@ class Resolved:
     fenced: tuple[str, ...] = ()
     """Pods of voters that are not to run."""
     maintenance: bool = False
-    """Nothing is to be disturbed that can wait: no pod replaced, no server taken away."""
+    """Disruptions that can wait are held back: no pod is replaced, no server removed."""
     job_accounts: tuple[JobAccount, ...] = ()
     """Accounts of the jobs that are asked for, or that run."""
     restoring: str = ""
     """The restore whose job may replace the data now: until it says so, no pod is disturbed."""
     restored: str = ""
-    """UID of the last restore, since which every server has to be started anew."""
+    """UID of the last restore, since which every server has to be restarted."""
     reuses_account: bool = False
     """The ServiceAccount is a person's own: never changed and never deleted."""
     read: ReadPoolSpec | None = None
     """The read replicas; None when none are asked for and none are left."""
     config_named: str = ""
-    """config.hcl as it would be without a second set, which names it for servers that run: how one
-    joined is read from it by nobody any more. "": its own text names it."""
+    """config.hcl as it would be without green, which identifies it for running servers: they do not
+    read the join settings again. "": its own text identifies it."""
     revision: str = ""
     """Which set of voters is meant; "" for the one without a revision."""
     green: GreenPoolSpec | None = None
-    """A second set of voters that is to take over."""
+    """The green pool that is to take over."""
     other: ServerPool | None = None
     """Another set of voters than the one that is meant, kept up or on its way out."""
     traffic: str = ""

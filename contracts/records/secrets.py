@@ -73,7 +73,7 @@ class SecretFacts:
     authority: str = ""
     """PEM of the authority that the Secret names, which is public."""
     problem: str = ""
-    """Why the content cannot be used; "" when it can, or when nobody looked."""
+    """Why the content cannot be used; "" when it can, or when it was not read."""
     trusted: tuple[str, ...] = ()
     """Fingerprints of the certificates in `authority`, in their order."""
     chain_problem: str = ""
@@ -83,9 +83,9 @@ class SecretFacts:
     chain_root: str = ""
     """Fingerprint of the authority that the chain ends at."""
     entries: frozenset[str] = frozenset()
-    """Names of what it holds; empty when nobody looked."""
+    """Names of what it holds; empty when it was not read."""
     upcoming: CertificateFacts | None = None
-    """An authority that is trusted already and signs later; only beside a signing authority."""
+    """A CA that is trusted already and signs later; only together with a signing CA."""
     former: CertificateFacts | None = None
     """An authority that signed before and is still trusted."""
     answered: str = ""
@@ -93,4 +93,4 @@ class SecretFacts:
     key_id: str = ""
     """Id of the unseal key that was drawn into it (annotation, "" if absent)."""
     keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
-    """What its keys look like, if its content was looked at for a seal."""
+    """The properties of its keys, if its content was read for a seal."""

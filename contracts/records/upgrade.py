@@ -1,6 +1,6 @@
-"""What an upgrade is decided by: releases, and what is looked up while one goes on.
+"""The input of decisions about upgrades: releases, and what is read during an upgrade.
 
-`UpgradeFacts` is part of contracts.records.observed; what was decided is
+`UpgradeFacts` is part of contracts.records.observed; the decision is
 contracts.records.upgrade_decision. No I/O.
 """
 
@@ -37,14 +37,14 @@ class Release:
 
     @staticmethod
     def asked(cluster: OpenBaoCluster) -> Release:
-        """Read what the spec asks for."""
+        """Return the release that the spec requests."""
         return Release(cluster.spec.version.removeprefix("v"), cluster.spec.image or "")
 
     @staticmethod
     def accepted(cluster: OpenBaoCluster) -> Release | None:
-        """Read what was accepted last; None when nothing was yet."""
-        known = cluster.status.release
-        return None if known is None else Release(known.version, known.image or "")
+        """Return the release that was accepted last; None before the first."""
+        release = cluster.status.release
+        return None if release is None else Release(release.version, release.image or "")
 
     def status(self) -> ReleaseStatus:
         """Show it in `status.release`."""
@@ -57,7 +57,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A Job of an upgrade at one moment; `message` is the word of Kubernetes or of the executor."""
+    """A Job of an upgrade at one moment; `message` is that of Kubernetes or of the job."""
 
     name: str
     state: JobState
@@ -91,14 +91,14 @@ class SnapshotSeen:
 
     name: str
     phase: str
-    """As in its status; "" before anybody looked at it."""
+    """As in its status; "" before its first reconcile."""
     message: str = ""
     foreign: bool = False
     """It was not made by this upgrade."""
 
     @property
     def failed(self) -> bool:
-        """Tell whether it will never be what the upgrade waits for."""
+        """Whether it will never be what the upgrade waits for."""
         return self.foreign or self.phase in ("Failed", "Unknown")
 
 
@@ -118,7 +118,7 @@ class HookSeen:
 
 @dataclass(frozen=True, slots=True)
 class BlueGreenObservation:
-    """What is looked up while a second set of servers takes over, or is about to."""
+    """What is read during a blue/green upgrade, or before one begins."""
 
     job: JobStatus | None = None
     """The Job of the phase and try; None: there is none, or it was written down that it is done."""
@@ -128,14 +128,14 @@ class BlueGreenObservation:
     """The Job that judges green; None: there is none."""
     snapshot: SnapshotSeen | None = None
     traffic: str | None = None
-    """Revision that the public Service selects; None: nobody looked, or there is no Service."""
+    """Revision that the public Service selects; None: not read, or there is no Service."""
     nonce: str = ""
     """Sixteen random bytes in hexadecimal, new each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeFacts:
-    """What is looked up only while the spec and the accepted release differ, or pods change."""
+    """What is read only while the spec and the accepted release differ, or pods change."""
 
     asks_quorum: bool = False
     """The leader has to be asked for its followers, though no pod is about to go."""
@@ -146,7 +146,7 @@ class UpgradeFacts:
     snapshot: SnapshotSeen | None = None
     """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
     second: BlueGreenObservation | None = None
-    """None: the upgrade is not one by a second set."""
+    """None: the upgrade is not blue/green."""
 
 
 NO_FACTS = UpgradeFacts()

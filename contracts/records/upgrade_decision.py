@@ -1,4 +1,4 @@
-"""What one pass decided about releases: made before resolve, read by resolve, plan and status.
+"""The decision of a reconcile about releases: made before resolve, read by resolve, plan, status.
 
 Made by managers.upgrade.decide. No I/O.
 """
@@ -17,26 +17,26 @@ from runtime.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class UpgradeDecision:
-    """What one pass does about releases, decided before anything else."""
+    """What one reconcile does about releases, decided before anything else."""
 
     release: Release
-    """What servers are rendered with in this pass."""
+    """What servers are rendered with in this reconcile."""
     halt: str = ""
     """Why no pod may be touched at all; "" when nothing speaks against it."""
     hand_over: StepDownJob | None = None
-    """None: no Job asks a leader to step down; it hands over when it is told to end."""
+    """None: no Job asks a leader to step down; it steps down when its pod is stopped."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
     place: str = ""
-    """Where the machine is after this pass."""
+    """The state of the machine after this reconcile."""
     upgrade: UpgradeStatus | None = None
-    """`status.upgrade` after this pass, without what only pods can tell."""
+    """`status.upgrade` after this reconcile, without what only pods can tell."""
     requests: UpgradeRequestsStatus | None = None
     accepted: Release | None = None
-    """`status.release` after this pass."""
+    """`status.release` after this reconcile."""
     finding: ConditionUpdate | None = None
     """The condition Upgrading; None while nothing was ever upgraded."""
     hold_reads: bool = False
     """No read replica is replaced either; its turn comes later."""
     second: BlueGreenDecision | None = None
-    """What it does about an upgrade by a second set; None: nothing."""
+    """The decision about a blue/green upgrade; None: nothing."""

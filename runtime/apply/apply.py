@@ -65,7 +65,7 @@ class OwnedApply:
     Flow: find the live object (cache, else one metadata read where the cache cannot know), judge
     its owner, compare, send one server-side apply if anything differs, tell the cache the answer.
 
-    Guarantees: an object of somebody else is never changed, not even when it appears between
+    Guarantees: an object of another owner is never changed, not even when it appears between
     our read and our write; an unchanged intent costs no request; a foreign edit of a field we
     own costs exactly one. What is remembered is bounded by what the informers hold.
 
@@ -103,11 +103,11 @@ class OwnedApply:
         object does not hold back the others.
         """
         # What is settled needs no task: in a quiet cluster that is all of it.
-        known = [self._skipped(owner, intent) for intent in intents]
+        unchanged = [self._skipped(owner, intent) for intent in intents]
         results = await asyncio.gather(
             *(
                 self.ensure(owner, intent)
-                for intent, skipped in zip(intents, known, strict=True)
+                for intent, skipped in zip(intents, unchanged, strict=True)
                 if skipped is None
             ),
             return_exceptions=True,
@@ -116,7 +116,7 @@ class OwnedApply:
             if isinstance(result, BaseException):
                 raise result
         answers = iter([result for result in results if isinstance(result, Applied)])
-        return tuple(next(answers) if applied is None else applied for applied in known)
+        return tuple(next(answers) if applied is None else applied for applied in unchanged)
 
     async def ensure(self, owner: Owner, intent: Intent) -> Applied:
         """Make one object be as intended.
@@ -150,7 +150,7 @@ class OwnedApply:
                         resource, key, uid=uid_of(live), resource_version=resource_version_of(live)
                     )
                 except (NotFound, Conflict):
-                    # Somebody was faster. The next look tells what is true now.
+                    # Another client was faster. The next read shows the present state.
                     self._informers[resource].doubt(key)
                     continue
                 self._informers[resource].doubt(key)
@@ -209,7 +209,7 @@ class OwnedApply:
             return None
 
     async def _send(self, owner: Owner, intent: Intent, live: Object | None) -> Applied:
-        """Apply to the object that was looked at, or create it when there was none."""
+        """Apply to the object that was read, or create it when there was none."""
         body = self._marked(owner, intent, live)
         try:
             result = await self._apply(intent, body, force=live is not None)
@@ -274,10 +274,10 @@ class OwnedApply:
 
 
 class OptimisticApply(OwnedApply):
-    """Creates what no cache shows without a look, and looks when there was something after all.
+    """Creates what no cache shows without a read, and reads when there was an object after all.
 
-    One request less for each object that is made, for owners who make thousands. Guarantees the
-    same: an apply that may only create changes nobody's object.
+    One request less for each created object, for owners with thousands of them. The guarantees are
+    the same: an apply that may only create changes no existing object.
     """
 
     async def _ensure(self, owner: Owner, intent: Intent) -> Applied:
@@ -301,8 +301,8 @@ def _refused(intent: Intent, error: ApiError) -> Applied:
         case Refusal.LEAVING:
             return Applied(intent, Verdict.TERMINATING, None, f"{intent}: {error.message}")
         case Refusal.LOOK_AGAIN:
-            told = f"{intent} changed while it was written: {error.message}"
-            raise Transient(told) from error
+            message = f"{intent} changed while it was written: {error.message}"
+            raise Transient(message) from error
         case Refusal.TERMINAL:
             raise TerminalError(f"{intent}: {error}") from error
         case Refusal.RAISED:

@@ -23,9 +23,9 @@ LONGEST_LIFE = 3600.0
 @dataclass(slots=True)
 class _Entry:
     live: Object
-    """The state that was looked at: the very object of a cache, so that `is` tells the same."""
+    """The state that was compared: the object of a cache itself, so that `is` compares it."""
     print: str
-    wanted: str
+    desired: str
     refusal: str | None
     until: float
 
@@ -45,28 +45,28 @@ class ApplyCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def holds(self, slot: Slot, live: Object, wanted: str) -> bool:
-        """Tell whether this state was found to be as this intent wants it."""
-        entry = self._find(slot, live, wanted)
+    def holds(self, slot: Slot, live: Object, desired: str) -> bool:
+        """Whether this state matches this intent."""
+        entry = self._find(slot, live, desired)
         return entry is not None and entry.refusal is None
 
-    def refusal(self, slot: Slot, live: Object, wanted: str) -> str | None:
+    def refusal(self, slot: Slot, live: Object, desired: str) -> str | None:
         """Return why the server refused this intent for this state; None when it did not."""
-        entry = self._find(slot, live, wanted)
+        entry = self._find(slot, live, desired)
         return None if entry is None else entry.refusal
 
-    def note(self, slot: Slot, live: Object, wanted: str, *, refusal: str | None = None) -> None:
-        """Remember that the state is as wanted, or why the server does not let it become so."""
+    def note(self, slot: Slot, live: Object, desired: str, *, refusal: str | None = None) -> None:
+        """Remember that the state matches the intent, or why the server refuses the intent."""
         until = self._clock.monotonic() + self._rng.uniform(SHORTEST_LIFE, LONGEST_LIFE)
-        self._entries[slot] = _Entry(live, fingerprint(live), wanted, refusal, until)
+        self._entries[slot] = _Entry(live, fingerprint(live), desired, refusal, until)
 
     def drop(self, slot: Slot) -> None:
         """Forget an object."""
         self._entries.pop(slot, None)
 
-    def _find(self, slot: Slot, live: Object, wanted: str) -> _Entry | None:
+    def _find(self, slot: Slot, live: Object, desired: str) -> _Entry | None:
         entry = self._entries.get(slot)
-        if entry is None or entry.wanted != wanted:
+        if entry is None or entry.desired != desired:
             return None
         if self._clock.monotonic() >= entry.until:
             del self._entries[slot]

@@ -71,5 +71,5 @@ class Applied:
 
     @property
     def in_place(self) -> bool:
-        """Tell whether the object is now as we want it."""
+        """Whether the object is now as we want it."""
         return self.verdict in (Verdict.SKIPPED, Verdict.CREATED, Verdict.UPDATED)

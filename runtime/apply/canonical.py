@@ -1,4 +1,4 @@
-"""The one form of an intent: equal wishes are sent, hashed and compared as equal text.
+"""The canonical form of an intent: equal intents are sent, hashed and compared as equal text.
 
 Pure. Called by `runtime.apply.intent` when an intent is made. Source of the rules: an apply that
 means what is stored still costs a write where the server keeps a value in another form than it was
@@ -23,7 +23,7 @@ MEANINGFUL = frozenset(
         "objectSelector",
         "podSelector",
         "selector",
-        # Rules of a policy that lets nothing through.
+        # Rules of a policy that allows nothing.
         "egress",
         "ingress",
         # No class at all; an absent one is the default class.
@@ -34,7 +34,7 @@ MEANINGFUL = frozenset(
 )
 """Fields whose emptiness says something. An intent may name more of them."""
 
-# Maps whose keys somebody chose: an empty text in them is a value like any other.
+# Maps whose keys a user chose: an empty text in them is a value like any other.
 _FREE_MAPS = frozenset(
     {
         "annotations",
@@ -105,14 +105,14 @@ class _Form:
         self._quantities = quantities
 
     def members(self, value: Mapping[str, Any], path: Path, *, free: bool) -> Object:
-        made: Object = {}
+        result: Object = {}
         for key, member in value.items():
             if member is None:
                 continue
             inner = self._value(member, (*path, key), free=key in _FREE_MAPS)
             if free or key in self._meaningful or not _is_empty(inner):
-                made[key] = inner
-        return made
+                result[key] = inner
+        return result
 
     def _value(self, value: Any, path: Path, *, free: bool = False) -> Any:
         if isinstance(value, Mapping):

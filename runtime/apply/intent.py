@@ -75,51 +75,51 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
 
-def contains(live: Any, wanted: Any) -> bool:
-    """Tell whether every leaf of `wanted` is in `live` with the same value.
+def contains(live: Any, desired: Any) -> bool:
+    """Whether every leaf of `desired` is in `live` with the same value.
 
     Defaults and foreign fields in `live` do not count against it, except in what the server
     replaces whole. An empty list is not stored by most kinds, and is the same as none. A server
     that keeps a value in another form than ours makes this false: the caller then applies once
     and remembers the result instead of comparing again.
     """
-    if isinstance(wanted, Mapping):
+    if isinstance(desired, Mapping):
         return isinstance(live, Mapping) and all(
             (_equal if key in _ATOMIC else contains)(live[key], value)
             if key in live
             else value == []
-            for key, value in wanted.items()
+            for key, value in desired.items()
         )
-    if isinstance(wanted, list | tuple):
-        return isinstance(live, list) and _list_contains(live, wanted)
-    return bool(live == wanted)
+    if isinstance(desired, list | tuple):
+        return isinstance(live, list) and _list_contains(live, desired)
+    return bool(live == desired)
 
 
-def _equal(live: Any, wanted: Any) -> bool:
-    """Tell whether two values are the same as JSON, in which a tuple is a list."""
-    if isinstance(wanted, Mapping):
+def _equal(live: Any, desired: Any) -> bool:
+    """Whether two values are the same as JSON, in which a tuple is a list."""
+    if isinstance(desired, Mapping):
         return (
             isinstance(live, Mapping)
-            and live.keys() == wanted.keys()
-            and all(_equal(live[key], value) for key, value in wanted.items())
+            and live.keys() == desired.keys()
+            and all(_equal(live[key], value) for key, value in desired.items())
         )
-    if isinstance(wanted, list | tuple):
+    if isinstance(desired, list | tuple):
         return (
             isinstance(live, list)
-            and len(live) == len(wanted)
-            and all(_equal(have, want) for have, want in zip(live, wanted, strict=True))
+            and len(live) == len(desired)
+            and all(_equal(have, want) for have, want in zip(live, desired, strict=True))
         )
-    return bool(live == wanted)
+    return bool(live == desired)
 
 
-def _list_contains(live: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    keys = _merge_keys(wanted)
+def _list_contains(live: Sequence[Any], desired: Sequence[Any]) -> bool:
+    keys = _merge_keys(desired)
     if keys is None:
-        return len(live) == len(wanted) and all(
-            contains(have, want) for have, want in zip(live, wanted, strict=True)
+        return len(live) == len(desired) and all(
+            contains(have, want) for have, want in zip(live, desired, strict=True)
         )
     index = {tuple(item.get(k) for k in keys): item for item in live if isinstance(item, Mapping)}
-    return all(contains(index.get(tuple(item.get(k) for k in keys)), item) for item in wanted)
+    return all(contains(index.get(tuple(item.get(k) for k in keys)), item) for item in desired)
 
 
 def _merge_keys(items: Sequence[Any]) -> tuple[str, ...] | None:

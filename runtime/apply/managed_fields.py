@@ -2,14 +2,14 @@
 
 Pure. Called by `runtime.apply.apply` with the answer to an apply: caches do not keep managedFields.
 
-Two things stand in the way of removing a field by leaving it out of an apply, because both make
-somebody else its co-owner:
+Two cases prevent the removal of a field by omitting it from an apply, because both make another
+manager its co-owner:
 
 * An earlier program, or kubectl, wrote the object by update. Its entries are united with our own,
-  as k8s.io/client-go/util/csaupgrade does; whoever calls applies once more afterwards.
+  as k8s.io/client-go/util/csaupgrade does; the caller applies again afterwards.
 * The managedFields were lost (kubernetes/kubernetes 136919), and the server recorded all that was
   there as one manager of its own, "before-first-apply". That entry is dropped and not united: it
-  holds the fields of everybody, and what we own we would take away.
+  holds the fields of all managers, and we would remove those that we own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who owns an object, and the proof of it.
+"""Who owns an object, and the evidence for it.
 
 Pure. Used by `runtime.apply.apply` before each write and by deletion code before each delete.
 """

@@ -1,8 +1,8 @@
-"""The face of a cache: how readers and owned apply see objects, whatever feeds it.
+"""The interface of a cache: how readers and owned apply see objects, whatever fills it.
 
-Three things have this face: an Informer (one selection, by list and watch), a NamespaceUnion (one
-informer per namespace) and a PolledMirror (asked by name). Whoever reads through it works the same
-in every mode.
+Three classes have this interface: an Informer (one selection, by list and watch), a NamespaceUnion
+(one informer per namespace) and a PolledMirror (asked by name). Its readers work the same in every
+mode.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cache(Protocol):
         ...
 
     def add_handler(self, handler: EventHandler, /) -> object:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         ...
 
     def observe(self, obj: Object) -> None:
@@ -48,13 +48,13 @@ class Cache(Protocol):
         """Whether an object of a name that is not in here may exist all the same.
 
         True for what is selected by labels: such an object may lack them. False where the server
-        has answered that there is none, and where nobody has asked: a write that may only create
-        finds out, and tells `doubt`.
+        has answered that there is none, and where it was not read: a write that may only create
+        detects it, and calls `doubt`.
         """
         ...
 
     def doubt(self, key: ObjectKey) -> None:
-        """What is known of this name has proven wrong: the next look asks the server."""
+        """The cached answer about this name is wrong: the next read asks the server."""
         ...
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it

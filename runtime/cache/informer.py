@@ -1,12 +1,12 @@
-"""A store kept current by a reflector, and handlers that hear of every change.
+"""A store kept current by a reflector, and handlers that get every change.
 
 Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
 One informer per selection serves all who need it; runtime.cache.informers hands them out.
 
-Contract for handlers: they are synchronous, hear of changes in order, after the store has changed
+Contract for handlers: they are synchronous, get changes in order, after the store has changed
 and before the next frame is read, and may not raise: a handler that raises has lost an event,
-which ends `run` and with it the process. Of a whole new list, which enters the store in one go,
-they hear in slices: the store can be ahead of them then, never behind. Objects passed to them and
+which ends `run` and with it the process. A whole new list, which enters the store at once, they
+get in slices: the store can be ahead of them then, never behind. Objects passed to them and
 returned from here are read-only.
 """
 
@@ -63,9 +63,9 @@ class InformerOptions:
 
     watch_list asks for lists at the head of the watch, where the server can do that. resync is
     the period in seconds in which a handler is shown all objects again, None for never; a handler
-    may ask for a period of its own. Nobody waits for an optional informer, and its silence is no
-    reason to die: what it mirrors need not exist. coming: its kind was said to be there, so a
-    refusal is asked about again within seconds.
+    may ask for a period of its own. No start waits for an optional informer, and its silence is no
+    reason to fail: what it mirrors need not exist. coming: its kind was reported to exist, so a
+    refused list is retried within seconds.
     """
 
     watch_list: bool = True
@@ -77,7 +77,7 @@ class InformerOptions:
 DEFAULT = InformerOptions()
 
 SLICE = 256
-"""Changes of a new list that are told before other tasks get their turn."""
+"""Changes of a new list that are delivered before other tasks run."""
 
 
 class Informer:
@@ -120,7 +120,7 @@ class Informer:
 
     @property
     def optional(self) -> bool:
-        """True when nobody waits for it."""
+        """True when no start waits for it."""
         return self._options.optional
 
     @property
@@ -162,14 +162,14 @@ class Informer:
             self._group = None
 
     def add_handler(self, handler: EventHandler, *, resync: float | None = None) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here.
+        """Call handler for every change from now on, after an initial add for all that is here.
 
         Every `resync` seconds, or as often as the options say, it is shown each object again.
         Raises ValueError when that is below a second.
         """
         period = self._options.resync if resync is None else resync
         if period is not None:
-            made = Resync(
+            registration = Resync(
                 self._store,
                 handler,
                 period,
@@ -177,9 +177,9 @@ class Informer:
                 rng=self._rng,
                 busy=lambda: bool(self._untold),
             )
-            self._resyncs.append(made)
+            self._resyncs.append(registration)
             if self._group is not None:
-                self._start(self._group, made)
+                self._start(self._group, registration)
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)
@@ -244,7 +244,7 @@ class Informer:
         return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
 
     def _new_reflector(self) -> Reflector:
-        made = Reflector(
+        reflector = Reflector(
             self._client,
             self.selection,
             clock=self._clock,
@@ -252,10 +252,10 @@ class Informer:
             metrics=self._metrics,
             watch_list=self._options.watch_list,
         )
-        made.reduce_by(self._shaped)
+        reflector.reduce_by(self._shaped)
         if self._options.coming:
-            made.retry_by(COMING_LADDER)
-        return made
+            reflector.retry_by(COMING_LADDER)
+        return reflector
 
     def _shaped(self, obj: Object) -> Object:
         """The shape of what the server sent; that of our own write has been made already."""
@@ -288,7 +288,7 @@ class Informer:
                 self._queue(self._store.replace(items, version))
 
     async def _settle(self) -> None:
-        """Tell of a whole new list, slice by slice; what happens meanwhile is told after it."""
+        """Deliver a whole new list, slice by slice; changes during that are delivered after it."""
         while self._untold:
             self._tell_next(SLICE)
             await yield_to_loop()

@@ -25,7 +25,7 @@ AnyInformer = TypeVar("AnyInformer", bound=Informer)
 
 
 class OptionalInformer(Informer):
-    """An informer that nobody waits for; it can be put to sleep and woken."""
+    """An informer that no start waits for; it can be put to sleep and woken."""
 
     home: InformerSet
 
@@ -65,18 +65,18 @@ class InformerSet:
 
     def informer(self, selection: Selection) -> Informer:
         """The informer of that selection; a new one starts at once if the set is running."""
-        known = self._informers.get(selection)
-        if known is not None:
-            return known
-        made = self._add(Informer, selection, self._options)
+        existing = self._informers.get(selection)
+        if existing is not None:
+            return existing
+        informer = self._add(Informer, selection, self._options)
         if self._group is not None:
-            self._start(self._group, made)
-        return made
+            self._start(self._group, informer)
+        return informer
 
     def optional(
         self, selection: Selection, *, awake: bool = False, coming: bool = True
     ) -> OptionalInformer:
-        """Make an informer that nobody waits for; it sleeps until `wake`, unless it is `awake`.
+        """Make an informer that no start waits for; it sleeps until `wake`, unless it is `awake`.
 
         `coming`: as InformerOptions has it. Raises ValueError when there is an informer of that
         selection already.
@@ -84,22 +84,22 @@ class InformerSet:
         if selection in self._informers:
             raise ValueError(f"there is an informer of {selection} already")
         options = replace(self._options, optional=True, coming=coming)
-        made = self._add(OptionalInformer, selection, options)
-        made.home = self
+        informer = self._add(OptionalInformer, selection, options)
+        informer.home = self
         self._asleep.add(selection)
         if awake:
-            self.wake(made)
-        return made
+            self.wake(informer)
+        return informer
 
     def wake(self, informer: Informer) -> None:
-        """Let a sleeping informer mirror; it lists at once if the set is running."""
+        """Wake a sleeping informer; it lists at once if the set is running."""
         if informer.selection in self._asleep:
             self._asleep.discard(informer.selection)
             if self._group is not None:
                 self._start(self._group, informer)
 
     def rest(self, informer: Informer) -> None:
-        """Let an optional informer sleep: it forgets all objects, and its handlers hear of that.
+        """Put an optional informer to sleep: it forgets all objects, and its handlers get deletes.
 
         Raises ValueError for one that is not optional.
         """
@@ -115,7 +115,7 @@ class InformerSet:
         informer.forget()
 
     def remove(self, informer: Informer) -> None:
-        """Let an optional informer go for good: as `rest`, and it is forgotten here too."""
+        """Remove an optional informer: as `rest`, and it is forgotten here too."""
         self.rest(informer)
         self._informers.pop(informer.selection, None)
         self._asleep.discard(informer.selection)
@@ -160,7 +160,7 @@ class InformerSet:
     def _add(
         self, kind: type[AnyInformer], selection: Selection, options: InformerOptions
     ) -> AnyInformer:
-        made = kind(
+        informer = kind(
             self._client,
             selection,
             clock=self._clock,
@@ -168,13 +168,13 @@ class InformerSet:
             metrics=self._metrics,
             options=options,
         )
-        self._informers[selection] = made
+        self._informers[selection] = informer
         plural = selection.resource.plural
         age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
         age.set_function(lambda: self._oldest(plural))
         reached = self._metrics.informer_store_resource_version.labels(resource=plural)
         reached.set_function(lambda: self._hindmost(plural))
-        return made
+        return informer
 
     def _oldest(self, plural: str) -> float:
         return max(

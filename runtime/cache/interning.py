@@ -18,46 +18,46 @@ _BY_IDENTITY: Final = frozenset({dict, list, str})
 
 
 def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REMEMBERED) -> Shape:
-    """Make a transform that lets equal values below these top-level fields be one value.
+    """Make a transform by which equal values below these top-level fields share one object.
 
     Several selections may use the same one, and then share with each other. It changes its argument
     in place; what is nested too deep to be meant becomes None, as with
     runtime.limits.nesting.shallow.
     """
-    known: dict[Any, Any] = {}
+    pool: dict[Any, Any] = {}
 
     def share(obj: Object) -> Object:
-        if len(known) > remembered:
-            known.clear()
+        if len(pool) > remembered:
+            pool.clear()
         for field in fields:
             if field in obj:
-                obj[field] = _one(obj[field], known, LEVELS_MAX)
+                obj[field] = _one(obj[field], pool, LEVELS_MAX)
         return obj
 
     return share
 
 
-def _one(value: Any, known: dict[Any, Any], levels: int) -> Any:
+def _one(value: Any, pool: dict[Any, Any], levels: int) -> Any:
     """The one value that is equal to this one, from here on."""
     kind = value.__class__
     if kind is str:
-        return known.setdefault(value, value)
+        return pool.setdefault(value, value)
     if kind is not dict and kind is not list:
         return value
     if not levels:
         return None
     if kind is dict:
         for name, item in value.items():
-            value[name] = _one(item, known, levels - 1)
-        return known.setdefault((dict, *map(_mark, value.items())), value)
-    value[:] = [_one(item, known, levels - 1) for item in value]
-    return known.setdefault((list, *map(_name, value)), value)
+            value[name] = _one(item, pool, levels - 1)
+        return pool.setdefault((dict, *map(_mark, value.items())), value)
+    value[:] = [_one(item, pool, levels - 1) for item in value]
+    return pool.setdefault((list, *map(_name, value)), value)
 
 
 def _name(value: Any) -> Any:
     """What tells shared values apart: parts and strings by identity, as their equals are the same.
 
-    A part that is remembered keeps whatever it consists of, so nobody else gets its identity.
+    A remembered part keeps its members alive, so no other object gets its identity.
     """
     kind = value.__class__
     return id(value) if kind in _BY_IDENTITY else (kind, value)

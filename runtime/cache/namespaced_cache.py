@@ -1,8 +1,8 @@
 """Caches over some namespaces: one informer per kind and namespace, shown as one cache per kind.
 
-For whoever may list and watch within namespaces but not over all of them. Namespaces join and leave
-while it runs. Nobody waits for one: it need not exist yet, its rights may come late, and it may go;
-the others do not feel it. So ask `ready` before you decide anything by what is here.
+For clients that may list and watch within namespaces but not over all of them. Namespaces join and
+leave while it runs. No start waits for one: it need not exist yet, its rights may come late, and it
+may be removed without effect on the others. So check `ready` before a decision by its content.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class NamespaceUnion:
         self,
         informers: InformerSet,
         selection: Selection,
-        told: Callable[[str], None],
+        on_change: Callable[[str], None],
         *,
         awake: bool,
     ) -> None:
         self.selection = selection
         self._informers = informers
-        self._told = told
+        self._on_change = on_change
         self._awake = awake
         self._members: dict[str, OptionalInformer] = {}
         self._indexes: dict[str, IndexFunction] = {}
@@ -76,7 +76,7 @@ class NamespaceUnion:
         self._indexes[name] = fn
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         self._handlers.append(handler)
         for member in self._members.values():
             member.add_handler(handler)
@@ -112,7 +112,7 @@ class NamespaceUnion:
         return member is not None and (member.synced or not self._awake)
 
     def join(self, namespace: str) -> None:
-        """Read that namespace too; once more does nothing."""
+        """Read that namespace too; a second call does nothing."""
         if namespace in self._members:
             return
         chosen = replace(self.selection, namespace=namespace)
@@ -145,7 +145,7 @@ class NamespaceUnion:
     def _now_ready(self, namespace: str) -> None:
         for call in self._when_synced:
             call()
-        self._told(namespace)
+        self._on_change(namespace)
 
 
 class NamespaceSet:
@@ -163,11 +163,11 @@ class NamespaceSet:
 
     def optional(self, selection: Selection, *, awake: bool = False) -> NamespaceUnion:
         """Make the cache of one kind; it sleeps until it is woken, unless it is `awake`."""
-        made = NamespaceUnion(self._informers, selection, self._look, awake=awake)
-        self._unions.append(made)
+        union = NamespaceUnion(self._informers, selection, self._update, awake=awake)
+        self._unions.append(union)
         for namespace in self._namespaces:
-            made.join(namespace)
-        return made
+            union.join(namespace)
+        return union
 
     def join(self, namespace: str) -> None:
         """Read that namespace too, in every kind."""
@@ -197,13 +197,13 @@ class NamespaceSet:
         )
 
     def add_handler(self, handler: NamespaceHandler) -> None:
-        """Tell the handler of each namespace that has become readable from now on."""
+        """Call the handler for each namespace that becomes readable from now on."""
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
         """Return at once: no namespace is waited for."""
 
-    def _look(self, namespace: str) -> None:
+    def _update(self, namespace: str) -> None:
         if not self.is_ready(namespace):
             return
         for handler in self._handlers:

@@ -1,10 +1,10 @@
-"""Optional kinds: mirrored while the API server serves them, let go when it no longer does.
+"""Optional kinds: mirrored while the API server serves them, dropped when it no longer does.
 
-One watch per kind, of its CustomResourceDefinition by name, tells when the kind comes and goes;
-nothing is polled and nothing is asked again. For each version that the program can write there is
-an informer from the start, so that handlers and indexes are wired once; it sleeps until its
-version is served. Nobody waits for any of this: a process whose rights do not cover these watches
-starts and works as if the kinds were absent.
+One watch per kind, of its CustomResourceDefinition by name, shows when the kind is added or
+removed; nothing is polled. For each version that the program can write there is an informer from
+the start, so that handlers and indexes are wired once; it sleeps until its version is served. No
+start waits for any of this: a process whose rights do not cover these watches starts and works as
+if the kinds were absent.
 
 Used by the composition of an application; decides which informer is awake and nothing else.
 """
@@ -107,9 +107,9 @@ class OptionalKinds:
             self._definitions[kind] = definition
             for resource in kind.resources:
                 cache = self._caches[resource] = caches.optional(select(resource))
-                cache.when_synced(partial(self._look, kind))
-            definition.add_handler(_Follow(partial(self._look, kind)))
-            definition.when_synced(partial(self._look, kind))
+                cache.when_synced(partial(self._update, kind))
+            definition.add_handler(_Follow(partial(self._update, kind)))
+            definition.when_synced(partial(self._update, kind))
 
     @property
     def caches(self) -> Mapping[Resource, DisabledCache]:
@@ -122,14 +122,14 @@ class OptionalKinds:
         return self._offers
 
     def add_handler(self, handler: OfferHandler) -> None:
-        """Tell the handler of every change of an offer from now on."""
+        """Call the handler for every change of an offer from now on."""
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
-        """Return at once: nobody waits for what need not exist."""
+        """Return at once: an optional kind need not exist."""
 
-    def _look(self, kind: OptionalKind) -> None:
-        """Wake and rest informers by what is offered now, and tell if that made a difference."""
+    def _update(self, kind: OptionalKind) -> None:
+        """Wake and rest informers by what is offered now, and call the handlers after a change."""
         definition = self._definitions[kind]
         if not definition.synced:
             return
@@ -158,17 +158,17 @@ class OptionalKinds:
 class _Follow:
     """Calls back for whatever happens to a definition."""
 
-    def __init__(self, look: Callable[[], None]) -> None:
-        self._look = look
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        self._look()
+        self._on_change()
 
     def on_update(self, old: Object, new: Object) -> None:
-        self._look()
+        self._on_change()
 
     def on_delete(self, obj: Object) -> None:
-        self._look()
+        self._on_change()
 
     def on_resync(self, obj: Object) -> None:
         """Nothing happened."""

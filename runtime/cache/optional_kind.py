@@ -1,6 +1,6 @@
-"""Kinds that a Kubernetes cluster may or may not serve, and what is known of one at the moment.
+"""Kinds that a Kubernetes cluster may or may not serve, and the availability of one.
 
-Pure. The definitions are read by runtime.cache.optional; plans look at `KindAvailability` and
+Pure. The definitions are read by runtime.cache.optional; plans use `KindAvailability` and
 nothing else.
 """
 
@@ -15,7 +15,7 @@ from runtime.types import Resource, is_terminating
 
 @dataclass(frozen=True, slots=True)
 class OptionalKind:
-    """A namespaced kind of somebody else's CustomResourceDefinition.
+    """A namespaced kind of a CustomResourceDefinition of another project.
 
     `versions` are those that this program can write, the best one first.
     """
@@ -43,7 +43,7 @@ class KindAvailability:
     """What the API server has of an optional kind."""
 
     known: bool = False
-    """False until its definition was looked for, and while its objects are being read."""
+    """False until its definition was read, and while its objects are being listed."""
     versions: tuple[str, ...] = ()
     """Every version that is served; none: the kind is not there."""
     resource: Resource | None = None

@@ -1,8 +1,8 @@
-"""A cache that nobody tells anything: it asks for objects one by one, by name.
+"""A cache without a watch: it reads objects one by one, by name.
 
-For whoever may read single objects but neither list nor watch them. It has the face of an informer
-(runtime.cache.cache): the same handlers hear of changes, when a look finds them. What is looked at,
-and how often, is the caller's to say (`refresh`); that there is no such object is an answer too.
+For clients that may get single objects but neither list nor watch them. It has the interface of an
+informer (runtime.cache.cache): the same handlers get changes, when a read finds them. The caller
+decides what is read, and how often (`refresh`); that an object does not exist is an answer too.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
 JITTER = 0.1
-"""Each answer is believed that part shorter or longer: what was asked together drifts apart."""
+"""Each answer is valid that part shorter or longer: names read together drift apart."""
 
 DOUBTED = float("-inf")
-"""When a name in doubt was asked for: it is due, however patient the caller."""
+"""When a name in doubt was read: it is due, whatever the maximum age."""
 
 Objects = list[Object]
 
 
 @dataclass(slots=True)
-class _Known:
-    """What the last answer about a name was: in the store, beside it, or that there is none."""
+class _Entry:
+    """The last answer about a name: in the store, excluded from it, or NotFound."""
 
-    asked: float
+    fetched_at: float
     stretch: float
-    beside: bool = False
-    """There is an object of that name that the selection leaves out."""
-    told: int = 0
-    """Counts our own writes, so that an answer from before one of them is told from later ones."""
+    excluded: bool = False
+    """There is an object of that name that the selection excludes."""
+    writes: int = 0
+    """Counts our own writes, so that an answer from before one of them is dropped."""
 
 
 class PolledMirror:
     """Objects of one kind by name; see runtime.cache.cache for what the methods mean.
 
-    Guarantees: two callers that want the same name at the same time cost one request; an answer
-    that was on its way while we wrote that object ourselves is dropped; a name that was never
-    asked for is not known to be absent, but reads as if it were.
+    Guarantees: two callers that read the same name at the same time cost one request; an answer
+    in flight while we wrote that object ourselves is dropped; a name that was never read is not
+    known to be absent, but reads as if it were.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PolledMirror:
         self._rng = rng
         self._store = Store()
         self._handlers: tuple[EventHandler, ...] = ()
-        self._known: dict[ObjectKey, _Known] = {}
+        self._entries: dict[ObjectKey, _Entry] = {}
         self._asking: dict[ObjectKey, asyncio.Task[None]] = {}
         self._counted = 0
         self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
@@ -90,24 +90,24 @@ class PolledMirror:
         self._store.add_index(name, fn)
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+        """Call handler for every change from now on, after an initial add for all that is here."""
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol
-        """Return at once: there is nothing to wait for before somebody asks."""
+        """Return at once: there is nothing to wait for before a read."""
 
     def is_known(self, key: ObjectKey) -> bool:
-        """Whether this name was asked for, and has an answer."""
-        return key in self._known
+        """Whether this name was read, and has an answer."""
+        return key in self._entries
 
     # Asking -----------------------------------------------------------------------------------
 
     async def refresh(self, keys: Iterable[ObjectKey], max_age: float) -> None:
-        """Ask for those names of which the answer is older than max_age seconds, or missing.
+        """Read the names of which the answer is older than max_age seconds, or missing.
 
-        All are asked at the same time. Raises the first of the API's errors, after all answers.
+        All are read at the same time. Raises the first of the API's errors, after all answers.
         """
         now = self._clock.monotonic()
         tasks = [self._ask(key) for key in dict.fromkeys(keys) if self._is_due(key, now, max_age)]
@@ -119,34 +119,34 @@ class PolledMirror:
     def may_hide(self, key: ObjectKey) -> bool:
         """Whether an object may exist that is not in here.
 
-        One that the selection leaves out does; a name in doubt may be one.
+        One that the selection excludes does; a name in doubt may be one.
         """
-        known = self._known.get(key)
-        return known is not None and (known.beside or known.asked == DOUBTED)
+        entry = self._entries.get(key)
+        return entry is not None and (entry.excluded or entry.fetched_at == DOUBTED)
 
     def observe(self, obj: Object) -> None:
-        """Take in the answer to a write of our own, as if it had been asked for just now."""
+        """Store the answer to a write of our own, as if it had been read now."""
         key = key_of(obj)
         if not self.selection.matches(obj):
             return
-        known = self._note(key)
-        known.told += 1
-        known.beside = False
+        entry = self._note(key)
+        entry.writes += 1
+        entry.excluded = False
         self._tell(self._store.upsert(self.selection.shape(obj, self._reduce)))
 
     def doubt(self, key: ObjectKey) -> None:
-        """Ask for this name at the next look, whatever is known of it."""
-        known = self._known.get(key)
-        if known is None:
-            # Asked for by nobody so far; from now on somebody does.
-            self._known[key] = _Known(DOUBTED, 1.0)
+        """Read this name at the next refresh, whatever is known of it."""
+        entry = self._entries.get(key)
+        if entry is None:
+            # Not read so far; from now on it is.
+            self._entries[key] = _Entry(DOUBTED, 1.0)
         else:
-            known.asked = DOUBTED
+            entry.fetched_at = DOUBTED
 
     def forget(self, keys: Iterable[ObjectKey]) -> None:
-        """Drop what is known of these names; handlers hear that the objects are gone."""
+        """Drop the answers about these names; handlers get a delete of the objects."""
         for key in keys:
-            self._known.pop(key, None)
+            self._entries.pop(key, None)
             stored = self._store.get(key)
             if stored is not None:
                 self._tell(self._store.remove(stored))
@@ -155,42 +155,42 @@ class PolledMirror:
 
     @property
     def synced(self) -> bool:
-        """Always: nothing is missing before somebody asks."""
+        """Always: nothing is missing before a read."""
         return True
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Nothing to tell: it always is."""
+        """Nothing to call: it always is."""
 
     def wake(self) -> None:
-        """Nothing to begin: whoever refreshes begins."""
+        """Nothing to begin: a refresh begins."""
 
     def rest(self) -> None:
         """Forget all objects."""
-        self.forget(tuple(self._known))
+        self.forget(tuple(self._entries))
 
     # ------------------------------------------------------------------------------------------
 
     def _is_due(self, key: ObjectKey, now: float, max_age: float) -> bool:
-        known = self._known.get(key)
-        return known is None or now - known.asked >= max_age * known.stretch
+        entry = self._entries.get(key)
+        return entry is None or now - entry.fetched_at >= max_age * entry.stretch
 
     def _ask(self, key: ObjectKey) -> asyncio.Task[None]:
         task = self._asking.get(key)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._fetch(key), name=f"get {key}")
             self._asking[key] = task
-            task.add_done_callback(lambda done: self._asked(key, done))
+            task.add_done_callback(lambda done: self._fetched(key, done))
         return task
 
-    def _asked(self, key: ObjectKey, task: asyncio.Task[None]) -> None:
+    def _fetched(self, key: ObjectKey, task: asyncio.Task[None]) -> None:
         self._asking.pop(key, None)
         if not task.cancelled():
-            # Whoever waited may be gone by now: then nobody else reads it.
+            # The waiting callers may be gone by now: then no other code reads it.
             task.exception()
 
     async def _fetch(self, key: ObjectKey) -> None:
-        before = self._known.get(key)
-        told = before.told if before else 0
+        before = self._entries.get(key)
+        writes = before.writes if before else 0
         started = self._clock.monotonic()
         try:
             live: Object | None = await self._client.get(
@@ -198,16 +198,16 @@ class PolledMirror:
             )
         except NotFound:
             live = None
-        known = self._known.get(key)
-        if known is not None and known.told != told:
+        entry = self._entries.get(key)
+        if entry is not None and entry.writes != writes:
             return
-        known = self._note(key)
-        known.asked = started
-        self._take_in(key, live, known)
+        entry = self._note(key)
+        entry.fetched_at = started
+        self._take_in(key, live, entry)
 
-    def _take_in(self, key: ObjectKey, live: Object | None, known: _Known) -> None:
+    def _take_in(self, key: ObjectKey, live: Object | None, entry: _Entry) -> None:
         ours = live is not None and self.selection.matches(live)
-        known.beside = live is not None and not ours
+        entry.excluded = live is not None and not ours
         if live is not None and ours:
             self._tell(self._store.upsert(self._reduce(live)))
             return
@@ -215,14 +215,14 @@ class PolledMirror:
         if stored is not None:
             self._tell(self._store.remove(stored))
 
-    def _note(self, key: ObjectKey) -> _Known:
+    def _note(self, key: ObjectKey) -> _Entry:
         now, stretch = self._clock.monotonic(), self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _Known(now, stretch)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(now, stretch)
         else:
-            known.asked, known.stretch = now, stretch
-        return known
+            entry.fetched_at, entry.stretch = now, stretch
+        return entry
 
     def _tell(self, changes: Iterable[StoreChange]) -> None:
         self._count.inc(len(self._store) - self._counted)

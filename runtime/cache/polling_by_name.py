@@ -1,6 +1,6 @@
-"""A few objects of fixed names, asked for now and then for as long as the process lives.
+"""A few objects of fixed names, read periodically as long as the process runs.
 
-For what hardly ever changes and nobody may watch, such as the definitions of kinds of others.
+For objects that rarely change and may not be watched, such as definitions of optional kinds.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Tells everything that becomes of one selection of objects, for as long as it runs.
+"""Reports every change of one selection of objects, as long as it runs.
 
 The loop around runtime.cache.watch: it turns answers and errors into frames, passes on the effects
 that concern objects, and knows the deadlines and the backoff. Called by the informer.
 
 The list comes, unless the server cannot do it, at the head of the watch (WatchList, KEP-3157):
 each object is decoded and reduced by itself, so that a collection of any size neither holds the
-event loop nor exists unreduced as a whole. It is gathered here, beside the store, and replaces
-what the store holds in one go once it is complete.
+event loop nor exists unreduced as a whole. It is collected here, outside of the store, and replaces
+the content of the store at once when it is complete.
 
 Every expected failure (an ApiError, no answer, a torn or silent stream) is retried for ever;
 anything else is a bug, leaves `run` as it is and ends the process.
@@ -269,8 +269,8 @@ class Reflector:
             return pause.seconds
         if isinstance(pause.error, TransportError):
             return self._unreachable.delay()
-        asked = pause.error.retry_after if pause.error is not None else None
-        return max(self._refused.delay(), asked or 0.0)
+        retry_after = pause.error.retry_after if pause.error is not None else None
+        return max(self._refused.delay(), retry_after or 0.0)
 
     def _report(self, error: ApiError | TransportError) -> None:
         # One line per kind of trouble: an outage fails every informer many times a minute.

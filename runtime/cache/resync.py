@@ -1,4 +1,4 @@
-"""Shows a handler from time to time what the store holds, without a word to the server.
+"""Replays the content of the store to a handler periodically, without a request.
 
 Called by the informer, one per handler that wants it. The events of a watch are not lost, but
 what a handler made of them may be: a resync is the second chance of a level-based controller.
@@ -14,7 +14,7 @@ from runtime.clock import Clock
 from runtime.types import Object
 
 SHORTEST_PERIOD = 1.0
-"""Seconds. A handler that needs to look more often does not need a resync."""
+"""Seconds. A handler that needs a shorter period does not need a resync."""
 
 JITTER = 0.1
 """Each round is that part shorter or longer, so that handlers do not stay in step."""

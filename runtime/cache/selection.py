@@ -52,10 +52,10 @@ class Selection:
         object.__setattr__(self, "fields", _normal(self.fields))
 
     def __str__(self) -> str:
-        place = f"in {self.namespace}" if self.namespace else ""
+        where = f"in {self.namespace}" if self.namespace else ""
         fields = "metadata" if self.metadata_only else ", ".join(self.fields)
         shape = f"({fields})" if fields else ""
-        parts = (str(self.resource), place, self.label_selector, self.field_selector, shape)
+        parts = (str(self.resource), where, self.label_selector, self.field_selector, shape)
         return " ".join(filter(None, parts))
 
     def reducer(self) -> Shape:
@@ -157,25 +157,25 @@ def _part(of: Mapping[str, Any], tree: _Tree) -> Object:
 
 
 def _sharing() -> Shape:
-    """Lets equal strings be one string: a fifth of an object of which only metadata is kept.
+    """Makes equal strings one string: a fifth of an object of which only metadata is kept.
 
     Only where equal ones are the rule; at the cost of 1 us per object. Not sys.intern, which in
-    some versions of Python keeps for ever what it was given once.
+    some versions of Python keeps its arguments forever.
     """
-    known: dict[str, str] = {}
+    pool: dict[str, str] = {}
 
     def share_values(members: dict[str, Any]) -> None:
         for name, value in members.items():
             if value.__class__ is str:
-                members[name] = known.setdefault(value, value)
+                members[name] = pool.setdefault(value, value)
 
     def share(obj: Object) -> Object:
-        if len(known) > SHARED_STRINGS:
-            known.clear()
+        if len(pool) > SHARED_STRINGS:
+            pool.clear()
         metadata = obj.get("metadata") or {}
         namespace = metadata.get("namespace")
         if namespace:
-            metadata["namespace"] = known.setdefault(namespace, namespace)
+            metadata["namespace"] = pool.setdefault(namespace, namespace)
         share_values(metadata.get("labels") or {})
         for owner in metadata.get("ownerReferences") or ():
             share_values(owner)
@@ -199,12 +199,12 @@ class _Term:
 
     key: str
     values: frozenset[str] | None
-    wanted: bool
+    expected: bool
 
     def holds(self, of: Mapping[str, str]) -> bool:
         value = of.get(self.key)
-        found = value is not None and (self.values is None or value in self.values)
-        return found is self.wanted
+        matches = value is not None and (self.values is None or value in self.values)
+        return matches is self.expected
 
 
 _KEY = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
@@ -223,16 +223,16 @@ def _terms(selector: str) -> tuple[_Term, ...] | None:
     if parts == [""]:
         return ()
     terms = [_term(part) for part in parts]
-    known = tuple(term for term in terms if term is not None)
-    return known if len(known) == len(terms) else None
+    parsed = tuple(term for term in terms if term is not None)
+    return parsed if len(parsed) == len(terms) else None
 
 
 def _term(text: str) -> _Term | None:
-    if found := _SET.fullmatch(text):
-        values = frozenset(value.strip() for value in found[3].split(","))
-        return _Term(found[1], values, wanted=found[2] == "in")
-    if found := _EQUALITY.fullmatch(text):
-        return _Term(found[1], frozenset((found[3],)), wanted=found[2] != "!=")
-    if found := _EXISTENCE.fullmatch(text):
-        return _Term(found[2], None, wanted=not found[1])
+    if parsed := _SET.fullmatch(text):
+        values = frozenset(value.strip() for value in parsed[3].split(","))
+        return _Term(parsed[1], values, expected=parsed[2] == "in")
+    if parsed := _EQUALITY.fullmatch(text):
+        return _Term(parsed[1], frozenset((parsed[3],)), expected=parsed[2] != "!=")
+    if parsed := _EXISTENCE.fullmatch(text):
+        return _Term(parsed[2], None, expected=not parsed[1])
     return None

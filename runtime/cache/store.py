@@ -96,12 +96,12 @@ class Store:
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Index present and future objects; again with the same function it does nothing.
 
-        Raises ValueError when the name already stands for another function.
+        Raises ValueError when the name already has another function.
         """
-        known = self._indexes.get(name)
-        if known is not None and known.function != function:
+        registered = self._indexes.get(name)
+        if registered is not None and registered.function != function:
             raise ValueError(f"index {name!r} exists with another function")
-        if known is None:
+        if registered is None:
             index = self._indexes[name] = Index(function)
             for key, obj in self._objects.items():
                 index.put(key, obj)
@@ -124,13 +124,13 @@ class Store:
             for key, floor in self._floors.items()
             if not went_back and after is not None and floor > after
         }
-        wanted = {key_of(item): item for item in items}
+        listed = {key_of(item): item for item in items}
         for key in ahead:
-            wanted[key] = self._objects[key]
-        gone = [key for key in self._objects if key not in wanted]
+            listed[key] = self._objects[key]
+        gone = [key for key in self._objects if key not in listed]
         deletions = [StoreChange(self._take(key), None) for key in gone]
         others: list[StoreChange] = []
-        for key, item in wanted.items():
+        for key, item in listed.items():
             old = self._objects.get(key)
             if old is not None and (item == old if went_back else same_state(old, item)):
                 continue
@@ -162,21 +162,21 @@ class Store:
         return [StoreChange(obj if uid_of(stored) == uid_of(obj) else stored, None)]
 
     def advance(self, resource_version: str) -> None:
-        """A bookmark: history up to here has been told."""
+        """A bookmark: history up to here was delivered."""
         self.resource_version = resource_version
 
     def observe(self, obj: Object) -> list[StoreChange]:
         """The answer to our own write: take it if it is ahead of the watch.
 
-        An object that is absent here is taken only when its version lies beyond what the watch
-        has told: otherwise it was told, and it is absent because it has been deleted since.
+        An object that is absent here is taken only when its version is beyond what the watch
+        has delivered: otherwise it was delivered, and is absent because it was deleted since.
         """
         key = key_of(obj)
         version = version_number(resource_version_of(obj))
         stored = self._objects.get(key)
-        known = self.resource_version if stored is None else resource_version_of(stored)
-        told = version_number(known)
-        if version is None or told is None or version <= told:
+        current = self.resource_version if stored is None else resource_version_of(stored)
+        number = version_number(current)
+        if version is None or number is None or version <= number:
             return []
         changes = self._put(key, obj)
         self._floors[key] = version
@@ -198,7 +198,7 @@ class Store:
                 neighbours = self._in_namespace[key.namespace] = {}
             neighbours[key] = None
         elif uid_of(old) != uid_of(obj):
-            # Deleted and made anew while nobody looked: two objects that share a name.
+            # Deleted and recreated between two lists: two objects that share a name.
             return [StoreChange(old, None), StoreChange(None, obj)]
         return [StoreChange(old, obj)]
 

@@ -1,4 +1,4 @@
-"""How a list and watch goes on after each thing the server does: a pure step function.
+"""How a list and watch continues after each frame of the server: a pure step function.
 
     step(state, frame) -> (state, effects)
 
@@ -6,9 +6,9 @@ Frames are what happened, effects are what to do about it, in order. No I/O, no 
 randomness: runtime.cache.reflector turns answers and errors into frames and performs the effects.
 
     SNAPSHOT  a full list is needed, and a watch is to be opened that begins with one
-    COLLECT   that watch is open; its list is gathered beside the store until it is complete
+    COLLECT   that watch is open; its list is collected outside of the store until complete
     LIST      a full list is needed, page by page
-    OPEN      the store stands at `resource_version`; a watch is to be opened there
+    OPEN      the store is at `resource_version`; a watch is to be opened there
     STREAM    that watch is open
 
 The rules are those of client-go's reflector (tools/cache/reflector.go, 1.37) with two changes.
@@ -64,7 +64,7 @@ class Phase(Enum):
 
 
 class State(NamedTuple):
-    """Where we stand.
+    """The state of one list and watch.
 
     resource_version is the last one seen, of an object or a bookmark, but never of an object of a
     streamed list: these come in no order. listed_version and opened_version are what it was after
@@ -112,7 +112,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One line of the watch: ADDED, MODIFIED, DELETED, BOOKMARK, ERROR or a word of the future."""
+    """One line of the watch: ADDED, MODIFIED, DELETED, BOOKMARK, ERROR or a future type."""
 
     kind: str
     object: dict[str, Any]
@@ -380,11 +380,11 @@ def _spacing(state: State, at: float, error: TransportError | None) -> tuple[Eff
     return (Rest(SHORT_WATCH_SECONDS - age),)
 
 
-def _is_repetition(version: str, told: str) -> bool:
-    """Whether history has been told further than that already.
+def _is_repetition(version: str, previous: str) -> bool:
+    """Whether history was delivered beyond that already.
 
-    Told again, an object that was deleted since would come back to life. No API server repeats
-    itself, but not all that speaks its protocol is one.
+    Delivered again, an object that was deleted since would reappear. No API server repeats events,
+    but a proxy may.
     """
-    number, last = version_number(version), version_number(told)
+    number, last = version_number(version), version_number(previous)
     return number is not None and last is not None and number < last

@@ -1,5 +1,5 @@
 """The client of the Kubernetes API: verbs, credentials, transport, bytes.
 
-The only way to the API server. Called by `runtime.cache`, `runtime.apply` and by whoever reads one
-object by name.
+The only way to the API server. Called by `runtime.cache`, `runtime.apply` and by code that reads
+one object by name.
 """

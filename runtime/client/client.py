@@ -104,12 +104,12 @@ class Client:
 
         Second tries, deadlines, the guard and the counting are the same.
         """
-        made = cls.__new__(cls)
-        made.guard = guard or unguarded
-        made._transport = Transport(
+        client = cls.__new__(cls)
+        client.guard = guard or unguarded
+        client._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
         )
-        return made
+        return client
 
     async def get(
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
@@ -140,8 +140,8 @@ class Client:
         """The raw lines of a watch, with bookmarks; runtime.client.codec.decode_event reads them.
 
         Errors of opening are raised by entering the context. The iterator ends when the server
-        ends the watch in good order and raises TransportError when it breaks; whoever iterates
-        sets the deadline, because a silent watch looks like a quiet one.
+        ends the watch in good order and raises TransportError when it breaks; the caller sets
+        the deadline, because a dead watch looks like a quiet one.
         """
         query = {
             "watch": "true",
@@ -279,16 +279,16 @@ class Client:
             "propagationPolicy": propagation,
         }
         if dry_run:
-            # Beside a body the server ignores what the query says.
+            # With a body the server ignores the query.
             body["dryRun"] = ["All"]
         path = resource.path(key.namespace, key.name)
         await self._transport.request(HttpRequest("DELETE", path, body=encode(body)))
 
     async def evict(self, key: ObjectKey, *, uid: str) -> None:
-        """Have that very pod deleted, if the disruption budget over it lets it go.
+        """Evict that pod, if its disruption budget permits it.
 
-        The API server asks and charges the budget in one step, so that two who take pods away never
-        both get the last one that may go. Without a budget, and for a pod that does not run, it is
+        The API server checks and charges the budget in one step, so that two clients never both
+        evict the last pod that may go. Without a budget, and for a pod that does not run, it is
         a deletion. Raises EvictionRefused, what `delete` raises, and ValueError without a uid.
         """
         if not uid:

@@ -58,7 +58,7 @@ def encode(body: object) -> bytes:
 
 
 def encode_apply(body: object) -> bytes:
-    """JSON that is the same thing when it is read as YAML, as the API server reads apply bodies.
+    """JSON that has the same meaning when read as YAML, as the API server reads apply bodies.
 
     YAML folds a raw U+0085 into a space and refuses control characters (seen with 1.36), so
     these are escaped. Everything else stays UTF-8: the surrogate pairs that ASCII-only encoders
@@ -67,8 +67,8 @@ def encode_apply(body: object) -> bytes:
     return _NOT_FOR_YAML.sub(_escape, orjson.dumps(body))
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(found[0].decode())
+def _escape(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
 def decode_object(body: bytes, resource: Resource | None = None) -> Object:
@@ -88,7 +88,7 @@ def decode_object(body: bytes, resource: Resource | None = None) -> Object:
 
 
 def decode_page(body: bytes, resource: Resource) -> Page:
-    """A list response; items of built-in kinds do not say what they are until told here.
+    """A list response; items of built-in kinds get apiVersion and kind here.
 
     Raises TransportError when the body is no list.
     """
@@ -173,8 +173,8 @@ def _place(answer: Mapping[str, Any]) -> tuple[str, str]:
 def decode_event(line: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> tuple[str, Object]:
     """One line of a watch: its type word and its object, without what is beyond the bounds.
 
-    Raises TransportError for a line that is no event, complete or not: the stream is torn and
-    has to be opened anew.
+    Raises TransportError for a line that is no event, complete or not: the stream is broken and
+    has to be reopened.
     """
     try:
         event = loads(line) if at_most(line, bounds.values) else _skimmed(line, bounds)

@@ -61,7 +61,7 @@ class Credentials(Protocol):
         ...
 
     def invalidate(self, *, before: float) -> None:
-        """The server refused us (401): read everything anew before the next request.
+        """The server refused us (401): read everything again before the next request.
 
         `before` is when the refused request was sent, on clock.monotonic(): what was read since
         then stays, or each of many requests under way would discard the renewal of the others.
@@ -103,9 +103,9 @@ class TlsFiles:
         stamp = tuple(_stamp(path) for path in (self.ca, self.cert, self.key) if path is not None)
         if self._context is not None and stamp == self._stamp:
             return self._context
-        made = self._build()
+        context = self._build()
         self._stamp = stamp
-        return made
+        return context
 
     def _build(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(self.ca) if self.ca else None)
@@ -120,8 +120,8 @@ class TlsFiles:
 
 def _stamp(path: Path) -> tuple[int, int]:
     # Projected volumes swap a symlink: the inode changes even when the time does not.
-    found = path.stat()
-    return found.st_mtime_ns, found.st_ino
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_ino
 
 
 class ServiceAccountCredentials:

@@ -1,7 +1,7 @@
-"""Acting as somebody else, where the API server lets this identity do so.
+"""Impersonation of another user, where the API server permits it to this identity.
 
 Wraps the credentials of runtime.client.credentials; handed to a runtime.client.client.Client of its
-own, so that no other request is sent as somebody else by accident.
+own, so that no other request is impersonated by accident.
 """
 
 import ssl
@@ -16,11 +16,11 @@ USER_HEADER = "Impersonate-User"
 
 @dataclass(frozen=True, slots=True)
 class Impersonating:
-    """Credentials that say, beside who sends a request, as whom.
+    """Credentials with an impersonated user in addition to the sender.
 
-    The API server lets it through if `credentials` hold the verb impersonate on that user, and then
-    asks what the user may do, and never what the sender may. A ServiceAccount is in its own groups
-    without being told (apiserver, filters/impersonation).
+    The API server accepts them if `credentials` hold the verb impersonate on that user, and then
+    checks the rights of the user, and never those of the sender. A ServiceAccount is in its own
+    groups by default (apiserver, filters/impersonation).
     """
 
     credentials: Credentials

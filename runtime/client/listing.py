@@ -1,6 +1,6 @@
 """Lists of the API server: what to list, and how it is taken, page by page.
 
-Uses runtime.client.transport. Called by runtime.client.client; whoever lists names what by
+Uses runtime.client.transport. Called by runtime.client.client; callers name the objects by
 ListOptions.
 """
 
@@ -20,7 +20,7 @@ PAGE_SECONDS = 60.0
 PAGE_BYTES = 8 << 20
 """Largest list page that is held: five objects of the most that the API server stores."""
 SMALLER = 4
-"""A page that was too large is asked for anew, with that part of its objects."""
+"""A page that was too large is requested again, with that part of its objects."""
 
 Shape = Callable[[Object], Object]
 """Reduces a freshly decoded object to what is kept; may change its argument in place."""
@@ -98,7 +98,7 @@ async def _list_page(
     query = selectors(options)
     if options.limit:
         query["limit"] = str(options.limit)
-    # A page token carries its version; naming one beside it is an error.
+    # A page token carries its version; naming another one with it is an error.
     if token:
         query["continue"] = token
     elif options.resource_version:

@@ -1,4 +1,4 @@
-"""How calls reach the API server: credentials, deadlines, second tries, the write guard, counting.
+"""How calls reach the API server: credentials, deadlines, retries, the write guard, counting.
 
 Knows nothing of Kubernetes objects and nothing of sockets: what carries a call is a `Wire`,
 runtime.client.wire.HttpWire in production and a server in memory in simulations. Called by

@@ -1,11 +1,11 @@
-"""HTTP to the API server on aiohttp: pools, sockets, and the last look at the guard.
+"""HTTP to the API server on aiohttp: pools, sockets, and the last check of the guard.
 
 Knows nothing of Kubernetes objects. Made by runtime.client.client, used through the protocol
 runtime.client.transport.Wire.
 
 Two pools: watches hold their connections for minutes and may not starve requests. Environment
-proxies are ignored (trust_env=False): a control plane client that follows them surprises people,
-and looking them up costs two thread hops per request.
+proxies are ignored (trust_env=False): a control plane client that follows them surprises users,
+and their look-up costs two thread hops per request.
 """
 
 import socket
@@ -80,10 +80,10 @@ class HttpWire:
         self, session: aiohttp.ClientSession, call: HttpRequest
     ) -> aiohttp.ClientResponse:
         """Send and return the answer, its body unread; errors are read and raised."""
-        look = LastLook(self._guard if call.writes else unguarded)
+        check = LastLook(self._guard if call.writes else unguarded)
         body = None
         if call.body is not None:
-            body = GuardedBody(call.body, look, content_type=call.content_type)
+            body = GuardedBody(call.body, check, content_type=call.content_type)
         try:
             response = await session.request(
                 call.method,
@@ -99,8 +99,8 @@ class HttpWire:
                 read_bufsize=WATCH_BUFFER,
             )
         except (aiohttp.ClientError, OSError) as error:
-            if look.refused is not None:
-                raise look.refused from None
+            if check.refused is not None:
+                raise check.refused from None
             # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
             raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
         if response.status < 300:
@@ -166,12 +166,12 @@ def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     Probes after 30 s of silence, every 5 s, three times; unacknowledged data counts likewise.
     """
     family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection = socket.socket(family, kind, protocol)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 45_000)
-    return made
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 45_000)
+    return connection

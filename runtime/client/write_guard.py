@@ -1,12 +1,12 @@
-"""The last look at the guard, when the bytes of a request that changes something leave.
+"""The last check of the guard, when the bytes of a writing request leave.
 
 Uses aiohttp. Called by runtime.client.wire, and by clients of servers other than the API server:
-who leads by a lease asks its guard here, whichever server the request is for.
+the holder of a lease checks its guard here, whichever server the request is for.
 
 Waiting for a free connection, a name, a handshake, or for our turn in a busy loop can take as long
 as the whole deadline, and a process that was stopped meanwhile runs what is ready before what the
-timers woke. So the body of the request asks. aiohttp holds headers back until the body comes, and
-between this question and the socket nothing is awaited.
+timers woke. So the body of the request checks. aiohttp holds headers back until the body comes, and
+between this check and the socket nothing is awaited.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Guard = Callable[[], None]
 
 
 def unguarded() -> None:
-    """Let everything pass: the guard of a process that holds no lease, such as a Job."""
+    """Permit every write: the guard of a process that holds no lease, such as a Job."""
 
 
 class LastLook:
@@ -45,22 +45,22 @@ class LastLook:
 
 
 class GuardedBody(BytesPayload):
-    """The body of a write, which asks once more when it is about to be sent; b"" does so too."""
+    """The body of a write, which checks again when it is about to be sent; b"" does so too."""
 
-    def __init__(self, body: bytes, look: LastLook, *, content_type: str) -> None:
+    def __init__(self, body: bytes, check: LastLook, *, content_type: str) -> None:
         super().__init__(body, content_type=content_type)
-        self._look = look
+        self._check = check
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        self._look()
+        self._check()
         await super().write_with_length(writer, content_length)
 
 
-async def guarded_pieces(pieces: AsyncIterable[bytes], look: LastLook) -> AsyncIterator[bytes]:
+async def guarded_pieces(pieces: AsyncIterable[bytes], check: LastLook) -> AsyncIterator[bytes]:
     """Ask before the first piece of a body that comes in pieces; the headers wait for that."""
-    look()
+    check()
     async for piece in pieces:
         yield piece
 

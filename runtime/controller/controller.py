@@ -36,9 +36,9 @@ SLICE_SECONDS = 0.001
 
 
 class Reconciler(Protocol):
-    """Compares the world with the wish for one request, and does something about it.
+    """Compares observed and desired state for one request, and acts on the difference.
 
-    It is called with one key at a time but with many keys side by side, often without any change,
+    It is called with one key at a time but with many keys in parallel, often without any change,
     and after a crash at any point of its last call. An object that is gone is Done.
     """
 
@@ -59,9 +59,9 @@ class EventSource(Protocol):
 
 def numbered_ids() -> Callable[[], str]:
     """Names for passes: a random word of this process, and a number."""
-    word = uuid.uuid4().hex[:8]
+    prefix = uuid.uuid4().hex[:8]
     numbers = itertools.count(1)
-    return lambda: f"{word}-{next(numbers)}"
+    return lambda: f"{prefix}-{next(numbers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +157,13 @@ class Controller:
         self._last: dict[Request, tuple[str, str]] = {}
 
     def watch(self, source: EventSource, handler: Handler, *predicates: Predicate) -> None:
-        """Enqueue what `handler` makes of those events of `source` that all predicates let by."""
+        """Enqueue what `handler` makes of those events of `source` that all predicates accept."""
         source.add_handler(Feed(self.name, self._queue, handler, predicates))
         if source not in self._sources:
             self._sources.append(source)
 
     def enqueue(self, request: Request, after: float = 0.0, *, priority: int = NORMAL) -> None:
-        """Ask for a look at `request`, now or in `after` seconds."""
+        """Enqueue `request`, now or in `after` seconds."""
         self._queue.add_after(request, after, priority=priority)
 
     async def run(self) -> None:
@@ -262,7 +262,7 @@ class Controller:
             raise
         except BaseException as error:
             expired = self._watchdog.expired(worker)
-            # A cancellation that nobody sent to us leaks out of something the reconciler awaits.
+            # A cancellation that is not ours leaks out of what the reconciler awaits.
             # Passing it on would end this worker without a trace.
             if worker.cancelling() > expired:
                 raise
@@ -323,7 +323,7 @@ class Controller:
     def _report_error(self, request: Request, error: BaseException) -> None:
         kind = type(error).__name__
         attempt = self._queue.num_requeues(request)
-        # The same failure over and over is told at the 1st, 2nd, 4th, 8th ... attempt.
+        # A repeated failure is reported at the 1st, 2nd, 4th, 8th ... attempt.
         again = not self._is_news(request, kind, str(error))
         if again and (attempt == 0 or attempt & (attempt - 1)):
             return
@@ -333,11 +333,11 @@ class Controller:
         else:
             log.error("reconcile failed", exc_info=error, **fields)
 
-    def _is_news(self, request: Request, word: str, message: str) -> bool:
-        said = (word, message)
-        if self._last.get(request) == said:
+    def _is_news(self, request: Request, kind: str, message: str) -> bool:
+        line = (kind, message)
+        if self._last.get(request) == line:
             return False
-        self._last[request] = said
+        self._last[request] = line
         return True
 
 

@@ -19,7 +19,7 @@ class Event:
     `object` is the state after the change, for a delete the last one known; `old` the state
     before an update, None otherwise. `initial` marks the adds that replay what was there before
     the informer or the handler started; `resync` the updates from an object to itself that replay
-    the store from time to time, without a word from the server.
+    the store periodically, without an event of the server.
     """
 
     type: Literal["add", "update", "delete"]
@@ -35,7 +35,7 @@ class Event:
 
 
 Predicate = Callable[[Event], bool]
-"""True lets the event through. Most predicates judge updates only and let the rest through."""
+"""True accepts the event. Most predicates judge updates only and accept the rest."""
 
 
 def generation_changed(event: Event) -> bool:
@@ -84,12 +84,12 @@ def resynced(event: Event) -> bool:
 
 
 def terminating(event: Event) -> bool:
-    """Drops everything about objects that nobody has deleted."""
+    """Drops all events of objects that are not being deleted."""
     return is_terminating(event.object)
 
 
 def any_of(*predicates: Predicate) -> Predicate:
-    """Lets through what any of the predicates lets through."""
+    """Accepts what any of the predicates accepts."""
 
     def passes(event: Event) -> bool:
         return any(predicate(event) for predicate in predicates)

@@ -1,7 +1,7 @@
-"""A finalizer as a wrapper around the two things a reconciler may have to do with an object.
+"""A finalizer as a wrapper around the apply and the cleanup of a reconciler.
 
 Uses the outcome and the errors of this package and one method of a client. Called by reconcilers
-of objects that leave something behind which garbage collection does not remove.
+of objects that leave state behind which garbage collection does not remove.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class JsonPatcher(Protocol):
 
 
 class Superseded(Transient):
-    """The object changed after it was read: look again."""
+    """The object changed after it was read: read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Finalizer:
         - `apply` never runs on an object that lacks the finalizer, so nothing that needs
           `cleanup` can exist before the object is held.
         - The finalizer goes only after `cleanup` was Done with exactly the version of the object
-          that is removed: the patch tests uid and resourceVersion. Whoever changes the object
-          in between (the wish what to delete, say) gets another `cleanup`.
+          that is removed: the patch tests uid and resourceVersion. A change of the object in
+          between (of what to delete, for example) causes another `cleanup`.
         - A patch hits the object that was read and not a successor of the same name, and only
           ever touches our own entry: it tests the list, or the entry, that it changes.
         - At most one write per call, and none once the finalizer is there.
@@ -91,7 +91,7 @@ class Finalizer:
         - `cleanup` must end: a finalizer that is never removed also wedges the namespace. It is
           its duty to give up on what cannot be reached.
         - While deletion waits, only events and the timers of the outcome wake the reconciler.
-        - Somebody with the right to edit the object can remove the finalizer by hand; cleanup
+        - A user with the right to edit the object can remove the finalizer manually; cleanup
           is skipped then.
         - A stale cache can show an object without the finalizer that has it: the test fails and
           the retry sees the newer state.

@@ -2,15 +2,15 @@
 
 Pure; made and called by runtime.controller.workqueue. A flow is what shares the workers with
 others: the keys of one namespace, and those of cluster scoped objects together. The idea is that of
-API priority and fairness, without its shuffling, because flows are few enough to be told apart.
+API priority and fairness, without its shuffling, because flows are few enough to be distinguished.
 
 - Of the highest priority the flow with the fewest keys in hand is served, among equals the one
   that has waited longest for its turn, and inside of it the key that became ready first.
 - A flow holds at most one worker in SHARE, and gets one only while more are free than it holds.
   The first keeps one slow namespace small; the second leaves something to newcomers when several
   are slow: of 16 workers one flow holds 4, and six flows are needed to hold all. A limit that
-  counts only while others wait would come too late, because nobody takes back a worker from a
-  pass that has begun.
+  counts only while others wait would come too late, because no worker is taken back from a
+  reconcile that has begun.
 - Every AGEING-th key taken is the oldest of all that may be taken, whatever its priority and flow.
 """
 
@@ -151,7 +151,7 @@ class Flows:
         self._ages.clear()
 
     def readings(self) -> FlowReadings:
-        """Say how the flows stand."""
+        """Return the state of the flows."""
         limit, flows = self._limit(), self._flows.values()
         return FlowReadings(
             flows=len(flows),
@@ -180,18 +180,18 @@ class Flows:
         Those passed over hold a worker each, so that there are never more of them than workers.
         """
         limit = self._limit()
-        seen: list[tuple[int, str]] = []
+        ages: list[tuple[int, str]] = []
         try:
             while self._ages:
                 age = heapq.heappop(self._ages)
                 flow = self._flows.get(age[1])
                 if flow is None or flow.oldest != age[0]:
                     continue
-                seen.append(age)
+                ages.append(age)
                 if flow.held < limit:
                     return flow, flow.head()
         finally:
-            for age in seen:
+            for age in ages:
                 heapq.heappush(self._ages, age)
         raise LookupError("no key that may be taken")
 

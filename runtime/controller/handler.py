@@ -1,7 +1,7 @@
-"""Event handlers: which requests an event stands for.
+"""Event handlers: which requests an event maps to.
 
-Pure. Passed to runtime.controller.controller.Controller.watch by whoever composes a controller. A
-request names the object to look at and carries nothing of the event: reconciling is level based.
+Pure. Passed to runtime.controller.controller.Controller.watch by baoctl.controllers. A
+request names the object to reconcile and carries nothing of the event: reconciling is level based.
 The names and the semantics are those of controller-runtime (pkg/handler).
 """
 
@@ -11,7 +11,7 @@ from runtime.controller.event import Event
 from runtime.types import Object, Request, key_of
 
 Handler = Callable[[Event], Iterable[Request]]
-"""Synchronous, called on the event loop: it may look things up in stores, never wait."""
+"""Synchronous, called on the event loop: it may read stores, never wait."""
 
 MapFunction = Callable[[Object], Iterable[Request]]
 

@@ -1,7 +1,7 @@
 """How long a failed key waits before its next try.
 
-Pure but for the clock of the bucket. Called by runtime.controller.workqueue; composed by whoever
-builds a controller. The limiters and their figures are those of client-go (util/workqueue).
+Pure except for the clock of the bucket. Called by runtime.controller.workqueue; composed by the
+builder of a controller. The limiters and their figures are those of client-go (util/workqueue).
 """
 
 from collections.abc import Hashable
@@ -21,7 +21,7 @@ class RateLimiter(Protocol):
         ...
 
     def forget(self, item: Hashable) -> None:
-        """Start over for `item`: it succeeded, or nobody wants it any more."""
+        """Start over for `item`: it succeeded, or is no longer needed."""
         ...
 
     def num_requeues(self, item: Hashable) -> int:

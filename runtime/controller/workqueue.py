@@ -134,10 +134,10 @@ class Workqueue:
             self._raise(request, entry, priority)
             return
         due = self._clock.monotonic() + seconds
-        known = self._waiting.get(request)
-        if known is not None:
-            known.priority = priority = max(known.priority, priority)
-            if due >= known.due:
+        waiting = self._waiting.get(request)
+        if waiting is not None:
+            waiting.priority = priority = max(waiting.priority, priority)
+            if due >= waiting.due:
                 return
         order = next(self._order)
         self._waiting[request] = _Waiting(due, order, priority)

@@ -7,13 +7,13 @@ the client for all other writes calls `LeaderElector.guard` before each of them.
 The protocol is that of client-go (tools/leaderelection), so that old and new replicas of any
 operator built on it understand each other. Three rules are stricter here: leadership is lost
 RenewDeadline after the last renewal that succeeded was *sent*; a release writes only over a
-lease that was just read and is ours; and who has seen the lease before waits its whole duration
-when somebody deletes it, because its holder does not know yet.
+lease that was just read and is ours; and a candidate that has seen the lease waits its whole
+duration after a deletion, because its holder does not know yet.
 
 A lease is no lock. A request that passed the guard may still land late; what makes that harmless
 are preconditions (uid, resourceVersion) on the writes themselves. The guard closes the far wider
 gap: a process that was stopped, swapped out or starved wakes up and writes on as if no time had
-passed. The guard looks at the monotonic clock at the moment of the write, so it refuses before
+passed. The guard reads the monotonic clock at the moment of the write, so it refuses before
 any task of the elector had a chance to run. CLOCK_MONOTONIC counts while a process is stopped,
 but not while the whole machine is suspended.
 """
@@ -152,7 +152,7 @@ class LeaderElector:
     @property
     def epoch(self) -> int | None:
         """leaseTransitions when we took the lease, for records that a successor compares with its
-        own: a later leader has a higher one, unless somebody deleted the lease with its history.
+        own: a later leader has a higher one, unless a user deleted the lease with its history.
 
         None before the first acquisition. It stays after a loss.
         """
@@ -187,15 +187,15 @@ class LeaderElector:
         Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
         lease - renew deadline later. The process should end then: a restart is the recovery.
         """
-        telling = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
+        recording = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
         try:
             await self._acquire()
-            await self._lead(on_started, telling)
+            await self._lead(on_started, recording)
         finally:
-            telling.cancel()
+            recording.cancel()
 
     async def _lead(
-        self, on_started: Callable[[], Awaitable[None]], telling: "asyncio.Task[None]"
+        self, on_started: Callable[[], Awaitable[None]], recording: "asyncio.Task[None]"
     ) -> None:
         self._turn(leading=True)
         work = asyncio.create_task(_run(on_started), name="leader-work")
@@ -209,7 +209,7 @@ class LeaderElector:
             raise await self._abandon(work)
         await asyncio.wait(watchers)
         await self._release()
-        await self._told(telling)
+        await self._drain_events(recording)
         if interrupted is not None:
             raise interrupted
         work.result()
@@ -222,17 +222,17 @@ class LeaderElector:
             self._epoch = records.transitions_of(lease)
         words = "became leader" if leading else "stopped leading"
         log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
-        # Who has lost the lease writes nothing any more; its successor's event tells the story.
+        # After the loss of the lease nothing is written; the event of its successor reports it.
         if self._events is not None and tell:
             note = f"{self._lock.identity} {words}"
             self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
 
-    async def _told(self, telling: "asyncio.Task[None]") -> None:
+    async def _drain_events(self, recording: "asyncio.Task[None]") -> None:
         if self._events is not None:
             self._events.stop()
         with contextlib.suppress(TimeoutError):
             async with Deadline(self._clock, EVENT_SECONDS):
-                await asyncio.wait({telling})
+                await asyncio.wait({recording})
 
     async def _acquire(self) -> None:
         while await self._try() is not _Attempt.HELD:
@@ -240,7 +240,7 @@ class LeaderElector:
             await self._clock.sleep(pause)
 
     async def _renew(self) -> None:
-        """Return when somebody else holds the lease, or ours ran out while we were away."""
+        """Return when another process holds the lease, or ours ran out during a stop."""
         while not self._expired():
             await self._clock.sleep(self._options.retry_period)
             if not self._expired() and await self._try() is _Attempt.TAKEN:
@@ -279,7 +279,7 @@ class LeaderElector:
         return _Attempt.TAKEN if self._taken() else await self._put(lease)
 
     def _taken(self) -> bool:
-        """Whether somebody else may lead, as far as we have seen.
+        """Whether another process may lead, as far as observed.
 
         Only the time since *we* saw the record change counts. The timestamps inside were made by
         another clock.

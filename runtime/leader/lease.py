@@ -19,7 +19,7 @@ def spec_of(lease: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def holder_of(lease: Mapping[str, Any] | None) -> str:
-    """Who holds it, "" for nobody."""
+    """The identity of the holder, "" for none."""
     return spec_of(lease).get("holderIdentity") or ""
 
 
@@ -63,13 +63,13 @@ def freed(lease: Object, now: datetime) -> Object:
 
 def with_spec(lease: Object | None, key: ObjectKey, spec: Object) -> Object:
     """The body of a write: what was read, under our name, with another record in it."""
-    found: Object = lease or {}
+    current: Object = lease or {}
     named = {"namespace": key.namespace, "name": key.name}
     return {
-        **found,
+        **current,
         "apiVersion": LEASE.api_version,
         "kind": LEASE.kind,
-        "metadata": {**(found.get("metadata") or {}), **named},
+        "metadata": {**(current.get("metadata") or {}), **named},
         "spec": spec,
     }
 

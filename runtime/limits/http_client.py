@@ -1,12 +1,12 @@
-"""HTTP with servers that somebody else runs: how much of what they send is taken.
+"""HTTP with servers of other owners: bounds on their responses.
 
-Uses aiohttp. Called by clients whose servers belong to tenants, for whom a load on this process
-would be a way to harm all others. The API server is asked by runtime.client.wire, which reads
-whatever there is.
+Uses aiohttp. Called by clients whose servers belong to tenants, who could
+otherwise harm all others by a load on this process. runtime.client.wire calls the API server, and
+reads without bounds.
 
 An answer is never unpacked. Its body is read by `read_body` up to a bound, its headers are few and
-short, one answer comes for each question, and of each connection one piece is looked at per turn of
-the event loop. What comes beside that ends the connection.
+short, one answer comes for each question, and of each connection one piece is read per iteration of
+the event loop. Anything else ends the connection.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def bounded_session(
     resolver: AbstractResolver | None = None,
     pieces: bool = True,
 ) -> aiohttp.ClientSession:
-    """Open a session with servers of somebody else; `limit` is of connections.
+    """Open a session with servers of other owners; `limit` is of connections.
 
     `pieces=False` takes what has come at once: for long transfers, in processes that do nothing
-    beside them.
+    else.
     """
     connector = _Connector(
         ssl=tls,

@@ -46,7 +46,7 @@ def marks(text: bytes) -> int:
 
 
 def at_most(text: bytes, count: int) -> bool:
-    """Tell whether `marks` are that many at most; for most texts without a look into strings."""
+    """Whether `marks` are that many at most; for most texts without a scan of strings."""
     return len(text) <= count or sum(map(text.count, _MARKS)) <= count or marks(text) <= count
 
 
@@ -88,8 +88,8 @@ class Skimmer:
     def value(self) -> Span:
         """The span of the value that comes next, which is skipped."""
         start = self._space()
-        found = _VALUE.match(self._text, start)
-        self._at = self._far_end(start) if found is None else found.end()
+        match = _VALUE.match(self._text, start)
+        self._at = self._far_end(start) if match is None else match.end()
         return start, self._at
 
     def _far_end(self, start: int) -> int:
@@ -118,5 +118,5 @@ class Skimmer:
         return True
 
     def _space(self) -> int:
-        found = _SPACE.match(self._text, self._at)
-        return found.end() if found else self._at
+        match = _SPACE.match(self._text, self._at)
+        return match.end() if match else self._at

@@ -1,10 +1,10 @@
-"""How deep a JSON value may be nested, for values that somebody else wrote.
+"""How deep a JSON value may be nested, for values of other owners.
 
-Pure. Called by runtime.client.codec, runtime.cache.selection and whoever reads free data of users
-or answers of their servers. The API server stores ten thousand levels; a decoder gives up at a
+Pure. Called by runtime.client.codec, runtime.cache.selection and readers of free data of users or
+answers of their servers. The API server stores ten thousand levels; a decoder gives up at a
 thousand, and one object that cannot be decoded would keep a whole list from being read. So what
-lies deeper than anybody means is cut off before it can do that: its reader finds the object, and
-can say what is wrong with it.
+is nested too deep is cut off before it can do that: its reader gets the object, and can report what
+is wrong with it.
 """
 
 import re
@@ -19,14 +19,14 @@ LEVELS_MAX = 100
 VALUES_MAX = 10_000
 """As many as a spec may have."""
 
-# A text that does not end is one token, too: looked at anew from each quote in it, it would take
+# A text that does not end is one token, too: scanned again from each quote in it, it would take
 # the square of its length.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 _CLOSING = b"]}"
 
 
 class UnreadableError(ValueError):
-    """What somebody else sent breaks a bound, or is no JSON. The text is ours, and safe to show."""
+    """External input breaks a bound, or is no JSON. The text is ours, and safe to show."""
 
 
 def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
@@ -106,10 +106,10 @@ def read_json(
     values: int = VALUES_MAX,
     decode: Callable[[bytes], Any] = orjson.loads,
 ) -> Any:
-    """Read JSON that somebody else wrote. Raises UnreadableError, which names the bound.
+    """Read JSON of another owner. Raises UnreadableError, which names the bound.
 
     The number of values is bounded before they are made: two bytes of text become sixty in memory.
-    It is counted by the marks that stand before each, so marks inside of texts count as well.
+    It is counted by the marks before each, so marks inside of texts count as well.
     """
     if sum(map(text.count, (b",", b"[", b"{"))) > values:
         raise UnreadableError(f"made of more than {values} values")
@@ -120,8 +120,8 @@ def read_json(
         raise UnreadableError(deeper) from None
     except ValueError as error:
         # orjson says so beyond 1024 levels.
-        told = deeper if "depth limit" in str(error) else "no JSON"
-        raise UnreadableError(told) from None
+        rule = deeper if "depth limit" in str(error) else "no JSON"
+        raise UnreadableError(rule) from None
     if too_deep(value, levels) is not None:
         raise UnreadableError(deeper)
     return value
@@ -144,14 +144,14 @@ def too_deep(value: Any, levels: int) -> str | None:
 
 
 def too_many(value: Any, values: int) -> bool:
-    """Whether a JSON value is made of more than `values` values; looks at no more than these."""
+    """Whether a JSON value is made of more than `values` values; visits no more than these."""
     waiting = [value]
-    seen = 0
-    while waiting and seen <= values:
+    count = 0
+    while waiting and count <= values:
         part = waiting.pop()
-        seen += 1
+        count += 1
         if isinstance(part, dict):
             waiting.extend(part.values())
         elif isinstance(part, list):
             waiting.extend(part)
-    return seen > values
+    return count > values

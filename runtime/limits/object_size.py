@@ -1,11 +1,10 @@
 """How much of one object a cache keeps, whoever wrote it.
 
 Pure. Called by runtime.client.codec while it decodes, by runtime.cache.selection for objects that
-are decoded already, and by whoever reads an object of a user. The API server stores objects of a
-megabyte and a half; the memory of a process that mirrors all of them must not be a matter of what
-its users store. A member that is larger than anybody means is left out, and the object says so: it
-is there, its name, its finalizers and its other members are known, and its reader can tell what is
-wrong.
+are decoded already, and by readers of objects of users. The API server stores objects of a
+megabyte and a half; the memory of a process that mirrors all of them must not depend on what
+its users store. A member that is too large is omitted, and the object is marked: its name, its
+finalizers and its other members are known, and its reader can report what is wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _IDENTITY = frozenset({"apiVersion", "kind", "metadata"})
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is kept of each member beside the metadata: bytes as compact JSON, and values."""
+    """What is kept of each member other than the metadata: bytes as compact JSON, and values."""
 
     size: int = 256 << 10
     values: int = 10_000

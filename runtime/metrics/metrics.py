@@ -99,7 +99,7 @@ class RequestFamilies:
 
 @dataclass(frozen=True, slots=True)
 class QueueReadings:
-    """What a workqueue knows anyway and is asked for at each scrape.
+    """What a workqueue keeps anyway and is read at each scrape.
 
     `depth` counts its ready keys by priority; `unfinished`, `longest` and `longest_wait` answer in
     seconds, `flows` says how namespaces share the workers.

@@ -1,4 +1,4 @@
-"""What one process needs beside its controllers: start and end, HTTP endpoints, logs, garbage.
+"""What one process needs besides its controllers: start and end, HTTP endpoints, logs, garbage.
 
 Called by `baoctl.process`.
 """

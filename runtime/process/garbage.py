@@ -1,6 +1,6 @@
-"""Collects young garbage by the clock, beside the thresholds of the collector of Python.
+"""Collects young garbage by the clock, in addition to the thresholds of the collector of Python.
 
-Standard library only, and the clock. Composed beside the other runnables of a process. A process
+Standard library only, and the clock. Composed with the other runnables of a process. A process
 that takes in large lists has to have high thresholds, and then the cycles of a few failed or ended
 connections wait for a long time: each keeps a TLS context, which weighs little by the count of
 objects and much in memory. What is young is walked in milliseconds; what is old is left alone.
@@ -12,9 +12,9 @@ from typing import NoReturn
 from runtime.clock import Clock
 
 PERIOD = 15.0
-"""Seconds between two looks at what is new."""
+"""Seconds between two collections of new objects."""
 OLDER_EVERY = 20
-"""So many looks to one at what survived a look as well: a connection that was open just then."""
+"""Collections of new objects per collection of survivors, such as connections open at that time."""
 
 
 class Garbage:

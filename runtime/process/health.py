@@ -56,14 +56,14 @@ class HealthChecks:
         self.readiness: dict[str, Check] = {}
         self._failing: set[str] = set()
 
-    def verdict(self, word: str, checks: Mapping[str, Check]) -> dict[str, str | None]:
+    def verdict(self, endpoint: str, checks: Mapping[str, Check]) -> dict[str, str | None]:
         """Run checks; the reason by name, None for those that pass. Changes are logged once.
 
-        `word` is the endpoint: liveness and readiness may have checks of the same name.
+        `endpoint` is the endpoint: liveness and readiness may have checks of the same name.
         """
         verdict = {name: _run(check) for name, check in checks.items()}
         for name, reason in verdict.items():
-            path = f"{word}/{name}"
+            path = f"{endpoint}/{name}"
             if reason is None:
                 if path in self._failing:
                     self._failing.remove(path)
@@ -75,9 +75,9 @@ class HealthChecks:
 
 
 class HttpServer:
-    """Serves health checks, metrics, or both on one port, in the clear.
+    """Serves health checks, metrics, or both on one port, without TLS.
 
-    Port 0 lets the system choose; `port` then tells which. What is not given is not served.
+    With port 0 the system chooses; `port` then shows it. What is None is not served.
     """
 
     def __init__(
@@ -124,15 +124,15 @@ class HttpServer:
 class _Probe:
     """One endpoint over a set of checks: all of them, or one by its name."""
 
-    def __init__(self, word: str, health: HealthChecks, checks: Mapping[str, Check]) -> None:
-        self._word = word
+    def __init__(self, endpoint: str, health: HealthChecks, checks: Mapping[str, Check]) -> None:
+        self._endpoint = endpoint
         self._health = health
         self._registered = checks
 
     def mount(self, router: web.UrlDispatcher) -> None:
-        router.add_get(f"/{self._word}", self._answer_all)
-        router.add_get(f"/{self._word}/", self._answer_all)
-        router.add_get(f"/{self._word}/{{check}}", self._answer_one)
+        router.add_get(f"/{self._endpoint}", self._answer_all)
+        router.add_get(f"/{self._endpoint}/", self._answer_all)
+        router.add_get(f"/{self._endpoint}/{{check}}", self._answer_one)
 
     def _checks(self) -> Mapping[str, Check]:
         return self._registered or {"ping": lambda: None}
@@ -141,7 +141,7 @@ class _Probe:
         checks = self._checks()
         excluded = {*request.query.getall("exclude", [])}
         verdict = self._health.verdict(
-            self._word, {name: check for name, check in checks.items() if name not in excluded}
+            self._endpoint, {name: check for name, check in checks.items() if name not in excluded}
         )
         failed = any(reason is not None for reason in verdict.values())
         if not failed and "verbose" not in request.query:
@@ -150,7 +150,7 @@ class _Probe:
         if unknown := sorted(excluded - {*checks}):
             quoted = ",".join(json.dumps(name) for name in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {quoted}")
-        lines.append(f"{self._word} check {'failed' if failed else 'passed'}")
+        lines.append(f"{self._endpoint} check {'failed' if failed else 'passed'}")
         return _text("\n".join(lines) + "\n", 500 if failed else 200)
 
     async def _answer_one(self, request: web.Request) -> web.Response:
@@ -158,13 +158,13 @@ class _Probe:
         check = self._checks().get(name)
         if check is None:
             return _text("404 page not found\n", 404)
-        if self._health.verdict(self._word, {name: check})[name] is None:
+        if self._health.verdict(self._endpoint, {name: check})[name] is None:
             return _text("ok")
         return _text("internal server error: reason withheld\n", 500)
 
 
 def _scrapes(answer: Answerer) -> Answerer:
-    """Let a scrape know what the last one computed of objects that did not change since."""
+    """Reuse in a scrape what the last one computed of objects that did not change since."""
     memos = Memos(keys=1, size=SCRAPE_SIZE)
 
     async def scrape(request: web.Request) -> web.StreamResponse:

@@ -1,6 +1,6 @@
 """JSON logs: one object per line, quiet by default, safe to show on a terminal.
 
-Uses structlog and orjson. Called once by the composition of the process; everybody else takes
+Uses structlog and orjson. Called once by the composition of the process; all other code calls
 `structlog.get_logger()`. Fields bound with structlog's contextvars (controller, namespace, name,
 reconcile_id) follow the task and appear on every line of it. What libraries log through the
 standard library, and warnings, take the same way.
@@ -167,6 +167,6 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _render(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
-    """The line. What people look for first comes first, under the names that zap uses."""
+    """The line. What users read first comes first, under the names that zap uses."""
     head = {"time": event.pop("time"), "level": event.pop("level"), "msg": event.pop("event")}
     return orjson.dumps({**head, **event})

@@ -6,15 +6,16 @@ other than 0. The groups and their order are those of controller-runtime (pkg/ma
 
 Start: SERVERS, CACHES, OTHERS, and LEADER once elected; each group is ready before the next one
 starts. Stop: OTHERS, LEADER, CACHES, SERVERS, then the lease is released. Reconcilers end while
-their caches still live, and the lease goes last because whoever sees it free starts to write.
+their caches still live, and the lease is released last because a process that sees it free starts
+to write.
 
 There is no restart of parts: a part that dies takes the process with it, and the platform starts
 a new one. A controller that is silently dead is worse than one that is loudly down.
 
 What differs from controller-runtime: a part that returns unasked has crashed, where Go takes nil
 for an end in peace; there is no group of webhooks, and no warm-up group, because informers run
-and fill the queues of controllers before the election anyway; reconcilers are not told of the
-stop at its beginning but may end what they are at, and are cancelled when the grace runs out;
+and fill the queues of controllers before the election anyway; reconcilers are not cancelled at
+the beginning of a stop but may end what they are at, and are cancelled when the grace runs out;
 a stop always ends: what does not even end when cancelled is left behind, and the process with it.
 """
 
@@ -89,7 +90,7 @@ class ManagerOptions:
 
 
 class RunnableCrashed(Exception):  # noqa: N818 - named after what happened
-    """A runnable ended although nobody asked it to; the cause is its exception, if any."""
+    """A runnable ended without a stop; the cause is its exception, if any."""
 
     def __init__(self, name: str, detail: str) -> None:
         super().__init__(f"{name}: {detail}")

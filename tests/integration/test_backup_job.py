@@ -223,7 +223,9 @@ async def test_servers_that_do_not_lead_are_named(
     with serve(bao, sleepy, render_config(ConfigInput("c", "ns")), "") as server:
         await server.answers()
         port = int(server.url.rpartition(":")[2])
-        here = replace(job.here, clock=Impatient(), reach=replace(job.here.reach, port=port))
+        here = replace(
+            job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=port)
+        )
         away = job.with_server(pods=("c-0", "c-1"), ca_path=str(sleepy / "tls" / "ca.crt"))
         found = await failure(replace(away, here=here))
     assert (found.failure, found.exit_code) == ("LeaderDiscovery", 3)
@@ -232,7 +234,9 @@ async def test_servers_that_do_not_lead_are_named(
 
 
 async def test_servers_that_are_away_are_named(job: Place) -> None:
-    here = replace(job.here, clock=Impatient(), reach=replace(job.here.reach, port=free_port()))
+    here = replace(
+        job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=free_port())
+    )
     found = await failure(replace(job, here=here))
     assert found.failure == "LeaderDiscovery"
     assert "c-0: no answer" in str(found)
@@ -277,7 +281,7 @@ async def test_a_snapshot_that_is_too_large_is_never_stored(
         played = _played(job, tmp_path, port)
         async with (
             open_store(played.env.store, {}, played.here.policy) as opened,
-            session(played.env.server, played.here.clock, played.here.reach) as at,
+            session(played.env.server, played.here.clock, played.here.addresses) as at,
         ):
             with pytest.raises(JobFailure, match="over 8388608 bytes"):
                 await take(opened, at, KEY, limit=8 << 20)
@@ -301,4 +305,4 @@ def _played(job: Place, folder: Path, port: int) -> Place:
     at = job.with_server(
         auth="token", token_path=str(folder / "token"), ca_path=str(folder / "ca.crt")
     )
-    return replace(at, here=replace(at.here, reach=replace(at.here.reach, port=port)))
+    return replace(at, here=replace(at.here, addresses=replace(at.here.addresses, port=port)))

@@ -163,10 +163,10 @@ async def test_the_memory_for_repeats_is_bounded_by_number_and_by_age() -> None:
         if number % 200 == 0:
             await world.flush()
     await world.flush()
-    assert len(world.recorder._seen) == REMEMBER_LIMIT
+    assert len(world.recorder._recent) == REMEMBER_LIMIT
     await world.clock.advance(REPEAT_SECONDS)
     world.say("new")
-    assert len(world.recorder._seen) == 1
+    assert len(world.recorder._recent) == 1
     await world.flush()
     await world.end()
 

@@ -29,13 +29,13 @@ from runtime.types import Object, ObjectKey, is_terminating, key_of, resource_ve
 
 FIELD_MANAGER: Final = "baoctl"
 TRIES: Final = 5
-"""How often an order is written when somebody else writes the Datacenter at the same time."""
+"""How often an order is written when another client writes the Datacenter at the same time."""
 _HELD: Final = ("Maintenance", "Offline")
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order that stands in spec.redeploy."""
+    """An order in spec.redeploy."""
 
     datacenter: str
     service: str
@@ -45,7 +45,7 @@ class Ordered:
     state: str
     """spec.state of the datacenter."""
     written: bool
-    """False when the very same order stood there."""
+    """False when the same order existed already."""
 
 
 def redeploy(target: str, token: str | None) -> str:
@@ -57,7 +57,7 @@ def redeploy(target: str, token: str | None) -> str:
     async def question(client: Client, clock: Clock) -> Ordered:
         return await order(client, clock, target, token)
 
-    return told(ask("datacenter-redeploy", question))
+    return summary(ask("datacenter-redeploy", question))
 
 
 async def order(client: Client, clock: Clock, target: str, token: str | None) -> Ordered:
@@ -65,31 +65,31 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
         raise AskError(f"{target!r}: write datacenter/service, such as fra1/log-shipper")
-    wanted = _request(service, _fresh(clock) if token is None else token)
+    request = _request(service, _fresh(clock) if token is None else token)
     live = await find(client, datacenter)
     await _expect_row(client, datacenter, service)
     before = _token_of(live, service)
     for _ in range(TRIES):
-        ops = ops_of(live, wanted)
+        ops = ops_of(live, request)
         if ops:
             try:
                 live = await client.json_patch(
                     DATACENTERS, key_of(live), ops, field_manager=FIELD_MANAGER
                 )
             except (Conflict, PatchFailed, TransportError):
-                # After no answer the next look tells whether it was written.
+                # Without an answer, the next read shows whether it was written.
                 live = await find(client, datacenter)
                 continue
         state = str((live.get("spec") or {}).get("state") or "Active")
-        return Ordered(datacenter, service, wanted.token, before, state, before != wanted.token)
+        return Ordered(datacenter, service, request.token, before, state, before != request.token)
     raise AskError(
         f"Datacenter {datacenter}: was changed by others {TRIES} times while the order was being "
         "written; try again"
     )
 
 
-def ops_of(live: Object, wanted: RedeployRequest) -> Sequence[Object]:
-    """The JSON patch that writes an order into this very version; empty when it stands there.
+def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
+    """The JSON patch that writes an order into this version; empty when the order exists.
 
     Raises AskError when the datacenter is being deleted, and when the list is full.
     """
@@ -97,18 +97,18 @@ def ops_of(live: Object, wanted: RedeployRequest) -> Sequence[Object]:
     if is_terminating(live):
         raise AskError(f"Datacenter {name} is being deleted: its services are taken away")
     orders = _orders(live)
-    place = next((at for at, one in enumerate(orders) if one.get("name") == wanted.name), None)
-    entry: Object = wanted.to_object()
-    if place is not None and orders[place] == entry:
+    index = next((at for at, one in enumerate(orders) if one.get("name") == request.name), None)
+    entry: Object = request.to_object()
+    if index is not None and orders[index] == entry:
         return ()
-    if place is None and len(orders) >= SERVICES_MAX:
+    if index is None and len(orders) >= SERVICES_MAX:
         raise AskError(
             f"spec.redeploy of Datacenter {name} holds {len(orders)} orders, at most {SERVICES_MAX}"
             ": take out some; those that were carried out are of no more use"
         )
     change: Object
-    if place is not None:
-        change = {"op": "replace", "path": f"/spec/redeploy/{place}", "value": entry}
+    if index is not None:
+        change = {"op": "replace", "path": f"/spec/redeploy/{index}", "value": entry}
     elif orders:
         change = {"op": "add", "path": "/spec/redeploy/-", "value": entry}
     else:
@@ -120,12 +120,12 @@ def ops_of(live: Object, wanted: RedeployRequest) -> Sequence[Object]:
     )
 
 
-def told(done: Ordered) -> str:
-    """Say what was done, and what comes of it, on one line."""
-    return clean_message(_told(done))
+def summary(done: Ordered) -> str:
+    """Return what was done and what follows, on one line."""
+    return clean_message(_summary(done))
 
 
-def _told(done: Ordered) -> str:
+def _summary(done: Ordered) -> str:
     target = f"{done.datacenter}/{done.service}"
     if not done.written:
         return (
@@ -154,8 +154,8 @@ def _fresh(clock: Clock) -> str:
 
 
 def _orders(live: Object) -> list[Object]:
-    found: Any = (live.get("spec") or {}).get("redeploy")
-    return found if isinstance(found, list) else []
+    orders: Any = (live.get("spec") or {}).get("redeploy")
+    return orders if isinstance(orders, list) else []
 
 
 def _token_of(live: Object, service: str) -> str:
@@ -165,19 +165,19 @@ def _token_of(live: Object, service: str) -> str:
 async def _expect_row(client: Client, datacenter: str, service: str) -> None:
     key = ObjectKey("", names.row(datacenter, service))
     try:
-        row = await client.get(WORKLOADS, key, metadata_only=True)
+        workload = await client.get(WORKLOADS, key, metadata_only=True)
     except NotFound:
-        known = await _services_of(client, datacenter)
-        there = f"only {known}" if known else "and no other one"
+        services = await _services_of(client, datacenter)
+        there = f"only {services}" if services else "and no other one"
         raise AskError(
             f"there is no service {service} in Datacenter {datacenter}, {there}"
         ) from None
-    if is_terminating(row):
+    if is_terminating(workload):
         raise AskError(f"service {service} of Datacenter {datacenter} is being taken away")
 
 
 async def _services_of(client: Client, datacenter: str) -> str:
     mine = ListOptions(label_selector=f"{names.DATACENTER}={datacenter}", metadata_only=True)
-    found = await client.list(WORKLOADS, options=mine)
+    workloads = await client.list(WORKLOADS, options=mine)
     prefix = names.row(datacenter, "")
-    return listed(key_of(one).name.removeprefix(prefix) for one in found.items)
+    return listed(key_of(one).name.removeprefix(prefix) for one in workloads.items)

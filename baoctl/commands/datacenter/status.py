@@ -1,7 +1,7 @@
-"""What is known of a datacenter and its services: the values, reading them, and JSON of them.
+"""The status of a datacenter and its services: the values, reading them, and JSON of them.
 
 Uses runtime.client.client and the readers of managers.datacenter; nothing is changed. Called by
-baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the same for people.
+baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the text form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from runtime.types import Object, ObjectKey, is_terminating, key_of
 NOT_READY: Final = 3
 """Exit status while it is not Ready."""
 UNREADABLE: Final = "Unreadable"
-"""State of a row that is none."""
+"""State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
 """Names that a message lists at most."""
 _LOST: Final = "its status cannot be read; the operator writes it anew"
@@ -62,14 +62,14 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """A service, as its row says."""
+    """A service, as its BootstrapWorkload shows it."""
 
     name: str
     state: str
     """One of contracts.datacenter.workload.RowState, or UNREADABLE."""
     kind: str = ""
     ready: str = ""
-    """Ready and wanted pods, such as 1/3; "" while there are none."""
+    """Ready and desired pods, such as 1/3; "" while there are none."""
     source: str = ""
     depends_on: tuple[str, ...] = ()
     message: str = ""
@@ -79,17 +79,17 @@ class ServiceView:
     error: str = ""
     retiring: bool = False
     outdated: bool = False
-    """What is told here is of a former wish: nobody has looked since it changed."""
+    """The progress is of a former spec: the operator has not reconciled it since the change."""
     running_since: datetime | None = None
     provider_ref: str = ""
     service_refs: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
-    """Why the row, or its status, cannot be read."""
+    """Why the BootstrapWorkload, or its status, cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A datacenter: what it asks, what its status says, and its services by name."""
+    """A datacenter: its spec, its status, and its services by name."""
 
     name: str
     state: str
@@ -114,21 +114,21 @@ class View:
 
     @property
     def is_stale(self) -> bool:
-        """Tell whether the spec was changed after the status was written."""
+        """Whether the spec was changed after the status was written."""
         return self.observed_generation < self.generation
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether everything runs as the present spec asks."""
+        """Whether everything runs as the present spec asks."""
         ready = self.condition(READY)
-        said = ready is not None and ready.status == "True"
-        return said and not self.is_stale and not self.deleting
+        is_true = ready is not None and ready.status == "True"
+        return is_true and not self.is_stale and not self.deleting
 
     @property
     def conflict(self) -> str:
-        """Which sources want the same name; "" for none."""
-        found = self.condition(NO_CONFLICTS)
-        return found.message if found is not None and found.status == "False" else ""
+        """Which sources declare the same name; "" for none."""
+        condition = self.condition(NO_CONFLICTS)
+        return condition.message if condition is not None and condition.status == "False" else ""
 
     @property
     def exit_code(self) -> int:
@@ -146,21 +146,21 @@ def as_json(view: View) -> str:
 
 
 async def fetch(client: Client, name: str) -> View:
-    """Read a datacenter and its rows.
+    """Read a datacenter and its BootstrapWorkloads.
 
     Raises AskError when there is none of that name, and what the client raises.
     """
     live = await find(client, name)
     mine = ListOptions(label_selector=f"{naming.DATACENTER}={name}")
-    rows = await client.list(WORKLOADS, options=mine)
-    return view_of(live, rows.items)
+    workloads = await client.list(WORKLOADS, options=mine)
+    return view_of(live, workloads.items)
 
 
 async def find(client: Client, name: str) -> Object:
     """Read a Datacenter. Raises AskError, which names those that there are, without one."""
     if not re.fullmatch(NAME_PATTERN, name):
-        told = "must be lower-case letters, digits and dashes, and begin with a letter"
-        raise AskError(f"{name!r} is no name of a datacenter: {told}")
+        rule = "must be lower-case letters, digits and dashes, and begin with a letter"
+        raise AskError(f"{name!r} is no name of a datacenter: {rule}")
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
@@ -169,28 +169,28 @@ async def find(client: Client, name: str) -> Object:
 
 async def _absent(client: Client, name: str) -> str:
     try:
-        there = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
+        datacenters = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
     except NotFound:
         return "the API server does not serve datacenters: apply config/crd first"
-    known = listed(key_of(one).name for one in there.items)
+    existing = listed(key_of(one).name for one in datacenters.items)
     return (
-        f"there is no Datacenter {name}, only {known}"
-        if known
+        f"there is no Datacenter {name}, only {existing}"
+        if existing
         else (f"there is no Datacenter {name}, and no other one")
     )
 
 
 def listed(names: Iterable[str]) -> str:
     """The first names in their order, and how many more there are; "" for none."""
-    known = sorted(names)
-    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    return ", ".join(known[:NAMED]) + more
+    ordered = sorted(names)
+    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
+    return ", ".join(ordered[:NAMED]) + more
 
 
 # --- reading ------------------------------------------------------------------------------------
 
 
-def view_of(live: Object, rows: Iterable[Object]) -> View:
+def view_of(live: Object, workloads: Iterable[Object]) -> View:
     """Read a Datacenter and its BootstrapWorkloads, whatever is in them."""
     name = key_of(live).name
     spec, status = _texts(live.get("spec")), DatacenterStatus.lenient(live.get("status"))
@@ -214,7 +214,7 @@ def view_of(live: Object, rows: Iterable[Object]) -> View:
             SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
             for one in status.sources
         ),
-        rows=tuple(sorted((_service(name, one) for one in rows), key=lambda one: one.name)),
+        rows=tuple(sorted((_service(name, one) for one in workloads), key=lambda one: one.name)),
         problems=tuple(_problems(live)),
     )
 
@@ -235,7 +235,7 @@ def _problems(live: Object) -> Iterator[str]:
 
 
 def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
-    """Tell whether a status counts as none because it cannot be read."""
+    """Whether a status counts as none because it cannot be read."""
     try:
         kind.model_validate(live.get("status") or {})
     except ValidationError:
@@ -245,38 +245,38 @@ def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
 
 def _service(datacenter: str, obj: Object) -> ServiceView:
     try:
-        row = row_of(obj)
+        record = row_of(obj)
     except InvalidDatacenterError as error:
         return _unreadable(datacenter, obj, str(error))
-    if row.datacenter.name != datacenter:
-        told = f"its label says {datacenter}, but it is of datacenter {row.datacenter.name}"
-        return _unreadable(datacenter, obj, told)
-    return _readable(row, _LOST if _is_lost(WorkloadStatus, obj) else "")
+    if record.datacenter.name != datacenter:
+        problem = f"its label says {datacenter}, but it is of datacenter {record.datacenter.name}"
+        return _unreadable(datacenter, obj, problem)
+    return _readable(record, _LOST if _is_lost(WorkloadStatus, obj) else "")
 
 
 def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
     name = key_of(obj).name.removeprefix(naming.row(datacenter, ""))
-    told = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
-    return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=told)
+    message = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
+    return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=message)
 
 
-def _readable(row: ServiceRecord, problem: str) -> ServiceView:
-    service, progress = row.wish.service, row.progress
+def _readable(record: ServiceRecord, problem: str) -> ServiceView:
+    service, progress = record.wish.service, record.progress
     failure = progress.failure
     return ServiceView(
-        name=row.name,
+        name=record.name,
         state=progress.state,
         kind=service.kind,
         ready=progress.ready,
-        source=row.wish.source.name,
+        source=record.wish.source.name,
         depends_on=service.depends_on,
         message=progress.message,
         attempts=progress.attempts,
         next_retry=_aware(progress.next_retry),
         error_reason=failure.reason if failure else "",
         error=failure.message if failure else "",
-        retiring=row.retiring,
-        outdated=progress.digest not in ("", row.wish.digest) and not row.retiring,
+        retiring=record.retiring,
+        outdated=progress.digest not in ("", record.wish.digest) and not record.retiring,
         running_since=progress.running_since,
         provider_ref=progress.provider_ref,
         service_refs=dict(progress.service_refs),
@@ -285,5 +285,5 @@ def _readable(row: ServiceRecord, problem: str) -> ServiceView:
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    """Take a time that somebody wrote without its zone as UTC: it is compared with the clock."""
+    """Take a time without a zone as UTC: it is compared with the clock."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

@@ -1,7 +1,7 @@
-"""A datacenter as a tree for people: its sources, what is wrong, and its services.
+"""A datacenter as a tree of text: its sources, its problems, and its services.
 
-Uses baoctl.commands.datacenter.status. Pure: whatever the API server sent is escaped, so that no
-text of others can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
+Uses baoctl.commands.datacenter.status. Pure: text of the API server is escaped, so that no
+text of another user can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MINUTES_FROM: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A service in the tree: what stands before its name, and before the lines below it."""
+    """A service in the tree: the prefix of its name, and that of the lines below it."""
 
     before: str
     below: str
@@ -63,15 +63,15 @@ def coloured(text: str, colour: str) -> str:
 
 
 def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = plain) -> str:
-    """Print a view for people. `verbose` adds the objects of each service."""
+    """Print a view as text. `verbose` adds the objects of each service."""
     sections = (
         _sources(view.sources, paint),
         *((note, []) for note in _notes(view)),
         _services(view.rows, now, paint, verbose=verbose),
     )
     lines = [_head(view, paint)]
-    for place, (title, body) in enumerate(sections):
-        branch, beneath = _branch(place, sections)
+    for position, (title, body) in enumerate(sections):
+        branch, beneath = _branch(position, sections)
         lines.append(f"{branch}{title}")
         lines += [f"{beneath}{line}" for line in body]
     return "\n".join(lines) + "\n"
@@ -87,8 +87,8 @@ def _head(view: View, paint: Paint) -> str:
         f"namespace {view.namespace or '-'}",
         f"{view.running}/{view.services} running",
     ]
-    told = paint(f"Ready={answer}", _ANSWERS.get(answer, ""))
-    return "  ".join((*map(clean_message, cells), f"{told} {clean_message(reason)}".rstrip()))
+    readiness = paint(f"Ready={answer}", _ANSWERS.get(answer, ""))
+    return "  ".join((*map(clean_message, cells), f"{readiness} {clean_message(reason)}".rstrip()))
 
 
 def _notes(view: View) -> Iterator[str]:
@@ -114,18 +114,18 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
         return "no source was asked yet", []
     table = [
         [
-            (f"{_branch(place, sources)[0]}{clean_message(one.name)}", ""),
+            (f"{_branch(position, sources)[0]}{clean_message(one.name)}", ""),
             (f"({one.priority})" if one.priority else "", ""),
             _contribution(one),
         ]
-        for place, one in enumerate(sources)
+        for position, one in enumerate(sources)
     ]
     return "sources", _columns(table, paint)
 
 
-def _branch(place: int, of: Sequence[object]) -> tuple[str, str]:
-    """What stands before one of these, and before the lines below it."""
-    return ("└─ ", "   ") if place == len(of) - 1 else ("├─ ", "│  ")
+def _branch(position: int, of: Sequence[object]) -> tuple[str, str]:
+    """The prefix of one of these, and that of the lines below it."""
+    return ("└─ ", "   ") if position == len(of) - 1 else ("├─ ", "│  ")
 
 
 def _contribution(source: SourceView) -> Cell:
@@ -184,9 +184,9 @@ def _details(one: ServiceView, now: datetime) -> Iterator[str]:
 def _next(one: ServiceView, now: datetime) -> str:
     if one.next_retry is None:
         return "none before something changes"
-    told = rfc3339(one.next_retry)
+    retry_at = rfc3339(one.next_retry)
     left = math.ceil((one.next_retry - now).total_seconds())
-    moment = told.partition("T")[2] if told[:10] == rfc3339(now)[:10] else told
+    moment = retry_at.partition("T")[2] if retry_at[:10] == rfc3339(now)[:10] else retry_at
     return f"next at {moment} ({_span(left)})"
 
 
@@ -206,47 +206,47 @@ def _objects(one: ServiceView) -> Iterator[str]:
 def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
     """Align all columns but the last one, which is as long as it likes; leave out empty ones."""
     widths = [max(len(text) for text, _ in column) for column in zip(*table, strict=True)]
-    used = [place for place, width in enumerate(widths) if width]
+    used = [index for index, width in enumerate(widths) if width]
     return [
         "  ".join(
-            paint(row[place][0].ljust(0 if place == used[-1] else widths[place]), row[place][1])
-            for place in used
+            paint(row[index][0].ljust(0 if index == used[-1] else widths[index]), row[index][1])
+            for index in used
         ).rstrip()
         for row in table
     ]
 
 
-# --- who is under whom --------------------------------------------------------------------------
+# --- parents --------------------------------------------------------------------------
 
 
 def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
     """Each service once, by name, under the first one that it depends on."""
     below: dict[int | None, list[int]] = {}
-    for place, parent in enumerate(_parents(services)):
-        below.setdefault(parent, []).append(place)
+    for index, parent in enumerate(_parents(services)):
+        below.setdefault(parent, []).append(index)
     # No recursion: a chain may be as long as there are services.
     waiting = _branches("", below.get(None, ()))
     while waiting:
-        before, beneath, place = waiting.pop()
-        children = below.get(place, ())
-        yield _Line(before, f"{beneath}{'│  ' if children else '   '}", services[place])
+        before, beneath, index = waiting.pop()
+        children = below.get(index, ())
+        yield _Line(before, f"{beneath}{'│  ' if children else '   '}", services[index])
         waiting += _branches(beneath, children)
 
 
-def _branches(before: str, places: Sequence[int]) -> list[tuple[str, str, int]]:
-    """The places with what stands before them and before what is below them, the first one last."""
-    made = []
-    for at, place in enumerate(places):
-        branch, beneath = _branch(at, places)
-        made.append((f"{before}{branch}", f"{before}{beneath}", place))
-    return made[::-1]
+def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]:
+    """The prefixes of these services and of what is below them, the first one last."""
+    branches = []
+    for position, index in enumerate(indices):
+        branch, beneath = _branch(position, indices)
+        branches.append((f"{before}{branch}", f"{before}{beneath}", index))
+    return branches[::-1]
 
 
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
-    """For each service the place of the one that it stands under; None for the first level."""
-    places = {one.name: place for place, one in reversed(list(enumerate(services)))}
+    """For each service the index of its parent in the tree; None for the first level."""
+    index_of = {one.name: index for index, one in reversed(list(enumerate(services)))}
     vaults = tuple(one.name for one in services if one.kind == "OpenBaoCluster")
-    parents = [_first(place, one, places, vaults) for place, one in enumerate(services)]
+    parents = [_first(index, one, index_of, vaults) for index, one in enumerate(services)]
     done: set[int] = set()
     for start in range(len(services)):
         path: dict[int, None] = {}
@@ -255,7 +255,7 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
             path[at] = None
             at = parents[at]
         if at is not None and at in path:
-            # A circle stands under its first member, which would else be under itself.
+            # The first member is the root of a cycle: it would otherwise be below itself.
             members = list(path)
             parents[min(members[members.index(at) :])] = None
         done.update(path)
@@ -263,10 +263,10 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
 
 
 def _first(
-    place: int, one: ServiceView, places: Mapping[str, int], vaults: Sequence[str]
+    index: int, one: ServiceView, index_of: Mapping[str, int], vaults: Sequence[str]
 ) -> int | None:
     for name in one.depends_on:
-        for meant in vaults if name == OPENBAO_READY else (name,):
-            if places.get(meant, place) != place:
-                return places[meant]
+        for dependency in vaults if name == OPENBAO_READY else (name,):
+            if index_of.get(dependency, index) != index:
+                return index_of[dependency]
     return None

@@ -1,4 +1,4 @@
-"""`baoctl datacenter status`: looks once or again and again, and prints what is new.
+"""`baoctl datacenter status`: reads once or repeatedly, and prints what changed.
 
 Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
 print. Called by baoctl.cli.
@@ -24,30 +24,30 @@ from runtime.clock import Clock, Deadline
 from runtime.errors import Transient
 
 PERIOD: Final = 2.0
-"""Seconds between two looks."""
+"""Seconds between two reads."""
 CLEAR: Final = "\033[H\033[2J"
 _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How often to look: once, or until something ends it."""
+    """How often to read: once, or until a condition ends it."""
 
     again: bool = False
     until_ready: bool = False
     seconds: float | None = None
-    """After so long it ends, whatever it saw; None for never."""
+    """It ends after this time in any case; None for never."""
 
 
 class Shows(Protocol):
-    """Is told of each look."""
+    """Receives the result of each read."""
 
     def view(self, view: View) -> None:
-        """Take what was seen."""
+        """Receive a view."""
         ...
 
     def trouble(self, error: Transient) -> None:
-        """Take why nothing was seen this time."""
+        """Receive the error of a read that failed."""
         ...
 
 
@@ -63,7 +63,7 @@ class Screen:
         verbose: bool = False,
         terminal: bool = False,
     ) -> None:
-        """`echo` prints a text as it is. On a terminal a tree takes the place of the last one."""
+        """`echo` prints a text as it is. On a terminal a tree replaces the last one."""
         self._clock = clock
         self._echo = echo
         self._output = output
@@ -84,7 +84,7 @@ class Screen:
         self._echo(between + text)
 
     def trouble(self, error: Transient) -> None:
-        """Say once that nothing can be seen; what is seen next is printed anew."""
+        """Report once that a read failed; the next view is printed again."""
         text = f"cannot be read now, trying again: {clean_message(str(error))}\n"
         if text != self._text:
             self._view, self._text = None, text
@@ -107,10 +107,10 @@ class Screen:
 
 
 async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: Shows) -> View:
-    """Look at a datacenter, and tell of each look; the last view.
+    """Read a datacenter repeatedly and report each view; return the last one.
 
-    A first look that fails raises what `fetch` does; so does a later one that finds nothing or may
-    not look. Raises AskError, too, when the time is over before there was an answer.
+    A first read that fails raises what `fetch` raises; so does a later one that gets NotFound or
+    Forbidden. Raises AskError, too, when the time is over before there was an answer.
     """
     last: View | None = None
     try:
@@ -163,9 +163,9 @@ def show(name: str, looks: Looks, *, output: Literal["text", "json"], verbose: b
 
 def printable(text: str, encoding: str | None) -> str:
     """Draw the tree in ASCII, and escape the rest, where an encoding has no such characters."""
-    known = encoding or "ascii"
+    charset = encoding or "ascii"
     try:
-        text.encode(known)
+        text.encode(charset)
     except UnicodeEncodeError:
-        return text.translate(_ASCII).encode(known, "backslashreplace").decode(known)
+        return text.translate(_ASCII).encode(charset, "backslashreplace").decode(charset)
     return text

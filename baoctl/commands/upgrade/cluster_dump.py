@@ -1,7 +1,7 @@
-"""A cluster and what is observed of it, from Kubernetes objects in a file or as they are now.
+"""A cluster and what is observed of it, from Kubernetes objects in a file or in the API server.
 
-The facts are read by the functions of the operator. What only a running operator sees is not in
-them: what the leader says of its followers, and what is in Secrets.
+The functions of the operator read the facts. They lack what only a running operator reads: the
+followers as the leader reports them, and the content of Secrets.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from runtime.types import Object, ObjectKey, labels_of
 
 _NAMESPACE = "default"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What comes of objects that no API server has checked: the operator reads those that one has."""
+"""Errors of objects that no API server validated; the operator reads validated ones only."""
 
 
 class DumpError(Exception):
-    """There is nothing to look at; the text says why, on one line, and is fit for a terminal."""
+    """There is nothing to read; the text gives the reason, on one line, safe for a terminal."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -53,9 +53,9 @@ class ClusterDump:
     cluster: OpenBaoCluster
     observed: Observed
     kinds: frozenset[str]
-    """Kinds of which there are objects at all: what is not there was perhaps not dumped."""
+    """Kinds of which there are objects: a kind that is missing was perhaps not dumped."""
     has_status: bool = True
-    """A manifest has none, and neither has an object at which the operator has not looked yet."""
+    """A manifest has none, nor has an object that the operator has not reconciled yet."""
 
 
 def objects_in(dump: str | bytes) -> tuple[Object, ...]:
@@ -77,46 +77,46 @@ def _objects(documents: Iterable[Any]) -> Iterator[Object]:
             yield one
 
 
-def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> ClusterDump:
-    """Observe one cluster of a dump; `wanted` is namespace/name, None for the only one.
+def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
+    """Observe one cluster of a dump; `key` is namespace/name, None for the only one.
 
-    Raises DumpError when it is not there, or when there are several and none is wanted, and one of
-    MALFORMED for objects that nobody has checked.
+    Raises DumpError when it is missing, or when there are several and `key` is None, and one of
+    MALFORMED for objects that were not validated.
     """
-    there = tuple(objects)
-    live = _chosen([one for one in there if one.get("kind") == CLUSTER_KIND], wanted)
-    return _seen(live, there, now)
+    everything = tuple(objects)
+    live = _chosen([one for one in everything if one.get("kind") == CLUSTER_KIND], key)
+    return _cluster_dump(live, everything, now)
 
 
-def expect_status(seen: ClusterDump) -> None:
+def expect_status(dump: ClusterDump) -> None:
     """Raise DumpError where the status does not tell what the servers run."""
-    metadata = seen.cluster.metadata
+    metadata = dump.cluster.metadata
     key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
-    if not seen.has_status:
+    if not dump.has_status:
         raise DumpError(
             f"{key} has no status, so it is not known what its servers run: a manifest never has "
             "one, so take a dump of the live objects (kubectl get openbaocluster,sts,pods,pvc -o "
             "yaml) or name the cluster with --cluster; a live object has one once the operator has "
             "looked at it"
         )
-    if not seen.cluster.status.initialized and is_initialized(seen.cluster, seen.observed):
+    if not dump.cluster.status.initialized and is_initialized(dump.cluster, dump.observed):
         raise DumpError(
             f"{key}: status.initialized is not true, and its servers have data, so the status is "
             "not written yet, or it was lost: look again once the operator has written it"
         )
 
 
-def _chosen(clusters: list[Object], wanted: str | None) -> Object:
-    known = {_key(one): one for one in clusters}
-    if not known:
+def _chosen(clusters: list[Object], key: str | None) -> Object:
+    by_key = {_key(one): one for one in clusters}
+    if not by_key:
         raise DumpError(f"there is no {CLUSTER_KIND} in it")
-    if wanted is None:
-        if len(known) > 1:
-            raise DumpError(f"choose one with --cluster: {', '.join(sorted(known))}")
-        return next(iter(known.values()))
-    if wanted not in known:
-        raise DumpError(f"there is no {CLUSTER_KIND} {wanted}, only {', '.join(sorted(known))}")
-    return known[wanted]
+    if key is None:
+        if len(by_key) > 1:
+            raise DumpError(f"choose one with --cluster: {', '.join(sorted(by_key))}")
+        return next(iter(by_key.values()))
+    if key not in by_key:
+        raise DumpError(f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}")
+    return by_key[key]
 
 
 def _key(obj: Object) -> str:
@@ -124,7 +124,7 @@ def _key(obj: Object) -> str:
     return f"{metadata.get('namespace') or _NAMESPACE}/{metadata.get('name')}"
 
 
-def _seen(live: Object, objects: Iterable[Object], now: datetime) -> ClusterDump:
+def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> ClusterDump:
     key = _key(live)
     version = live.get("apiVersion")
     if version != API_VERSION:
@@ -164,7 +164,7 @@ def _observed(
         claims=claim_facts(voters, claims),
         read=read_pool_facts(owner, read_set, pods, claims),
     )
-    return observed, frozenset(kind for kind, found in of_kind.items() if found)
+    return observed, frozenset(kind for kind, items in of_kind.items() if items)
 
 
 def _whole(live: Object) -> Object:
@@ -174,18 +174,18 @@ def _whole(live: Object) -> Object:
     return {**live, "metadata": metadata}
 
 
-async def fetch(client: Client, wanted: str) -> tuple[Object, ...]:
+async def fetch(client: Client, key: str) -> tuple[Object, ...]:
     """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
-    namespace, slash, name = wanted.partition("/")
+    namespace, slash, name = key.partition("/")
     if not slash:
-        raise DumpError(f"--cluster {wanted}: write namespace/name")
+        raise DumpError(f"--cluster {key}: write namespace/name")
     mine = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
-    found: list[Object] = []
+    objects: list[Object] = []
     try:
         live = await client.get(CLUSTERS, ObjectKey(namespace, name))
         for kind in (STATEFUL_SET, POD, PVC):
             answer = await client.list(kind, namespace, options=mine)
-            found += [{**one, "kind": kind.kind} for one in answer.items]
+            objects += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
-        raise DumpError(f"{CLUSTER_KIND} {wanted}: {error}") from None
-    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *found)
+        raise DumpError(f"{CLUSTER_KIND} {key}: {error}") from None
+    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

@@ -1,7 +1,7 @@
 """`baoctl upgrade plan`: what an upgrade would do, in which order, and what could stop it.
 
-Every answer is that of the operator's own functions, for the cluster as it would be once somebody
-had made the edit. Nothing is changed, and nothing is asked of the servers.
+The operator's own functions give every answer, for the cluster as it would be after the edit.
+Nothing is changed, and no server is asked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from baoctl.commands.upgrade.cluster_dump import (
     DumpError,
     expect_status,
     fetch,
-    look,
     objects_in,
+    read_dump,
 )
-from baoctl.commands.upgrade.steps import by_second_set, in_place
+from baoctl.commands.upgrade.steps import blue_green, in_place
 from baoctl.settings import Settings, from_environment
 from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
@@ -48,13 +48,13 @@ VERSION_MAX: Final = 64
 REFUSED: Final = 3
 """Exit status when the operator would refuse it."""
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
-"""Phases in which an upgrade by a second set is taken back as soon as nobody asks for it."""
+"""Phases in which a blue/green upgrade is taken back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """What is asked for; None leaves a field of the spec as it is."""
+    """The edit of the spec; None leaves a field as it is."""
 
     version: str
     image: str | None = None
@@ -63,7 +63,7 @@ class UpgradeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One check, and what it said."""
+    """One check and its result."""
 
     check: str
     asks: str
@@ -88,7 +88,7 @@ class Forecast:
     seconds: tuple[int, int]
     """How long it takes roughly, at least and in most cases at most."""
     deadline_seconds: int
-    """After so long without progress of one server, or of a whole second set, it stops."""
+    """After this time without progress of one server, or of the whole green pool, it stops."""
 
     @property
     def exit_code(self) -> int:
@@ -97,13 +97,13 @@ class Forecast:
 
 
 def is_version(text: str) -> bool:
-    """Tell whether spec.version can be this text."""
+    """Whether spec.version can be this text."""
     written = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
     return bool(written) and version_matrix.parse(text) is not None
 
 
-def plan(wish: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -> Forecast:
-    """Look at a dump, or without one at the cluster of $KUBECONFIG.
+def plan(request: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -> Forecast:
+    """Forecast from a dump, or without one from the cluster of $KUBECONFIG.
 
     Raises DumpError, and SettingError for settings that make no sense.
     """
@@ -113,9 +113,9 @@ def plan(wish: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -
         if cluster is None:
             raise DumpError("name the cluster with --cluster namespace/name, or a dump with -f")
         live = asyncio.run(_live(cluster, settings, clock))
-        return forecast(look(live, cluster, clock.now()), wish, deadline)
+        return forecast(read_dump(live, cluster, clock.now()), request, deadline)
     try:
-        return forecast(look(objects_in(dump), cluster, clock.now()), wish, deadline)
+        return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
     except MALFORMED as error:
         raise DumpError(
             f"an object in the dump is not as Kubernetes writes it ({type(error).__name__}: "
@@ -131,78 +131,78 @@ async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object,
         raise DumpError(str(error)) from None
 
 
-def forecast(seen: ClusterDump, wish: UpgradeRequest, deadline: timedelta) -> Forecast:
-    """Tell what would happen if somebody asked for it now. `deadline` is that for one server.
+def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:
+    """Return what would happen if it were requested now. `deadline` is that for one server.
 
-    Raises DumpError where the status does not tell what the servers run.
+    Raises DumpError where the status does not show what the servers run.
     """
-    expect_status(seen)
-    before = accepted(seen.cluster)
-    cluster = edited(seen.cluster, wish)
+    expect_status(dump)
+    before = accepted(dump.cluster)
+    cluster = edited(dump.cluster, request)
     upgrade = cluster.status.upgrade
     resuming = upgrade is not None and upgrade.phase == "Rolling"
-    verdict = check(cluster, seen.observed, Release.asked(cluster), resuming=resuming)
-    broken = violations(cluster, seen.cluster)
-    answer, reason, message = _answer(seen, cluster, deadline)
+    verdict = check(cluster, dump.observed, Release.asked(cluster), resuming=resuming)
+    broken = violations(cluster, dump.cluster)
+    answer, reason, message = _answer(dump, cluster, deadline)
     if broken and answer != "refused":
-        # It never comes so far: the API server refuses the edit.
+        # The upgrade never begins: the API server refuses the edit.
         answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, broken))
-    second = decides(cluster)
-    steps = by_second_set(cluster) if second else in_place(cluster, seen.observed)
-    patience = DEPLOY_DEADLINE if second else deadline
+    by_green_pool = decides(cluster)
+    steps = blue_green(cluster) if by_green_pool else in_place(cluster, dump.observed)
+    limit = DEPLOY_DEADLINE if by_green_pool else deadline
     return Forecast(
         cluster=f"{cluster.metadata.namespace}/{cluster.metadata.name}",
         from_version=before.version,
         to_version=Release.asked(cluster).version,
-        strategy="BlueGreen" if second else "RollingUpdate",
+        strategy="BlueGreen" if by_green_pool else "RollingUpdate",
         answer=answer,
         reason=reason,
         message=message,
-        checks=tuple(_line(one, seen) for one in verdict.results),
-        steps=steps.told if answer not in ("nothing", "refused") else (),
+        checks=tuple(_line(one, dump) for one in verdict.results),
+        steps=steps.lines if answer not in ("nothing", "refused") else (),
         seconds=steps.seconds,
-        deadline_seconds=int(patience.total_seconds()),
+        deadline_seconds=int(limit.total_seconds()),
     )
 
 
-def edited(cluster: OpenBaoCluster, wish: UpgradeRequest) -> OpenBaoCluster:
+def edited(cluster: OpenBaoCluster, request: UpgradeRequest) -> OpenBaoCluster:
     """Return the cluster as it would be after the edit."""
     spec = cluster.spec
-    update: dict[str, object] = {"version": wish.version}
-    if wish.image is not None:
-        update["image"] = wish.image or None
-    if wish.strategy is not None:
+    update: dict[str, object] = {"version": request.version}
+    if request.image is not None:
+        update["image"] = request.image or None
+    if request.strategy is not None:
         before = spec.upgrade or Upgrade()
-        update["upgrade"] = before.model_copy(update={"strategy": wish.strategy})
+        update["upgrade"] = before.model_copy(update={"strategy": request.strategy})
     return cluster.model_copy(update={"spec": spec.model_copy(update=update)})
 
 
 def _answer(
-    seen: ClusterDump, cluster: OpenBaoCluster, deadline: timedelta
+    dump: ClusterDump, cluster: OpenBaoCluster, deadline: timedelta
 ) -> tuple[Answer, str, str]:
-    """Ask the table of the operator for its first step."""
+    """Return the first decision of the state machine of the operator."""
     still = _nothing_moves(cluster)
     if still is not None:
         return still
     if goes_on(cluster.status.blue_green):
         return _under_way(cluster)
-    course = decide_upgrade(cluster, seen.observed, deadline)
-    match course.outcome:
+    decision = decide_upgrade(cluster, dump.observed, deadline)
+    match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
-        case Wait() if course.second and goes_on(course.second.status):
+        case Wait() if decision.second and goes_on(decision.second.status):
             return "begins", "", "it would begin at once"
-        case Wait(reason, message) if course.upgrade is None:
+        case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
-    if course.upgrade is None and not (course.second and goes_on(course.second.status)):
-        return "nothing", "", f"the servers were told to run {course.release} already"
+    if decision.upgrade is None and not (decision.second and goes_on(decision.second.status)):
+        return "nothing", "", f"the servers were told to run {decision.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"
     return "begins", "", "it would begin at once"
 
 
 def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
-    """Tell of a cluster for which the table is not asked; None for any other."""
+    """The answer for a cluster that the state machine does not apply to; None for any other."""
     if cluster.spec.paused:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
     if not cluster.status.initialized:
@@ -212,71 +212,76 @@ def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
 
 
 def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
-    """Tell of an upgrade by a second set that goes on: an edit is heeded once it has ended.
+    """The answer for a blue/green upgrade in progress: an edit takes effect after its end.
 
-    A dump holds neither its Jobs nor the members, so nothing more can be said of it.
+    A dump holds neither its Jobs nor the members, so no more is known of it.
     """
     status, glass = cluster.status.blue_green, cluster.status.break_glass
-    told = where_stored(cluster)
+    progress = where_stored(cluster)
     if glass is not None and glass.active:
         answered = "follow status.breakGlass.steps, then set spec.breakGlassAck"
-        return "waits", "BreakGlassRequired", f"{told}: {glass.message}; {answered}"
-    asked = Release.asked(cluster)
-    known = status is not None and bool(status.green_version)
-    target = Release(status.green_version or "", status.green_image or "") if status else asked
-    if known and asked == accepted(cluster) and status is not None and status.phase in _EARLY:
-        return "goes-on", "", f"an upgrade is under way: {told}; it would be taken back"
-    if known and asked != target:
-        return "goes-on", "", f"an upgrade is under way: {told}; it ends first"
-    return "goes-on", "", f"an upgrade is under way: {told}; it would go on with this"
+        return "waits", "BreakGlassRequired", f"{progress}: {glass.message}; {answered}"
+    requested = Release.asked(cluster)
+    has_target = status is not None and bool(status.green_version)
+    target = Release(status.green_version or "", status.green_image or "") if status else requested
+    if (
+        has_target
+        and requested == accepted(cluster)
+        and status is not None
+        and status.phase in _EARLY
+    ):
+        return "goes-on", "", f"an upgrade is under way: {progress}; it would be taken back"
+    if has_target and requested != target:
+        return "goes-on", "", f"an upgrade is under way: {progress}; it ends first"
+    return "goes-on", "", f"an upgrade is under way: {progress}; it would go on with this"
 
 
-def _line(result: Result, seen: ClusterDump) -> Line:
+def _line(result: Result, dump: ClusterDump) -> Line:
     unknown = {
         "quorum": "only the operator can ask the leader; it does so before it begins"
-        if seen.observed.quorum is None
+        if dump.observed.quorum is None
         else "",
-        "volumes": "" if PVC.kind in seen.kinds else "the dump holds no PersistentVolumeClaim",
+        "volumes": "" if PVC.kind in dump.kinds else "the dump holds no PersistentVolumeClaim",
     }.get(result.check, "")
     if unknown and result.state == "ok":
         return Line(result.check, result.asks, "unknown", "", (unknown,))
     return Line(result.check, result.asks, result.state, result.reason, result.messages)
 
 
-def as_json(told: Forecast) -> str:
+def as_json(report: Forecast) -> str:
     """Print a forecast for programs."""
-    return json.dumps({**asdict(told), "nothingWasChanged": True}, indent=2) + "\n"
+    return json.dumps({**asdict(report), "nothingWasChanged": True}, indent=2) + "\n"
 
 
-def as_text(told: Forecast) -> str:
-    """Print a forecast for people."""
-    return "\n".join(_lines(told)) + "\n"
+def as_text(report: Forecast) -> str:
+    """Print a forecast as text."""
+    return "\n".join(_lines(report)) + "\n"
 
 
-def _patience(told: Forecast) -> str:
-    if told.strategy == "RollingUpdate":
-        return f"A server that is not back within {told.deadline_seconds} s stops it."
+def _limits(report: Forecast) -> str:
+    if report.strategy == "RollingUpdate":
+        return f"A server that is not back within {report.deadline_seconds} s stops it."
     step = int(STEP_DEADLINE.total_seconds())
     return (
-        f"It goes back by itself if the new servers are not ready within {told.deadline_seconds} "
+        f"It goes back by itself if the new servers are not ready within {report.deadline_seconds} "
         f"s, or a later step takes more than {step} s, unless autoRollback says otherwise."
     )
 
 
-def _lines(told: Forecast) -> Iterator[str]:
-    yield f"{told.cluster}: {told.from_version} to {told.to_version}, {told.strategy}"
+def _lines(report: Forecast) -> Iterator[str]:
+    yield f"{report.cluster}: {report.from_version} to {report.to_version}, {report.strategy}"
     yield "Nothing was changed. This is what the operator would do."
     yield ""
     yield "What could stop it:"
-    for line in told.checks:
+    for line in report.checks:
         yield f"  {_SIGNS[line.state]:<5} {line.check:<14} {line.asks}"
         yield from (f"{'':<23}{text}" for text in line.messages)
     yield ""
-    if told.steps:
+    if report.steps:
         yield "In this order:"
-        yield from (f"  {number}. {step}" for number, step in enumerate(told.steps, start=1))
+        yield from (f"  {number}. {step}" for number, step in enumerate(report.steps, start=1))
         yield ""
-        first, last = told.seconds
-        yield f"It takes about {first} to {last} s. {_patience(told)}"
-    reason = f" ({told.reason})" if told.reason else ""
-    yield f"Answer: {told.answer}{reason}: {told.message}"
+        first, last = report.seconds
+        yield f"It takes about {first} to {last} s. {_limits(report)}"
+    reason = f" ({report.reason})" if report.reason else ""
+    yield f"Answer: {report.answer}{reason}: {report.message}"

@@ -1,7 +1,6 @@
-"""What an upgrade would do step by step, and how long it takes: for `baoctl upgrade plan`.
+"""The steps of an upgrade and a rough estimate of their time: for `baoctl upgrade plan`.
 
-How long is a rough guess. One function for each strategy. Pure: read off the cluster as it would
-be after the edit.
+One function for each strategy. Pure: computed from the cluster as it would be after the edit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Range = tuple[int, int]
 _ONE_SERVER: Final = (10, 60)
 _SNAPSHOT: Final = (5, 120)
 _NOTHING: Final = (0, 0)
-# Servers of a second set start side by side; raft gives and takes votes every ten seconds.
+# The servers of green start in parallel; raft gives and takes votes every ten seconds.
 _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
     "Idle": _NOTHING,
     "DeployingGreen": (15, 120),
@@ -45,40 +44,42 @@ _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is done in which order; `seconds` that it takes at least, and in most cases at most."""
+    """The steps in their order; `seconds`: the minimum time, and the usual maximum."""
 
-    told: tuple[str, ...]
+    lines: tuple[str, ...]
     seconds: Range
 
 
 def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
-    """Tell of one server after the other, the leader last."""
-    turns = replacements(observed, _done(cluster))
-    first, last = (each * len(turns) for each in _ONE_SERVER)
+    """The steps of a rolling upgrade: one server after the other, the leader last."""
+    pods = replacements(observed, _done(cluster))
+    first, last = (each * len(pods) for each in _ONE_SERVER)
     snapshot = _SNAPSHOT if _takes_snapshot(cluster) else _NOTHING
-    told = tuple(_in_place(cluster, observed))
-    return Steps(told, (first + snapshot[0], last + snapshot[1]))
+    lines = tuple(_in_place(cluster, observed))
+    return Steps(lines, (first + snapshot[0], last + snapshot[1]))
 
 
 def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
-    asked = Release.asked(cluster)
+    release = Release.asked(cluster)
     yield "take the operation lock, so that no backup or restore begins meanwhile"
     if _takes_snapshot(cluster):
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
-    yield f"render the servers with {asked}; no pod changes by that alone"
+    yield f"render the servers with {release}; no pod changes by that alone"
     job = asks_by_job(cluster)
-    for turn in replacements(observed, _done(cluster)):
-        yield _turn(turn.pod, leads=turn.leads, votes=turn.votes, job=job)
-    yield f"once all servers run {asked.version} and the leader finds them well: free the lock"
+    for replacement in replacements(observed, _done(cluster)):
+        yield _replacement_text(
+            replacement.pod, leads=replacement.leads, votes=replacement.votes, job=job
+        )
+    yield f"once all servers run {release.version} and the leader finds them well: free the lock"
 
 
-def _turn(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
+def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
     if not votes:
         return f"replace {pod}, a read replica, and wait until it is ready"
     if not leads:
         return f"replace {pod}, and wait until it is ready and has caught up"
-    asked = "a Job asks it to step down" if job else "it is asked to step down, or hands over"
-    return f"{pod} leads now: {asked}; once another one leads, replace it"
+    step_down = "a Job asks it to step down" if job else "it is asked to step down, or hands over"
+    return f"{pod} leads now: {step_down}; once another one leads, replace it"
 
 
 def _done(cluster: OpenBaoCluster) -> tuple[int, ...]:
@@ -91,12 +92,12 @@ def _takes_snapshot(cluster: OpenBaoCluster) -> bool:
     return cluster.spec.upgrade is not None and cluster.spec.upgrade.pre_upgrade_snapshot
 
 
-# --- by a second set ----------------------------------------------------------------------------
+# --- blue/green ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Second:
-    """An upgrade by a second set: the one that goes on, or the one that would begin."""
+class _BlueGreenUpgrade:
+    """A blue/green upgrade: the one in progress, or the one that would begin."""
 
     cluster: OpenBaoCluster
     blue: ServerPool
@@ -105,21 +106,21 @@ class _Second:
     size: int
 
     @property
-    def wish(self) -> BlueGreen:
+    def settings(self) -> BlueGreen:
         upgrade = self.cluster.spec.upgrade
         return (upgrade.blue_green if upgrade else None) or BlueGreen()
 
     @property
     def kept(self) -> int:
-        return (self.wish.auto_rollback or AutoRollback()).stabilization_seconds
+        return (self.settings.auto_rollback or AutoRollback()).stabilization_seconds
 
     @property
     def follows(self) -> str:
-        return (self.wish.verification and self.wish.verification.min_sync_duration) or ""
+        return (self.settings.verification and self.settings.verification.min_sync_duration) or ""
 
     @property
     def hook_seconds(self) -> int:
-        hook = self.wish.verification and self.wish.verification.pre_promotion_hook
+        hook = self.settings.verification and self.settings.verification.pre_promotion_hook
         return hook.timeout_seconds if hook else 0
 
     @property
@@ -127,135 +128,137 @@ class _Second:
         frozen = self.cluster.status.blue_green
         if frozen is not None and frozen.green_revision:
             return bool(frozen.manual_promotion_required)
-        return not self.wish.auto_promote
+        return not self.settings.auto_promote
 
     @property
     def readers(self) -> int:
-        wish = self.cluster.spec.read_replicas
-        return wish.replicas if wish else 0
+        pool = self.cluster.spec.read_replicas
+        return pool.replicas if pool else 0
 
     @property
     def takes_snapshot(self) -> bool:
-        return _takes_snapshot(self.cluster) or self.wish.pre_upgrade_snapshot
+        return _takes_snapshot(self.cluster) or self.settings.pre_upgrade_snapshot
 
 
-def by_second_set(cluster: OpenBaoCluster) -> Steps:
-    """Tell of a second set of servers that takes over, from the phase on that it is in."""
-    second, status = _second(cluster), cluster.status.blue_green
+def blue_green(cluster: OpenBaoCluster) -> Steps:
+    """The steps of a blue/green upgrade, from its present phase on."""
+    upgrade, status = _upgrade_of(cluster), cluster.status.blue_green
     phase: BlueGreenPhase = status.phase if status is not None else "Idle"
-    ways = (_FORWARD, _BACK)
-    way = next(one for one in ways if phase in one)
-    left = list(way)[list(way).index(phase) :]
-    told = tuple(text for one in left for text in way[one](second))
-    ranges = [_seconds(second, one) for one in left]
+    paths = (_FORWARD, _BACK)
+    path = next(one for one in paths if phase in one)
+    left = list(path)[list(path).index(phase) :]
+    lines = tuple(text for one in left for text in path[one](upgrade))
+    ranges = [_seconds(upgrade, one) for one in left]
     first, last = (sum(one[edge] for one in ranges) for edge in (0, 1))
-    return Steps((*told, "free the operation lock"), (first, last))
+    return Steps((*lines, "free the operation lock"), (first, last))
 
 
-def _second(cluster: OpenBaoCluster) -> _Second:
+def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
     name, status = cluster.metadata.name, cluster.status.blue_green
-    asked, size, blue = Release.asked(cluster), cluster.spec.replicas, serving_set(cluster)
+    requested, size, blue = Release.asked(cluster), cluster.spec.replicas, serving_set(cluster)
     if status is not None and status.green_revision:
         blue, green = (
             ServerPool(name, one or "") for one in (status.blue_revision, status.green_revision)
         )
-        target = Release(status.green_version or asked.version, status.green_image or "")
-        return _Second(cluster, blue, green, target, status.green_replicas or size)
+        target = Release(status.green_version or requested.version, status.green_image or "")
+        return _BlueGreenUpgrade(cluster, blue, green, target, status.green_replicas or size)
     if status is not None and status.phase != "Idle":
-        # Read replicas follow: green is all that is left, and called blue.
-        return _Second(cluster, blue, blue, Release.accepted(cluster) or asked, size)
-    return _Second(cluster, blue, ServerPool(name, next_revision(cluster)), asked, size)
+        # Only the read replicas remain: green is the only pool, and is called blue.
+        return _BlueGreenUpgrade(cluster, blue, blue, Release.accepted(cluster) or requested, size)
+    return _BlueGreenUpgrade(
+        cluster, blue, ServerPool(name, next_revision(cluster)), requested, size
+    )
 
 
-def _seconds(second: _Second, phase: BlueGreenPhase) -> Range:
+def _seconds(upgrade: _BlueGreenUpgrade, phase: BlueGreenPhase) -> Range:
     first, last = _PHASES[phase]
     more = _NOTHING
-    if phase == "Idle" and second.takes_snapshot:
+    if phase == "Idle" and upgrade.takes_snapshot:
         more = _SNAPSHOT
     elif phase == "Syncing":
-        follows = counted_duration(second.follows) if second.follows else None
+        follows = counted_duration(upgrade.follows) if upgrade.follows else None
         least = int(follows.total_seconds()) if follows else 0
-        more = (least, least + second.hook_seconds)
+        more = (least, least + upgrade.hook_seconds)
     elif phase == "DemotingBlue":
-        more = (second.kept, second.kept)
+        more = (upgrade.kept, upgrade.kept)
     elif phase == "RestoringReadReplicas":
-        more = (_ONE_SERVER[0] * second.readers, _ONE_SERVER[1] * second.readers)
+        more = (_ONE_SERVER[0] * upgrade.readers, _ONE_SERVER[1] * upgrade.readers)
     return first + more[0], last + more[1]
 
 
-def _begin(second: _Second) -> Iterator[str]:
+def _begin(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield "take the operation lock, so that no backup or restore begins meanwhile"
-    if second.takes_snapshot:
+    if upgrade.takes_snapshot:
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
 
 
-def _deploy(second: _Second) -> Iterator[str]:
-    volumes = second.cluster.spec.storage.size
+def _deploy(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
+    volumes = upgrade.cluster.spec.storage.size
     yield (
-        f"make {second.size} servers {second.green.stateful_set} of {second.target} with new "
+        f"make {upgrade.size} servers {upgrade.green.stateful_set} of {upgrade.target} with new "
         f"volumes ({volumes} each) beside the present ones, and wait until all are ready"
     )
 
 
-def _join(second: _Second) -> Iterator[str]:
+def _join(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield "a Job lets them join the raft cluster without a vote"
 
 
-def _sync(second: _Second) -> Iterator[str]:
-    if second.follows:
-        yield f"let them follow for {second.follows} (minSyncDuration)"
+def _sync(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
+    if upgrade.follows:
+        yield f"let them follow for {upgrade.follows} (minSyncDuration)"
     yield "a Job waits until they have caught up"
-    if second.hook_seconds:
-        yield f"the pre-promotion hook judges them, for {second.hook_seconds} s at most"
-    if second.waits_for_approval:
+    if upgrade.hook_seconds:
+        yield f"the pre-promotion hook judges them, for {upgrade.hook_seconds} s at most"
+    if upgrade.waits_for_approval:
         yield "wait for a new spec.upgrade.requests.promote (autoPromote is false)"
 
 
-def _promote(second: _Second) -> Iterator[str]:
+def _promote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield "a Job gives them their votes"
 
 
-def _demote(second: _Second) -> Iterator[str]:
+def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield "send the clients of the public Service to them"
     yield (
-        f"a Job takes the votes of {second.blue.stateful_set}, and lets its leader step down; one "
+        f"a Job takes the votes of {upgrade.blue.stateful_set}, and lets its leader step down; one "
         "of the new servers leads"
     )
     yield (
-        f"keep the former servers for {second.kept} s (stabilizationSeconds): until here "
+        f"keep the former servers for {upgrade.kept} s (stabilizationSeconds): until here "
         "spec.upgrade.requests.rollback leads back"
     )
-    yield f"accept {second.target}: there is no way back from here"
+    yield f"accept {upgrade.target}: there is no way back from here"
 
 
-def _clean_up(second: _Second) -> Iterator[str]:
-    policy = second.cluster.spec.deletion_policy
+def _clean_up(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
+    policy = upgrade.cluster.spec.deletion_policy
     volumes = "its volumes stay" if policy == "Retain" else "its volumes are deleted"
     yield (
-        f"a Job takes {second.blue.stateful_set} out of the raft cluster; then its servers are "
+        f"a Job takes {upgrade.blue.stateful_set} out of the raft cluster; then its servers are "
         f"deleted, and {volumes} (deletionPolicy is {policy})"
     )
 
 
-def _restore(second: _Second) -> Iterator[str]:
-    if second.readers:
-        yield f"replace the {second.readers} read replicas, one at a time"
+def _restore(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
+    if upgrade.readers:
+        yield f"replace the {upgrade.readers} read replicas, one at a time"
 
 
-def _roll_back(second: _Second) -> Iterator[str]:
+def _roll_back(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield "send the clients of the public Service to the former servers"
-    yield f"a Job gives {second.blue.stateful_set} its votes back, and one of it leads"
+    yield f"a Job gives {upgrade.blue.stateful_set} its votes back, and one of it leads"
 
 
-def _take_away(second: _Second) -> Iterator[str]:
+def _take_away(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield (
-        f"a Job takes {second.green.stateful_set} out of the raft cluster; then its servers and "
+        f"a Job takes {upgrade.green.stateful_set} out of the raft cluster; then its servers and "
         "its volumes are deleted"
     )
 
 
-_Telling = Mapping[BlueGreenPhase, Callable[[_Second], Iterator[str]]]
-_FORWARD: Final[_Telling] = {
+_PhaseTexts = Mapping[BlueGreenPhase, Callable[[_BlueGreenUpgrade], Iterator[str]]]
+_FORWARD: Final[_PhaseTexts] = {
     "Idle": _begin,
     "DeployingGreen": _deploy,
     "JoiningMesh": _join,
@@ -265,4 +268,4 @@ _FORWARD: Final[_Telling] = {
     "Cleanup": _clean_up,
     "RestoringReadReplicas": _restore,
 }
-_BACK: Final[_Telling] = {"RollingBack": _roll_back, "RollbackCleanup": _take_away}
+_BACK: Final[_PhaseTexts] = {"RollingBack": _roll_back, "RollbackCleanup": _take_away}

@@ -1,5 +1,4 @@
-"""Snapshots on their way: from the leader to the store, from the store to a disk, and their
-inspection.
+"""Transfer of snapshots: from the leader to the store, from the store to a disk, and inspection.
 
 Called by the jobs in `baoctl.jobs`.
 """

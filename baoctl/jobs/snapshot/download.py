@@ -1,6 +1,6 @@
-"""Brings a snapshot from its store to a disk, and says what it is before anybody uses it.
+"""Brings a snapshot from its store to a disk, and inspects it before it is used.
 
-Uses stores and archive. Called by restores and tests.
+Uses store.store and snapshot.inspect. Called by baoctl.jobs.restore.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
     """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if broken."""
     archive = Archive()
 
-    def look(piece: bytes) -> None:
+    def feed(piece: bytes) -> None:
         try:
             archive.feed(piece)
         except NotASnapshot as error:
             raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
 
-    fetched = await store.fetch(key, path, limit, look)
+    fetched = await store.fetch(key, path, limit, feed)
     if fetched is None:
         raise JobFailure("Storage", f"{key} is not in the store; check the key, prefix and bucket")
     try:
@@ -48,7 +48,7 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:
-    """Read the manifest beside a snapshot; None when there is none. Raises JobFailure."""
+    """Read the manifest of a snapshot; None when there is none. Raises JobFailure."""
     name = manifest_key(key)
     content = await store.read(name, MANIFEST_MAX)
     if content is None:

@@ -1,9 +1,9 @@
-"""Looks into a snapshot while it passes: is it whole, and what does it hold.
+"""Inspects the stream of a snapshot: is it whole, and what does it hold.
 
-Uses the standard library. Called by snapshot, and by restores for what was read from a store. A
+Uses the standard library. Called by snapshot.upload, snapshot.download and restore_test. A
 snapshot of OpenBao 2.4.0 is a gzip stream of a tar archive of meta.json, state.bin, SHA256SUMS and
-SHA256SUMS.sealed, in this order. A stream that the server broke off ends in good order as far as
-HTTP can tell, so the archive itself has to say that it is whole: gzip ends with its check sum,
+SHA256SUMS.sealed, in this order. A stream that the server broke off ends without an error of
+HTTP, so the archive itself has to show that it is whole: gzip ends with its check sum,
 state.bin has the size that meta.json names, and the sealed sums are there.
 
 The sums themselves are not compared here: they are over what the gzip check sum is over too, and
@@ -57,7 +57,7 @@ class Archive:
         self._padding = 0
         self._name = ""
         self._small = bytearray()
-        self._seen: list[str] = []
+        self._names: list[str] = []
         self._state_size = 0
         self._meta: Meta | None = None
         self._ended = False
@@ -82,8 +82,8 @@ class Archive:
             if not plain:
                 raise NotASnapshot("it is cut off: the stream ended before the archive did")
             self._read(memoryview(plain))
-        if tuple(self._seen) != _NAMES or self._left or self._padding:
-            missing = [name for name in _NAMES if name not in self._seen]
+        if tuple(self._names) != _NAMES or self._left or self._padding:
+            missing = [name for name in _NAMES if name not in self._names]
             raise NotASnapshot(f"it is cut off: {', '.join(missing) or self._name} is missing")
         assert self._meta is not None
         return self._meta
@@ -116,7 +116,7 @@ class Archive:
             member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeDecodeError) as error:
             raise NotASnapshot(f"it is no tar archive: {type(error).__name__}") from None
-        expected = _NAMES[len(self._seen)] if len(self._seen) < len(_NAMES) else "its end"
+        expected = _NAMES[len(self._names)] if len(self._names) < len(_NAMES) else "its end"
         if member.name != expected:
             raise NotASnapshot(f"it has {member.name[:80]!r} where {expected} was expected")
         if member.name != STATE and member.size > SMALL_MAX:
@@ -124,7 +124,7 @@ class Archive:
         if self._meta is not None and member.name == STATE:
             self._compare(member.size)
         self._name = member.name
-        self._seen.append(member.name)
+        self._names.append(member.name)
         self._left = member.size
         self._padding = -member.size % _BLOCK
         self._small.clear()
@@ -148,7 +148,7 @@ class Archive:
 
 def _meta(content: bytes) -> Meta:
     try:
-        found: Any = json.loads(content)
-        return Meta(int(found["Index"]), int(found["Term"]), int(found["Size"]))
+        fields: Any = json.loads(content)
+        return Meta(int(fields["Index"]), int(fields["Term"]), int(fields["Size"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise NotASnapshot("its meta.json does not name Index, Term and Size") from None

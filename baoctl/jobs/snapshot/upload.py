@@ -1,7 +1,8 @@
-"""Takes a snapshot from the leader straight into the store: read, hashed and bounded on its way.
+"""Streams a snapshot from the leader into the store: inspected, hashed and bounded on the way.
 
-Uses session, stores and archive. Called by backup. Nothing is kept on a disk, and in memory only
-the parts that are being sent. There is no object before the last byte was looked at.
+Uses leader_client, store.store and snapshot.inspect. Called by baoctl.jobs.backup. Nothing is kept
+on a disk, and in memory only the parts in flight. There is no object before the last byte was
+checked.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from managers.bao.client import BaoError, Denied
 
 PIECE: Final = 1 << 20
-"""Bytes that are looked at together: enough that switching threads costs nothing."""
+"""Bytes that are inspected together: enough that switching threads costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Which addresses a store may have: decided on what a name resolves to, at each connection.
 
-Uses the standard library; pure. Called by guard. A person who writes the endpoint of a store makes
-a pod of ours talk to it, so the pod itself, its link, the places where clouds keep the credentials
-of machines, and the control plane of Kubernetes are refused, however they are spelled.
+Uses the standard library; pure. Called by store.egress_proxy. A user who writes the endpoint of a
+store makes a pod of ours connect to it, so the pod itself, its link, the places where clouds keep
+the credentials of machines, and the control plane of Kubernetes are refused, however they are
+spelled.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ class EgressPolicy:
         plain = unwrapped(address)
         if any(plain in network for network in self.permitted if network.version == plain.version):
             return ""
-        place = _place(plain)
-        if place:
-            return place
+        kind = _reserved(plain)
+        if kind:
+            return kind
         if plain in self.api_server or (plain, port) in self.api_server_ports:
             return "the API server"
         if port in CONTROL_PLANE_PORTS:
@@ -71,7 +72,7 @@ class EgressPolicy:
 
 
 def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressPolicy:
-    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT as it was told.
+    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT of its variables.
 
     Raises ValueError for an address that is none.
     """
@@ -84,9 +85,9 @@ def unwrapped(address: Address) -> Address:
     """The IPv4 address that an IPv6 address carries, where it carries one; else itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    for found in (address.ipv4_mapped, address.sixtofour):
-        if found is not None:
-            return found
+    for embedded in (address.ipv4_mapped, address.sixtofour):
+        if embedded is not None:
+            return embedded
     if address.teredo is not None:
         return address.teredo[1]
     carries = any(address in network for network in _NAT64) or address in _COMPATIBLE
@@ -95,7 +96,7 @@ def unwrapped(address: Address) -> Address:
     return ipaddress.IPv4Address(number) if carries and number > 1 else address
 
 
-def _place(address: Address) -> str:
+def _reserved(address: Address) -> str:
     if address.is_loopback or address.is_unspecified or address in _THIS_NETWORK:
         return "the pod itself"
     if address.is_link_local:

@@ -1,10 +1,10 @@
-"""The only way out to a store: a proxy inside of the job that looks at every connection.
+"""The only way out to a store: a proxy inside of the job that checks every connection.
 
-Uses the standard library and addresses. Started by stores. The library that talks to stores
+Uses the standard library and store.egress_policy. Started by store.store. The obstore library
 resolves names and follows redirects on its own, so a check beforehand proves nothing: a name may
 resolve to something else a moment later. Everything that it sends goes through this proxy instead,
 which knows the few hosts of the store, resolves a name itself, refuses it when any of its addresses
-is one that no store has, and connects to the very address that it looked at.
+is one that no store has, and connects to the address that it checked.
 
 https is a tunnel (CONNECT): its bytes are copied and not read. http is forwarded, one request per
 connection.
@@ -38,7 +38,7 @@ _HOP_BY_HOP = re.compile(rb"(?im)^(?:proxy-)?connection:[^\n]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a store and those that vouch for its clients are: lower-case hosts, and their ports."""
+    """Where a store and the issuers of its credentials are: lower-case hosts, and their ports."""
 
     host: str
     """A name, an address without brackets, or a suffix that begins with a dot."""
@@ -70,14 +70,14 @@ class Rules:
         vouched = any(way.leads_to(host, port) for way in self.identity)
         if not vouched and not any(way.leads_to(host, port) for way in self.ways):
             raise EgressRefused(f"{host}:{port} is not the store")
-        found = self.resolve(host, port)
-        for *_, place in found:
-            address = ipaddress.ip_address(str(place[0]).partition("%")[0])
+        infos = self.resolve(host, port)
+        for *_, sockaddr in infos:
+            address = ipaddress.ip_address(str(sockaddr[0]).partition("%")[0])
             reason = "" if vouched else self.policy.refusal(address, port)
             if reason:
                 named = "" if str(address) == host else f" resolves to {address}, which"
                 raise EgressRefused(f"{host}:{port}{named} is {reason}")
-        return found
+        return infos
 
 
 def spelled(host: str) -> str:
@@ -89,7 +89,7 @@ def spelled(host: str) -> str:
 
 
 class EgressRefused(Exception):  # noqa: N818  named after what happened
-    """A connection that was not made; the message says to where, and why."""
+    """A connection that was refused; the message names the target and the reason."""
 
 
 class Guard:
@@ -161,18 +161,18 @@ class Guard:
 
     def _connect(self, host: str, port: int) -> socket.socket:
         last: OSError = OSError(f"{host} has no address")
-        for family, kind, protocol, _, place in self._rules.addresses(host, port):
-            made = socket.socket(family, kind, protocol)
-            made.settimeout(CONNECT_SECONDS)
+        for family, kind, protocol, _, sockaddr in self._rules.addresses(host, port):
+            connection = socket.socket(family, kind, protocol)
+            connection.settimeout(CONNECT_SECONDS)
             try:
-                made.connect(place)
+                connection.connect(sockaddr)
             except OSError as error:
-                made.close()
+                connection.close()
                 last = error
                 continue
-            made.settimeout(SILENCE_SECONDS)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return made
+            connection.settimeout(SILENCE_SECONDS)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
         raise last
 
 
@@ -190,10 +190,10 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
 
 def _target(head: bytes) -> tuple[str, int, bytes]:
     """Host, port, and the head to forward; the last is empty for a tunnel. Raises ValueError."""
-    found = _REQUEST.match(head)
-    if found is None:
+    request = _REQUEST.match(head)
+    if request is None:
         raise ValueError("not a request to a proxy")
-    method, target = found[1].decode("ascii"), found[2].decode("ascii")
+    method, target = request[1].decode("ascii"), request[2].decode("ascii")
     if method == "CONNECT":
         parts = urlsplit(f"//{target}")
         return _host(parts.hostname), parts.port or 443, b""
@@ -202,7 +202,7 @@ def _target(head: bytes) -> tuple[str, int, bytes]:
         raise ValueError("not a request to a proxy")
     path = target.removeprefix("http://").removeprefix(parts.netloc) or "/"
     # One request per connection: the answer then ends the connection, and nothing has to be parsed.
-    headers = _HOP_BY_HOP.sub(b"", head[found.end() :])
+    headers = _HOP_BY_HOP.sub(b"", head[request.end() :])
     line = f"{method} {path} HTTP/1.1\r\nconnection: close\r\n".encode("ascii")
     return _host(parts.hostname), parts.port or 80, line + headers
 

@@ -1,7 +1,7 @@
-"""What a store answered, in words for a person.
+"""Messages for errors of a store.
 
-Uses obstore's error classes alone. Called by stores. The texts of the library hold whole URLs and
-bodies of answers; what is told on is a cause that is known, or the first line without them.
+Uses only the error classes of obstore. Called by store.store. The texts of the library hold whole
+URLs and response bodies; a message holds a known cause, or the first line without them.
 Seen with obstore 0.12.1, minio, moto and azurite.
 """
 
@@ -63,19 +63,19 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def store_failure(what: str, error: BaseException) -> JobFailure:
-    """Return the failure that stands for an exception of the library; `what` names the object."""
+    """Return the failure that represents an exception of the library; `what` names the object."""
     text = str(error)
     for needle, cause in _CAUSES:
         if needle in text:
-            return JobFailure("Storage", f"{what}: {cause}{_told(text)}")
+            return JobFailure("Storage", f"{what}: {cause}{_summary(text)}")
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
-        return JobFailure("Storage", f"{what}: the store refuses the credentials{_told(text)}")
+        return JobFailure("Storage", f"{what}: the store refuses the credentials{_summary(text)}")
     first = _URI.sub("the store", text.partition("\n")[0].partition("<")[0])[:200].rstrip(": ")
-    return JobFailure("Storage", f"{what}: {first or type(error).__name__}{_told(text)}")
+    return JobFailure("Storage", f"{what}: {first or type(error).__name__}{_summary(text)}")
 
 
-def _told(text: str) -> str:
-    found = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
-    found += [f"code {one[1]}" for one in (_CODE.search(text),) if one]
-    found += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
-    return f" ({', '.join(found)})" if found else ""
+def _summary(text: str) -> str:
+    parts = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
+    parts += [f"code {one[1]}" for one in (_CODE.search(text),) if one]
+    parts += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,7 +1,7 @@
-"""Files of a volume that is used as a store: written to the disk before anything says so.
+"""Syncs files of a volume that is used as a store to the disk before success is reported.
 
-Uses the standard library. Called by stores. A file that a crash of the node takes back is not a
-snapshot.
+Uses the standard library. Called by store.store. A file that is lost in a crash of the node is not
+a snapshot.
 """
 
 import os

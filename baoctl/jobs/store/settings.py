@@ -1,7 +1,8 @@
-"""From what a job is told about its store to the options of the library that talks to it.
+"""Translates the variables of a job about its store into options of obstore.
 
-Uses contracts.jobs.env, guard and addresses; reads no file: credentials come in as a mapping.
-Called by stores. One function per provider, in a table. Options are those of obstore 0.12.1.
+Uses contracts.jobs.env, store.egress_proxy and store.egress_policy; reads no file: credentials come
+in as a mapping. Called by store.store. One function per provider, in a table. Options are those of
+obstore 0.12.1.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _AZURE_VARIABLES: Mapping[str, str] = {
     "AZURE_FEDERATED_TOKEN_FILE": "federated_token_file",
     "AZURE_AUTHORITY_HOST": "authority_host",
 }
-"""What the webhook of workload identity puts into a pod, and the options that it stands for."""
+"""What the webhook of workload identity puts into a pod, and the matching options."""
 _AWS_VARIABLES: Mapping[str, str] = {
     "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container_credentials_full_uri",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "container_credentials_relative_uri",
@@ -86,7 +87,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         "endpoint": address,
         "region": region,
         "virtual_hosted_style_request": virtual,
-        # Below TLS each part would be hashed once more, which costs as much as sending it.
+        # Below TLS each part would be hashed again, which costs as much as sending it.
         "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
     }
     ways = (_way(endpoint, f"{env.bucket}." if virtual else ""),)
@@ -139,7 +140,7 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
         options["service_account_key"] = _google_key(key)
         return StoreSettings(options, ways, http=http)
     if http:
-        # Only emulators speak http, and they know nobody.
+        # Only emulators speak http, and they have no identities.
         return StoreSettings(options | {"skip_signature": True}, ways, http=True)
     if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         options["application_credentials"] = environ["GOOGLE_APPLICATION_CREDENTIALS"]
@@ -224,10 +225,10 @@ _Provider = Callable[[StoreEnv, Secret, Mapping[str, str]], StoreSettings]
 _PROVIDERS: Mapping[str, _Provider] = {"s3": _s3, "gcs": _gcs, "azure": _azure, "pvc": _volume}
 
 
-def _pair(secret: Secret, first: str, second: str) -> bool:
-    has = [name for name in (first, second) if secret.get(name)]
+def _pair(secret: Secret, first: str, other: str) -> bool:
+    has = [name for name in (first, other) if secret.get(name)]
     if len(has) == 1:
-        missing = second if has == [first] else first
+        missing = other if has == [first] else first
         raise JobFailure("Config", f"{_REFERENCE}: the Secret has {has[0]} but no {missing}")
     return bool(has)
 

@@ -1,6 +1,6 @@
 """The store of a job: put, get, list and delete objects, with bounded memory and plain errors.
 
-Uses obstore, guard and store_settings. Called by snapshot, manifest, retention and restores. The
+Uses obstore, store.egress_proxy and store.settings. Called by the jobs, snapshot and retention. The
 synchronous half of obstore runs in threads: its asynchronous half leaves a pending upload when its
 task is cancelled, and now and then aborts the process when the interpreter ends.
 """
@@ -37,7 +37,7 @@ PARTS_MAX: Final = 10_000
 """Parts of an upload, at most (S3); PART_MIN of them hold 48 GiB."""
 PIECES_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
-"""How long a job that was told to stop waits for its upload to be forgotten; pods get 30 s."""
+"""How long a job that was stopped waits for its upload to be forgotten; pods get 30 s."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
 # Some of what it raises has no class of its own; the last is what _Handover raises through it.
@@ -66,7 +66,7 @@ class Fetched:
 
 
 class JobStore:
-    """One open store. Every method raises JobFailure of class Storage, or Config (see guard)."""
+    """One open store. Every method raises JobFailure of class Storage, or Config (see Guard)."""
 
     def __init__(self, env: StoreEnv, store: ObjectStore, guard: Guard | None) -> None:
         self._env = env
@@ -74,7 +74,7 @@ class JobStore:
         self._guard = guard
 
     async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
-        """Store what a stream of unknown length gives; there is no object before it ends well.
+        """Store a stream of unknown length; there is no object before its successful end.
 
         What the stream raises is raised here, and nothing is left behind. A cancellation waits
         until the store has forgotten the parts.
@@ -90,7 +90,7 @@ class JobStore:
             await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
             raise
         except JobFailure:
-            # The library tells what the stream raised in words of its own.
+            # The library reports what the stream raised with its own text.
             if handover.error is not None:
                 raise handover.error from None
             raise
@@ -119,45 +119,45 @@ class JobStore:
 
     async def size(self, key: str) -> int | None:
         """Bytes of an object; None when there is none."""
-        found = await self._found(key, lambda: obstore.head(self._store, key))
-        return None if found is None else int(found["size"])
+        meta = await self._optional(key, lambda: obstore.head(self._store, key))
+        return None if meta is None else int(meta["size"])
 
     async def read(self, key: str, limit: int) -> bytes | None:
         """Content of a small object; None when there is none. Storage when it is over the limit."""
-        return await self._found(key, lambda: self._read(key, limit))
+        return await self._optional(key, lambda: self._read(key, limit))
 
     def _read(self, key: str, limit: int) -> bytes:
-        found = obstore.get(self._store, key)
-        if found.meta["size"] > limit:
+        result = obstore.get(self._store, key)
+        if result.meta["size"] > limit:
             raise JobFailure(
-                "Storage", f"{key} has {found.meta['size']} bytes; at most {limit} are read"
+                "Storage", f"{key} has {result.meta['size']} bytes; at most {limit} are read"
             )
-        return bytes(found.bytes())
+        return bytes(result.bytes())
 
     async def fetch(
-        self, key: str, path: Path, limit: int, look: Callable[[bytes], None] | None = None
+        self, key: str, path: Path, limit: int, on_piece: Callable[[bytes], None] | None = None
     ) -> Fetched | None:
         """Read an object into a new file, at most `limit` bytes; None when there is none.
 
-        `look` is called with each piece, in the thread that reads, and may raise JobFailure.
+        `on_piece` is called with each piece, in the thread that reads, and may raise JobFailure.
         """
-        return await self._found(key, lambda: self._fetch(key, path, limit, look))
+        return await self._optional(key, lambda: self._fetch(key, path, limit, on_piece))
 
     def _fetch(
-        self, key: str, path: Path, limit: int, look: Callable[[bytes], None] | None
+        self, key: str, path: Path, limit: int, on_piece: Callable[[bytes], None] | None
     ) -> Fetched:
-        found = obstore.get(self._store, key)
+        result = obstore.get(self._store, key)
         size, digest = 0, hashlib.sha256()
         with path.open("xb") as file:
-            for piece in found.stream(min_chunk_size=_STREAM):
+            for piece in result.stream(min_chunk_size=_STREAM):
                 size += len(piece)
                 if size > limit:
                     raise JobFailure("Storage", f"{key} is over {limit} bytes; nothing was sent")
                 content = bytes(piece)
                 digest.update(content)
                 file.write(content)
-                if look is not None:
-                    look(content)
+                if on_piece is not None:
+                    on_piece(content)
         return Fetched(size, f"sha256:{digest.hexdigest()}")
 
     async def keys(self, prefix: str) -> list[str]:
@@ -171,16 +171,16 @@ class JobStore:
 
     async def delete(self, key: str) -> None:
         """Remove an object; one that is not there is no error."""
-        await self._found(key, lambda: obstore.delete(self._store, key))
+        await self._optional(key, lambda: obstore.delete(self._store, key))
 
     def _settle(self, key: str) -> None:
         if self._env.provider == "pvc":
             settle(Path(self._env.volume_path, self._env.bucket, key))
 
-    async def _found(self, key: str, call: Callable[[], Result]) -> Result | None:
-        """What a call gives; None when there is no object of that key."""
+    async def _optional(self, key: str, call: Callable[[], Result]) -> Result | None:
+        """The result of a call; None when there is no object of that key."""
 
-        def look() -> Result | None:
+        def attempt() -> Result | None:
             try:
                 return call()
             except FileNotFoundError as error:
@@ -188,7 +188,7 @@ class JobStore:
                     raise
                 return None
 
-        return await self._run(key, look)
+        return await self._run(key, attempt)
 
     async def _run(self, key: str, call: Callable[[], Result]) -> Result:
         try:
@@ -213,8 +213,8 @@ class JobStore:
     def _bucket(self) -> str:
         if self._env.provider == "azure":
             return f"container {self._env.azure_container or self._env.bucket}"
-        word = "folder" if self._env.provider == "pvc" else "bucket"
-        return f"{word} {self._env.bucket}"
+        kind = "folder" if self._env.provider == "pvc" else "bucket"
+        return f"{kind} {self._env.bucket}"
 
 
 @asynccontextmanager
@@ -222,12 +222,14 @@ async def open_store(
     env: StoreEnv, environ: Mapping[str, str], policy: EgressPolicy
 ) -> AsyncIterator[JobStore]:
     """Open the store of a job. Raises JobFailure(Config) for settings that make no store."""
-    made = settings(env, read_secret(env.credentials_path), environ)
+    store_settings = settings(env, read_secret(env.credentials_path), environ)
     if env.provider == "pvc":
-        yield JobStore(env, _construct(env, made, {}), None)
+        yield JobStore(env, _construct(env, store_settings, {}), None)
         return
-    with Guard(Rules(policy, made.ways, made.identity)) as guard:
-        yield JobStore(env, _construct(env, made, _client_options(env, made, guard)), guard)
+    with Guard(Rules(policy, store_settings.ways, store_settings.identity)) as guard:
+        yield JobStore(
+            env, _construct(env, store_settings, _client_options(env, store_settings, guard)), guard
+        )
 
 
 def read_secret(path: str) -> dict[str, str]:
@@ -244,8 +246,8 @@ def read_secret(path: str) -> dict[str, str]:
         ) from None
 
 
-def _client_options(env: StoreEnv, made: StoreSettings, guard: Guard) -> dict[str, Any]:
-    options: dict[str, Any] = {**_TIMES, "proxy_url": guard.url, "allow_http": made.http}
+def _client_options(env: StoreEnv, store_settings: StoreSettings, guard: Guard) -> dict[str, Any]:
+    options: dict[str, Any] = {**_TIMES, "proxy_url": guard.url, "allow_http": store_settings.http}
     authority = read_secret(env.credentials_path).get("caCert")
     if authority:
         options["root_certificate"] = authority
@@ -254,8 +256,10 @@ def _client_options(env: StoreEnv, made: StoreSettings, guard: Guard) -> dict[st
     return options
 
 
-def _construct(env: StoreEnv, made: StoreSettings, client: Mapping[str, Any]) -> ObjectStore:
-    options = dict(made.options)
+def _construct(
+    env: StoreEnv, store_settings: StoreSettings, client: Mapping[str, Any]
+) -> ObjectStore:
+    options = dict(store_settings.options)
     if client:
         options |= {"client_options": dict(client), "retry_config": dict(_RETRIES)}
     try:
@@ -289,7 +293,7 @@ class _Handover:
                 self._queue.put(piece)
 
     def fed(self, feeding: asyncio.Task[None]) -> None:
-        """Tell the thread that the stream has ended, well or not."""
+        """Signal the end of the stream to the thread, after success or an error."""
         if not feeding.cancelled():
             self.error = feeding.exception()
         self._stopped = self._stopped or self.error is not None

@@ -1,6 +1,6 @@
 """What every action of an upgrade works with: the servers, the clock, and how waiting ends.
 
-Uses session. Called by the modules beside it.
+Uses leader_client. Called by the other modules of this package.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from baoctl.jobs.leader_client import (
     ServerAddresses,
     leader_in,
     log_in,
-    look_at,
-    look_at_all,
+    observe_server,
+    observe_servers,
 )
 from contracts.exit_codes import STEP_EXIT_CODES, StepClass
 from contracts.jobs.env import UpgradeEnv
@@ -43,36 +43,36 @@ class StepFailure(Exception):  # noqa: N818  named after what happened
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One action: what it was told, and what it works with."""
+    """One action: its variables, its clients and its deadline."""
 
     env: UpgradeEnv
     bao: Bao
     clock: Clock
-    reach: ServerAddresses
+    addresses: ServerAddresses
     ends: float
     """By the monotonic clock: when it has failed."""
 
     @property
     def late(self) -> bool:
-        """Tell whether the time is over."""
+        """Whether the time is over."""
         return self.clock.monotonic() >= self.ends
 
-    async def looks(self) -> dict[str, Leader | str]:
-        """Ask every pod what it is: a leader, or in a word what else."""
-        return await look_at_all(self.bao, self.env.server, self.reach)
+    async def observe_all(self) -> dict[str, Leader | str]:
+        """Ask every pod for its state: a leader, or the name of another state."""
+        return await observe_servers(self.bao, self.env.server, self.addresses)
 
-    async def look(self, pod: str) -> Leader | str:
-        """Ask one pod what it is."""
-        return await look_at(self.bao, pod, self.env.server.host(pod), self.reach)
+    async def observe(self, pod: str) -> Leader | str:
+        """Ask one pod for its state."""
+        return await observe_server(self.bao, pod, self.env.server.host(pod), self.addresses)
 
     async def address(self, pod: str) -> str:
         """Return the address of a pod. Raises OSError."""
-        return await self.reach.resolve(self.env.server.host(pod))
+        return await self.addresses.resolve(self.env.server.host(pod))
 
     async def log_in(self, address: str) -> str:
         """Return a token for the server at an address. Raises JobFailure(Authentication).
 
-        A server that does not answer, or has trouble of its own, is asked again while there is
+        A server that does not answer, or has an error of its own, is asked again while there is
         time: a cluster that is being upgraded may have no leader for a moment.
         """
         while True:
@@ -102,20 +102,20 @@ class Work:
     async def leader(self) -> Leader:
         """Find the one server that leads. Raises JobFailure(LeaderDiscovery) when time is over."""
         while True:
-            looks = await self.looks()
-            leader = leader_in(looks)
+            states = await self.observe_all()
+            leader = leader_in(states)
             if leader is not None:
                 return leader
             if self.late:
-                raise JobFailure("LeaderDiscovery", f"no single server leads ({told(looks)})")
+                raise JobFailure("LeaderDiscovery", f"no single server leads ({summary(states)})")
             await self.clock.sleep(POLL_SECONDS)
 
 
-Act = Callable[[Work], Awaitable[str]]
-"""Does one action, and says in a line what was done. Raises StepFailure, JobFailure."""
+Action = Callable[[Work], Awaitable[str]]
+"""Does one action and returns a line that reports it. Raises StepFailure, JobFailure."""
 
 
-def told(looks: dict[str, Leader | str]) -> str:
-    """Tell what each pod is."""
-    words = {pod: look if isinstance(look, str) else "leads" for pod, look in looks.items()}
+def summary(states: dict[str, Leader | str]) -> str:
+    """List the state of each pod."""
+    words = {pod: state if isinstance(state, str) else "leads" for pod, state in states.items()}
     return "; ".join(f"{pod}: {word}" for pod, word in words.items()) or "no pod"

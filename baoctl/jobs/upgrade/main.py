@@ -1,8 +1,8 @@
-"""The frame of `baoctl job upgrade`: read what it is told, do one action, leave a word, and end.
+"""The entry point of `baoctl job upgrade`: read variables, do one action, write a message, exit.
 
-Called by the command line. There is no object to report to: the exit status is the outcome, and the
-line that is left for the kubelet is for people. One action is in the path of an outage, so nothing
-is imported here that it can do without: no client of the API server, and no library of stores.
+Called by baoctl.cli. There is no object to report to: the exit status is the outcome, and the
+termination message is for users. An action is in the path of an outage, so this imports only what
+it needs: no client of the API server, and no obstore.
 
 Exit status: 0 done, or nothing was left to do; else contracts.exit_codes.
 """
@@ -20,7 +20,7 @@ from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.leader_client import ServerAddresses, servers
 from baoctl.jobs.termination_log import write_termination_message
 from baoctl.jobs.upgrade import raft_membership, remove_peers, step_down
-from baoctl.jobs.upgrade.context import Act, StepFailure, Work
+from baoctl.jobs.upgrade.context import Action, StepFailure, Work
 from baoctl.variables import SettingError, log_level
 from contracts.exit_codes import EXIT_CODES
 from contracts.jobs import upgrade_actions
@@ -28,7 +28,7 @@ from contracts.jobs.env import JobEnvError, UpgradeEnv
 from contracts.jobs.upgrade_actions import ACTIONS, Order
 from runtime.clock import Clock, SystemClock
 
-ACTS: Final[Mapping[str, Act]] = {
+HANDLERS: Final[Mapping[str, Action]] = {
     upgrade_actions.STEP_DOWN: step_down.step_down,
     upgrade_actions.JOIN: raft_membership.join_green,
     upgrade_actions.WAIT: raft_membership.wait_for_green,
@@ -45,21 +45,23 @@ def main(mode: str) -> NoReturn:
     try:
         level = log_level(os.environ)
     except SettingError as error:
-        # Before the action: what cannot be logged afterwards would look as if it had failed.
-        level, word, code = "info", f"Config: {error}", EXIT_CODES["Config"]
+        # Before the action: an action that cannot be logged would appear to have failed.
+        level, message, code = "info", f"Config: {error}", EXIT_CODES["Config"]
     else:
         work = do(os.environ, SystemClock(), ServerAddresses())
-        word, code = asyncio.new_event_loop().run_until_complete(work)
-    write_termination_message(word)
-    _log(word, code, level)
+        message, code = asyncio.new_event_loop().run_until_complete(work)
+    write_termination_message(message)
+    _log(message, code, level)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
 
 
-async def do(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses) -> tuple[str, int]:
-    """Do the action that variables tell; return what to say of it, and the exit status."""
-    work = asyncio.ensure_future(_done(environ, clock, reach))
+async def do(
+    environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses
+) -> tuple[str, int]:
+    """Do the action that the variables name; return a message and the exit status."""
+    work = asyncio.ensure_future(_done(environ, clock, addresses))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
         return await work, 0
@@ -69,14 +71,14 @@ async def do(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses) -
         return f"Config: {error}", EXIT_CODES["Config"]
     except asyncio.CancelledError:
         return "Config: the job was told to stop before it was done", EXIT_CODES["Config"]
-    except Exception as error:  # noqa: BLE001  whatever happened, somebody has to be told
-        return f"Config: {type(error).__name__}: {_place(error)}", EXIT_CODES["Config"]
+    except Exception as error:  # noqa: BLE001  every error is reported
+        return f"Config: {type(error).__name__}: {_location(error)}", EXIT_CODES["Config"]
 
 
-async def _done(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses) -> str:
+async def _done(environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses) -> str:
     env = UpgradeEnv.from_environment(environ)
-    if env.action not in ACTS:
-        rule = f"must be one of {', '.join(ACTS)}"
+    if env.action not in HANDLERS:
+        rule = f"must be one of {', '.join(HANDLERS)}"
         raise JobEnvError(f"UPGRADE_ACTION={env.action[:80]!r}: {rule}")
     problem = Order(env.action, env.run_id, env.target, env.blue, env.green).problem()
     if problem:
@@ -84,28 +86,30 @@ async def _done(environ: Mapping[str, str], clock: Clock, reach: ServerAddresses
     if env.sync_threshold < 1:
         raise JobFailure("Config", f"UPGRADE_SYNC_THRESHOLD={env.sync_threshold}: must be above 0")
     seconds = env.timeout or ACTIONS[env.action].seconds
-    async with servers(env.server, reach) as bao:
-        return await ACTS[env.action](Work(env, bao, clock, reach, clock.monotonic() + seconds))
+    async with servers(env.server, addresses) as bao:
+        return await HANDLERS[env.action](
+            Work(env, bao, clock, addresses, clock.monotonic() + seconds)
+        )
 
 
-def _place(error: BaseException) -> str:
-    """Where a defect shows; its text may hold anything, and is not told."""
+def _location(error: BaseException) -> str:
+    """Where an error was raised; its text may hold anything, and is not reported."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     return "no place" if at is None else f"{at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}"
 
 
-def _log(word: str, code: int, level: str) -> None:
-    """Say how it ended in the log; what that takes is loaded when the work is done."""
+def _log(message: str, code: int, level: str) -> None:
+    """Log the result; the modules for this are imported after the action."""
     import structlog
 
     from runtime.process import logs
 
     logs.configure(SystemClock(), level=level)
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
-    told = {"action": os.environ.get("UPGRADE_ACTION", ""), "exit_code": code, "why": word}
+    fields = {"action": os.environ.get("UPGRADE_ACTION", ""), "exit_code": code, "why": message}
     if code:
-        log.error("the job has failed", **told)
+        log.error("the job has failed", **fields)
     else:
-        log.info("the job has ended", **told)
+        log.info("the job has ended", **fields)

@@ -1,7 +1,7 @@
-"""The raft configuration of the servers, as their leader tells and changes it.
+"""The raft configuration of the servers, as their leader reports and changes it.
 
-Uses upgrade_work. Called by upgrade_votes and upgrade_remove. A server is known by its exact node
-id, which is the name of its pod.
+Uses upgrade.context. Called by upgrade.raft_membership and upgrade.remove_peers. A server is
+identified by its node id, which is the name of its pod.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ States = Mapping[str, ServerState]
 
 
 class RaftClient:
-    """Asks whoever leads, with a login that is kept until the leader changes or falls silent.
+    """Asks the present leader, with a login that is kept until the leader changes or falls silent.
 
     Every method raises JobFailure(LeaderDiscovery, Authentication), StepFailure(Membership) for
     what the leader refuses, and BaoError when it does not answer.
@@ -40,13 +40,13 @@ class RaftClient:
         return self._at
 
     def forget(self) -> None:
-        """Look for the leader anew before the next question."""
+        """Find the leader again before the next request."""
         self._at = None
 
     async def peers(self) -> Peers:
         """All members by their node id."""
-        found = await self._ask(lambda at: at.bao.members(at.leader.address, at.token))
-        return {one.node_id: one for one in found}
+        members = await self._ask(lambda at: at.bao.members(at.leader.address, at.token))
+        return {one.node_id: one for one in members}
 
     async def states(self) -> States | None:
         """How its autopilot sees each member; None when that is turned off."""
@@ -96,10 +96,10 @@ def voters(peers: Peers) -> frozenset[str]:
 
 
 def lag(pod: str, states: States) -> int | None:
-    """Entries of the log that a server is behind the leader; None while nobody knows."""
-    known = states.get(pod)
-    if known is None:
+    """Entries of the log that a server is behind the leader; None while it is unknown."""
+    state = states.get(pod)
+    if state is None:
         return None
     leading = [one.last_index for one in states.values() if one.status == "leader"]
     newest = leading[0] if leading else max(one.last_index for one in states.values())
-    return max(0, newest - known.last_index)
+    return max(0, newest - state.last_index)

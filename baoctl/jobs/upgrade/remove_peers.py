@@ -1,8 +1,8 @@
-"""The actions that take the servers of one set out of the raft cluster, for good.
+"""The actions that remove the servers of one pool from the raft cluster, permanently.
 
-Uses upgrade_council. Called by upgrade. Only what neither leads nor votes is taken out: its vote
-was taken away before, or it is gone. A removed server keeps its data and is not told; whoever asks
-for this also ends it.
+Uses upgrade.raft_client. Called by upgrade.main. Only a server that neither leads nor votes is
+removed: its vote was removed before, or it is gone. A removed server keeps its data and is not
+notified; the operator deletes it afterwards.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ async def remove_green(work: Work) -> str:
 
 
 async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
-    council = RaftClient(work)
-    leader = (await council.at()).leader.pod
+    raft_client = RaftClient(work)
+    leader = (await raft_client.at()).leader.pod
     if leader not in stays:
         raise StepFailure("Membership", f"{leader} leads, and is to go; nothing was removed")
     gone: list[str] = []
     for pod in pods:
-        # Asked anew for each: what was true of the first need not be true of the last.
-        found = (await council.peers()).get(pod)
-        if found is None:
+        # Read again for each: the state may have changed since the first.
+        peer = (await raft_client.peers()).get(pod)
+        if peer is None:
             continue
-        if found.leader or found.voter:
-            role = "leads" if found.leader else "votes"
+        if peer.leader or peer.voter:
+            role = "leads" if peer.leader else "votes"
             raise StepFailure("Membership", f"{pod} {role} and was not removed")
-        await council.remove(pod)
+        await raft_client.remove(pod)
         gone.append(pod)
-    await work.until("Membership", lambda: _left(council, pods))
+    await work.until("Membership", lambda: _left(raft_client, pods))
     return f"{', '.join(gone)} removed" if gone else "none of them was a member any more"
 
 
-async def _left(council: RaftClient, pods: Sequence[str]) -> str:
-    peers = await council.peers()
+async def _left(raft_client: RaftClient, pods: Sequence[str]) -> str:
+    peers = await raft_client.peers()
     left = [pod for pod in pods if pod in peers]
     return f"{', '.join(left)} are still members" if left else ""

@@ -1,9 +1,9 @@
-"""Asking one leader to hand over, once: `rolling-stepdown-leader`.
+"""Asks one leader to step down, once: `rolling-stepdown-leader`.
 
-Uses upgrade_work. Called by upgrade and upgrade_votes. A leader that is asked twice makes way
-twice, and the second time it is its successor that goes (from OpenBao 2.5.4 on a standby sends the
-question on). So it is asked only right after it said itself that it leads, and again only when its
-answer got lost and it still leads when it ought to be gone.
+Uses upgrade.context. Called by upgrade.main and upgrade.raft_membership. A second request makes the
+successor step down (from OpenBao 2.5.4 on a standby forwards the request). So a server is asked
+only right after it reported that it leads, and again only when its answer was lost and it still
+leads after AGAIN_SECONDS.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.leader_client import SILENT, Leader, leader_in
-from baoctl.jobs.upgrade.context import POLL_SECONDS, StepFailure, Work, told
+from baoctl.jobs.upgrade.context import POLL_SECONDS, StepFailure, Work, summary
 from managers.bao.client import BaoError, Denied
 
 AGAIN_SECONDS: Final = 5.0
-"""In which a leader is gone that was asked, though its answer got lost."""
+"""In which a leader that was asked has stepped down, though its answer was lost."""
 
 
 async def step_down(work: Work) -> str:
@@ -31,7 +31,7 @@ async def step_down(work: Work) -> str:
         return f"{target} does not lead; nothing was done"
     successor = await hand_over(work, lead)
     if successor.pod == target:
-        # Whoever asked sees that, and asks anew: a server that made way sleeps for ten seconds.
+        # The operator sees that and asks again: a server that stepped down waits ten seconds.
         return f"{target} made way, and was elected again"
     return f"{target} handed over to {successor.pod}"
 
@@ -43,39 +43,39 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
     """
     token = await work.log_in(lead.address)
     # The login may have taken its time, and another one may lead by now.
-    if isinstance(await work.look(lead.pod), Leader):
+    if isinstance(await work.observe(lead.pod), Leader):
         await _ask(work, lead, token)
     others = [pod for pod in work.env.server.pods if pod != lead.pod]
-    # Each on its own: one that does not answer must not hold up the word of the others.
+    # Each on its own: one that does not answer must not delay the others.
     polls = [asyncio.ensure_future(_until_it_leads(work, pod)) for pod in others]
     polls.append(asyncio.ensure_future(_until_it_leads_again(work, lead.pod)))
     try:
         await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
-        found = [poll.result() for poll in polls if poll.done()]
+        leaders = [poll.result() for poll in polls if poll.done()]
     finally:
         for poll in polls:
             poll.cancel()
         await asyncio.gather(*polls, return_exceptions=True)
-    leader = next((one for one in found if one is not None), None)
+    leader = next((one for one in leaders if one is not None), None)
     if leader is None:
-        said = told(await work.looks())
-        raise StepFailure("StepDown", f"{lead.pod} was asked, and no other leads ({said})")
+        states = summary(await work.observe_all())
+        raise StepFailure("StepDown", f"{lead.pod} was asked, and no other leads ({states})")
     return leader
 
 
 async def _leads(work: Work, pod: str) -> Leader | None:
-    """The pod as a leader; None when it is none, by its own word or because another one leads."""
+    """The pod as a leader; None when it reports another state, or another server leads."""
     while True:
-        look = await work.look(pod)
-        if isinstance(look, Leader):
-            return look
-        if look not in SILENT:
+        state = await work.observe(pod)
+        if isinstance(state, Leader):
+            return state
+        if state not in SILENT:
             return None
-        looks = await work.looks()
-        if leader_in(looks) is not None:
+        states = await work.observe_all()
+        if leader_in(states) is not None:
             return None
         if work.late:
-            raise JobFailure("LeaderDiscovery", f"nobody leads ({told(looks)})")
+            raise JobFailure("LeaderDiscovery", f"nobody leads ({summary(states)})")
         await work.clock.sleep(POLL_SECONDS)
 
 
@@ -89,7 +89,7 @@ async def _ask(work: Work, lead: Leader, token: str) -> None:
             if work.late:
                 raise StepFailure("StepDown", f"{lead.pod} was not asked: {error}") from None
             await work.clock.sleep(AGAIN_SECONDS)
-            if isinstance(await work.look(lead.pod), Leader):
+            if isinstance(await work.observe(lead.pod), Leader):
                 continue
         return
 
@@ -97,16 +97,16 @@ async def _ask(work: Work, lead: Leader, token: str) -> None:
 async def _until_it_leads(work: Work, pod: str) -> Leader | None:
     """Wait until a pod leads; None when the time is over."""
     while not work.late:
-        look = await work.look(pod)
-        if isinstance(look, Leader):
-            return look
+        state = await work.observe(pod)
+        if isinstance(state, Leader):
+            return state
         await work.clock.sleep(POLL_SECONDS)
     return None
 
 
 async def _until_it_leads_again(work: Work, pod: str) -> Leader | None:
     """Wait until a pod leads that was seen not to; None when the time is over."""
-    while isinstance(await work.look(pod), Leader):
+    while isinstance(await work.observe(pod), Leader):
         if work.late:
             return None
         await work.clock.sleep(POLL_SECONDS)

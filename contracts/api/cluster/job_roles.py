@@ -27,5 +27,5 @@ def chosen(block: Any, alias: str) -> str:
     """One string of a block of the spec; "" when it is not there."""
     if block is None:
         return ""
-    found = block.get(alias) if isinstance(block, Mapping) else block.to_object().get(alias)
-    return found if isinstance(found, str) else ""
+    override = block.get(alias) if isinstance(block, Mapping) else block.to_object().get(alias)
+    return override if isinstance(override, str) else ""

@@ -24,7 +24,7 @@ _DEVICES = "spec.audit[]"
 _STORAGE = "spec.auditFileStorage"
 _KINDS = ("file", "http", "syslog", "socket")
 NO_FILE = ("stdout", "discard")
-_PLACE = (
+_PATH_RULE = (
     "must be stdout, discard or a file below the mountPath of auditFileStorage, without .. in it, "
     "because elsewhere it could overwrite data or keys; correct the path or add "
     "spec.auditFileStorage"
@@ -33,8 +33,8 @@ _PLACE = (
 
 def _foreign_options(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for position, device in enumerate(new.spec.audit):
-        given = [kind for kind, block in device.blocks().items() if block is not None]
-        if given not in ([], [device.type]):
+        configured = [kind for kind, block in device.blocks().items() if block is not None]
+        if configured not in ([], [device.type]):
             yield f"spec.audit[{position}]", device.type
 
 
@@ -79,8 +79,8 @@ def _request_files(spec: ClusterSpec) -> Iterator[Offence]:
     for position, request in enumerate(spec.self_init.requests if spec.self_init else ()):
         audit = request.audit_device
         if audit is not None and audit.file_options is not None:
-            place = f"spec.selfInit.requests[{position}].auditDevice.fileOptions.filePath"
-            yield place, audit.file_options.file_path
+            path = f"spec.selfInit.requests[{position}].auditDevice.fileOptions.filePath"
+            yield path, audit.file_options.file_path
 
 
 def _misplaced(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
@@ -89,7 +89,7 @@ def _misplaced(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
 
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         storage = new.spec.audit_file_storage
-        for place, file in find(new.spec):
+        for path, file in find(new.spec):
             if file in NO_FILE:
                 continue
             if (
@@ -97,7 +97,7 @@ def _misplaced(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
                 or not isinstance(file, str)
                 or not is_below(file, storage.mount_path)
             ):
-                yield place, file
+                yield path, file
 
     return broken
 
@@ -145,30 +145,30 @@ def _size_shrinks(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield f"{_STORAGE}.size", size
 
 
-def _by_mode(mode: str, attribute: str, wanted: bool, field: str) -> Broken:
+def _by_mode(mode: str, attribute: str, required: bool, field: str) -> Broken:
     """Complain when a field is there, or is not, in one mode of the storage."""
 
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         storage: AuditFileStorage | None = new.spec.audit_file_storage
         if storage is not None and storage.mode == mode:
             value = getattr(storage, attribute)
-            if (value is not None) != wanted:
+            if (value is not None) != required:
                 yield f"{_STORAGE}.{field}", value
 
     return broken
 
 
-def _mode_rule(field: str, attribute: str, mode: str, *, wanted: bool) -> Rule:
-    must, then = ("must be set", "add it") if wanted else ("must not be set", "remove it")
+def _mode_rule(field: str, attribute: str, mode: str, *, required: bool) -> Rule:
+    must, then = ("must be set", "add it") if required else ("must not be set", "remove it")
     return Rule(
         id=f"audit-storage-{field.lower()}-{mode.lower()}",
         at=_STORAGE,
         field=f"{_STORAGE}.{field}",
         message=f"{must} with mode {mode}; {then} or use the other mode",
-        broken=_by_mode(mode, attribute, wanted, field),
-        cel=f"self.mode != '{mode}' || {'' if wanted else '!'}has(self.{field})",
-        got="" if wanted else f"self.{field}",
-        reason="FieldValueRequired" if wanted else "FieldValueForbidden",
+        broken=_by_mode(mode, attribute, required, field),
+        cel=f"self.mode != '{mode}' || {'' if required else '!'}has(self.{field})",
+        got="" if required else f"self.{field}",
+        reason="FieldValueRequired" if required else "FieldValueForbidden",
     )
 
 
@@ -213,7 +213,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place",
         at="spec",
         field="spec.audit",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_device_files),
         cel=(
             "!has(self.audit) || self.audit.all(device, !has(device.fileOptions) || "
@@ -224,7 +224,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place-request",
         at="spec",
         field="spec.selfInit.requests",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_request_files),
         cel=(
             f"!{is_set('selfInit.requests')} || self.selfInit.requests.all(r, "
@@ -236,7 +236,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         id="audit-file-place-options",
         at=_DEVICES,
         field=f"{_DEVICES}.options",
-        message=_PLACE,
+        message=_PATH_RULE,
         broken=_misplaced(_option_files),
     ),
     Rule(
@@ -278,9 +278,9 @@ AUDIT_RULES: tuple[Rule, ...] = (
         cel="quantity(self).compareTo(quantity(oldSelf)) >= 0",
         got="self + ' after ' + oldSelf",
     ),
-    _mode_rule("existingClaimName", "existing_claim_name", "ExistingPVC", wanted=True),
-    _mode_rule("existingClaimName", "existing_claim_name", "ManagedPVC", wanted=False),
-    _mode_rule("size", "size", "ManagedPVC", wanted=True),
-    _mode_rule("size", "size", "ExistingPVC", wanted=False),
-    _mode_rule("storageClassName", "storage_class_name", "ExistingPVC", wanted=False),
+    _mode_rule("existingClaimName", "existing_claim_name", "ExistingPVC", required=True),
+    _mode_rule("existingClaimName", "existing_claim_name", "ManagedPVC", required=False),
+    _mode_rule("size", "size", "ManagedPVC", required=True),
+    _mode_rule("size", "size", "ExistingPVC", required=False),
+    _mode_rule("storageClassName", "storage_class_name", "ExistingPVC", required=False),
 )

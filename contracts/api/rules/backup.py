@@ -46,8 +46,8 @@ def _schedules(backup: Backup) -> Iterator[tuple[str, str]]:
 
 def _hasty_schedule(path: str) -> Callable[[Backup], Iterator[Offence]]:
     def find(backup: Backup) -> Iterator[Offence]:
-        for found, text in _schedules(backup):
-            if found == path and _EVERY_FEW_MINUTES.found_in(text):
+        for location, text in _schedules(backup):
+            if location == path and _EVERY_FEW_MINUTES.found_in(text):
                 yield path, text
 
     return find

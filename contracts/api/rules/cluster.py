@@ -1,8 +1,8 @@
 """Every rule about an OpenBaoCluster that goes beyond the shape of one field.
 
-Uses the rule modules beside it. Called by resolve (`violations`) and by contracts.api.schema.crd,
-which writes the same rules in the same words into the CRD. The operator checks again what the API
-server checked: an object may be older than a rule.
+Uses the rule modules of this package. Called by managers.cluster.resolve (`violations`) and by
+contracts.api.schema.crd, which writes the same rules in the same words into the CRD. The operator
+checks again what the API server checked: an object may be older than a rule.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster

@@ -1,6 +1,6 @@
 """How a rule of profile Hardened is made of a rule without a profile.
 
-Uses contracts.api.rules.rule. Called by the modules rules_hardened_*.
+Uses contracts.api.rules.rule. Called by contracts.api.rules.hardened_*.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What profile Hardened refuses about the ways in and out: peers, routes, stores, scrapes.
+"""What profile Hardened refuses about networks: peers, routes, stores, scrapes.
 
 Uses contracts.api.rules.combinators and the API models. Collected by contracts.api.rules.hardened.
 """
@@ -79,12 +79,12 @@ def _unchecked(target: BackupTarget) -> Iterator[Offence]:
 def _of_backup(find: Callable[[BackupTarget], Iterator[Offence]]) -> combinators.Find:
     """The offences of the store of spec.backup."""
 
-    def found(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    def offences(cluster: OpenBaoCluster) -> Iterator[Offence]:
         if cluster.spec.backup:
             for field, value in find(cluster.spec.backup.target):
                 yield f"spec.{_TARGET}.{field}".rstrip("."), value
 
-    return found
+    return offences
 
 
 def _backend_tls(cluster: OpenBaoCluster) -> Iterator[Offence]:
@@ -203,9 +203,9 @@ _OF_STORE = (
 
 
 def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
-    """What the profile refuses about a store wherever it stands: rule, relative field and value.
+    """What the profile refuses about a store in any object: rule, relative field and value.
 
-    For objects beside a cluster, whose profile no rule of their own can see.
+    For objects that name a cluster, whose profile their own rules cannot see.
     """
     for rule, find in _OF_STORE:
         for field, value in find(target):

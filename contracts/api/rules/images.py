@@ -42,11 +42,11 @@ def _block(cluster: OpenBaoCluster, name: str) -> ImageVerification | None:
 
 def _image(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, image in values_at(new.spec, path.removeprefix("spec.")):
+        for field, image in values_at(new.spec, path.removeprefix("spec.")):
             try:
                 image_reference.parse(image or _FINE)
             except ValueError:
-                yield f"spec.{found}", image
+                yield f"spec.{field}", image
 
     return broken
 
@@ -114,7 +114,7 @@ def _system_secret(name: str) -> Broken:
 
 
 def is_linear_pattern(pattern: str) -> bool:
-    """Tell whether a pattern is one of the kind that needs no going back, as Go has them (RE2)."""
+    """Whether a pattern is one of the kind that needs no going back, as Go has them (RE2)."""
     try:
         Pattern(pattern)
     except SchemaError:

@@ -1,7 +1,7 @@
-"""The rule that a spec stays as it was made.
+"""The rule that a spec is immutable.
 
-Uses contracts.api.rules.rule. Called by the rules about the kinds that are asked for once: backups
-and restores.
+Uses contracts.api.rules.rule. Called by the rules about the kinds that run once: backups and
+restores.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rules about what people ask of a running cluster.
+"""Rules about what users request of a running cluster.
 
 Uses contracts.naming.revision_patterns and the API models. Collected by
 contracts.api.rules.cluster.

@@ -12,7 +12,7 @@ from contracts.api.rules.rule import Broken, Offence, Rule
 
 Old = OpenBaoCluster | None
 
-# Where peers stand in spec.network.
+# The fields of spec.network that hold peers.
 PEER_LISTS = ("trustedIngressPeers[]", "egressRules[].to[]", "ingressRules[].from[]")
 
 

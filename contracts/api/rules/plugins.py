@@ -43,10 +43,10 @@ def _pins(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     if offers(new.spec.version, "plugin-pin-optional"):
         return
     for position, plugin in enumerate(new.spec.plugins):
-        wanted = {"version": plugin.version, "sha256sum": plugin.sha256sum}
+        pins = {"version": plugin.version, "sha256sum": plugin.sha256sum}
         if plugin.image is not None:
-            wanted["binaryName"] = plugin.binary_name
-        for field, value in wanted.items():
+            pins["binaryName"] = plugin.binary_name
+        for field, value in pins.items():
             if value is None:
                 yield f"spec.plugins[{position}].{field}", None
 

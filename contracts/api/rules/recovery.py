@@ -75,15 +75,15 @@ def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         try:
             read_public_key(recipient.pgp_public_key)
         except NotAKeyError as error:
-            # The reason and not the text: somebody may have pasted a private key.
+            # The reason and not the text: a user may have pasted a private key.
             yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", str(error)
 
 
 def _other_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:
     for position, recipient in enumerate(keys.recipients):
-        given = (recipient.fingerprint or "").lower()
-        if given and read_fingerprint(recipient.pgp_public_key) not in ("", given):
-            yield f"{_INITIAL}.recipients[{position}].fingerprint", given
+        fingerprint = (recipient.fingerprint or "").lower()
+        if fingerprint and read_fingerprint(recipient.pgp_public_key) not in ("", fingerprint):
+            yield f"{_INITIAL}.recipients[{position}].fingerprint", fingerprint
 
 
 RECOVERY_RULES: tuple[Rule, ...] = (

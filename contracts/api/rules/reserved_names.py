@@ -1,8 +1,8 @@
-"""Rules about names that are not a user's to take: metadata of ours, and variables of the server.
+"""Rules about names reserved for the operator: its metadata, and variables of the server.
 
 Uses contracts.naming.labels, contracts.api.values.field_path and the API models. Collected by
-contracts.api.rules.cluster. A mark of ours is believed whoever wrote it, so nobody may have one
-written.
+contracts.api.rules.cluster. A label of ours is trusted from any writer, so no user may request
+one.
 """
 
 from collections.abc import Iterator
@@ -46,8 +46,8 @@ _PLUGINS = "spec.plugins[].env"
 
 def _reserved_keys(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, keys in values_at(new.spec, path.removeprefix("spec.")):
-            yield from ((f"spec.{found}", key) for key in keys or () if RESERVED_KEY.found_in(key))
+        for field, keys in values_at(new.spec, path.removeprefix("spec.")):
+            yield from ((f"spec.{field}", key) for key in keys or () if RESERVED_KEY.found_in(key))
 
     return broken
 

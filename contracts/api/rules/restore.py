@@ -2,7 +2,7 @@
 
 Uses contracts.api.rules.snapshot_store and the models. Called by contracts.api.schema.restore,
 which writes them into the CRD, and by managers.restore, which checks them again: an object may be
-older than a rule, and what profile Hardened asks for is known only beside the cluster.
+older than a rule, and what profile Hardened requires is known only with the cluster.
 """
 
 from collections.abc import Callable, Iterator
@@ -86,12 +86,12 @@ def _cleanup(restore: OpenBaoRestore) -> Iterator[Offence]:
 def _template(find: Callable[[OpenBaoRestore, ClusterTemplate], bool], field: str) -> Find:
     """The offence of a restore into a fresh cluster, at a field of the spec."""
 
-    def found(restore: OpenBaoRestore) -> Iterator[Offence]:
+    def offences(restore: OpenBaoRestore) -> Iterator[Offence]:
         template = restore.spec.cluster_template
         if template is not None and find(restore, template):
             yield f"spec.{field}", value_at(restore.spec, field)
 
-    return found
+    return offences
 
 
 def _login(restore: OpenBaoRestore) -> Iterator[Offence]:
@@ -123,9 +123,9 @@ def _plugins(restore: OpenBaoRestore) -> Iterator[Offence]:
 
 def _secret_rule(path: str) -> Rule:
     def find(restore: OpenBaoRestore) -> Iterator[Offence]:
-        for found, reference in values_at(restore.spec, path.removeprefix("spec.")):
+        for field, reference in values_at(restore.spec, path.removeprefix("spec.")):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
-                yield f"spec.{found}.name", reference.name
+                yield f"spec.{field}.name", reference.name
 
     return RuleOf(
         id=f"restore-secret-{path.removeprefix('spec.')}",

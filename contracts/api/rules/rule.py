@@ -19,7 +19,7 @@ Kind = TypeVar("Kind")
 
 BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
 """The offences of an object; the second argument is the object before an update, None on creation
-and whenever nobody knows it."""
+and whenever it is unknown."""
 
 Broken: TypeAlias = BrokenOf[OpenBaoCluster]
 
@@ -33,8 +33,8 @@ def either(path: str, default: str, of: str = "self") -> str:
     through CEL's own optional values, and then refuses the rule.
     """
     steps = path.split(".")
-    known = " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
-    return f"({known} ? {of}.{path} : {default})"
+    parents = " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
+    return f"({parents} ? {of}.{path} : {default})"
 
 
 def is_set(path: str, of: str = "self") -> str:

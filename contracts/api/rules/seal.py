@@ -120,21 +120,21 @@ _DEFAULT_FILE = f"'file://{KEY_PATH}'"
 
 def _has_block() -> str:
     seal = either("type", _STATIC)
-    rows = [
+    expressions = [
         f"({seal} != '{name}' || has(self.{Unseal.model_fields[block].alias}))"
         for name, block in BLOCKS.items()
         if name != "static"
     ]
-    return " && ".join(rows)
+    return " && ".join(expressions)
 
 
 def _has_no_other_block() -> str:
     seal = either("type", _STATIC)
-    rows = [
+    expressions = [
         f"({seal} == '{name}' || !has(self.{Unseal.model_fields[block].alias}))"
         for name, block in BLOCKS.items()
     ]
-    return " && ".join(rows)
+    return " && ".join(expressions)
 
 
 _IS_STATIC = f"{_seal_of('self')} == 'static'"

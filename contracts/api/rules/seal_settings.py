@@ -96,8 +96,8 @@ def _kms_plugin(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     kms = new.spec.unseal.kms
     if kms is None:
         return
-    known = (plugin.name for plugin in new.spec.plugins if plugin.type == "kms")
-    if kms.plugin_name not in known or kms.plugin_name in _BUILT_IN:
+    names = (plugin.name for plugin in new.spec.plugins if plugin.type == "kms")
+    if kms.plugin_name not in names or kms.plugin_name in _BUILT_IN:
         yield "spec.unseal.kms.pluginName", kms.plugin_name
 
 

@@ -1,10 +1,9 @@
 """Rules that keep references to Secrets away from the operator's own.
 
 Uses contracts.naming.names, contracts.api.values.field_path and the API models. Collected by
-contracts.api.rules.cluster. Whoever may write a spec may not read every Secret: a reference that
+contracts.api.rules.cluster. A user who may write a spec may not read every Secret: a reference that
 names the unseal key, the root token or a certificate authority would carry it into a pod, a request
-or an object store. The blocks of TLS and image verification have such rules of their own, beside
-their other rules.
+or an object store. The blocks of TLS and image verification have such rules in their own modules.
 """
 
 from collections.abc import Iterator
@@ -41,9 +40,9 @@ REFERENCES = (
 
 def _names_system_secret(path: str) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, reference in values_at(new.spec, path.removeprefix("spec.")):
+        for field, reference in values_at(new.spec, path.removeprefix("spec.")):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
-                yield f"spec.{found}.name", reference.name
+                yield f"spec.{field}.name", reference.name
 
     return broken
 

@@ -80,8 +80,10 @@ def _audit_options(request: SelfInitRequest) -> str | None:
     device = request.audit_device
     if device is None:
         return None
-    given = [kind for kind, value in device.blocks().items() if value is not None]
-    if given not in ([], [device.type]) or (device.type in ("file", "http") and not given):
+    configured = [kind for kind, value in device.blocks().items() if value is not None]
+    if configured not in ([], [device.type]) or (
+        device.type in ("file", "http") and not configured
+    ):
         return device.type
     return None
 
@@ -145,7 +147,7 @@ def _since(feature: str, find: FindInRequest, field: str) -> Broken:
 
 
 def _folded(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
-    """Whether an object stands in an object in a list: the server would make a list of it."""
+    """Whether an object is in an object in a list: the server would make a list of it."""
     if isinstance(value, Mapping):
         if below_list and object_above:
             return True
@@ -285,7 +287,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
             f"needs OpenBao {since('self-init-when')} or newer, because an older server would send "
             "the request in any case; remove the field or choose a newer spec.version"
         ),
-        # What is true anyway needs no server that can be told.
+        # A default that is true anyway needs no support by the server.
         broken=_since(
             "self-init-when", lambda r: None if r.when in (None, True) else r.when, ".when"
         ),

@@ -65,8 +65,8 @@ def _dead_server(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     autopilot = (raft.autopilot if raft else None) or Autopilot()
     text = autopilot.dead_server_last_contact_threshold
     if text is not None:
-        found = counted_duration(text)
-        if found is None or found < parse_duration(_DEAD_AFTER):
+        duration = counted_duration(text)
+        if duration is None or duration < parse_duration(_DEAD_AFTER):
             yield f"{_AUTOPILOT}.deadServerLastContactThreshold", text
 
 
@@ -96,7 +96,7 @@ def _metrics(spec: ClusterSpec) -> MetricsSpec:
 
 
 def wants_metrics_listener(spec: ClusterSpec) -> bool:
-    """Tell whether a second listener is asked for."""
+    """Whether a second listener is asked for."""
     metrics = _metrics(spec)
     listener = metrics.metrics_only_listener
     if listener is None or listener.enabled is None:

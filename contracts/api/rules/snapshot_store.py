@@ -1,7 +1,7 @@
-"""Rules about where snapshots are kept, the same at each place of the API that names a store.
+"""Rules about where snapshots are kept, the same for each field of the API that names a store.
 
 Uses contracts.api.values.url and the API models. Called by the rules about spec.backup of clusters
-and about the source of restores; each names the path at which its store stands.
+and about the source of restores; each names the path of its store.
 """
 
 from collections.abc import Callable, Iterator

@@ -24,9 +24,9 @@ def _size_shrinks(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _storage_class(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    wanted = new.spec.storage.storage_class_name
-    if old and wanted != old.spec.storage.storage_class_name:
-        yield "spec.storage.storageClassName", wanted
+    storage_class = new.spec.storage.storage_class_name
+    if old and storage_class != old.spec.storage.storage_class_name:
+        yield "spec.storage.storageClassName", storage_class
 
 
 _CLASS_OF = {of: either("storageClassName", "''", of) for of in ("self", "oldSelf")}

@@ -80,7 +80,7 @@ def _cache_missing(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield _CACHE, new.spec.servers
 
 
-def _cache_of(field: str, mode: str, wanted: bool, attribute: str) -> Broken:
+def _cache_of(field: str, mode: str, required: bool, attribute: str) -> Broken:
     """Complain when a field is there, or is not, in one mode of the cache."""
 
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -88,7 +88,7 @@ def _cache_of(field: str, mode: str, wanted: bool, attribute: str) -> Broken:
         cache: CacheVolume | None = acme.shared_cache if acme else None
         if cache is not None and cache.mode == mode:
             value = getattr(cache, attribute)
-            if (value is not None) != wanted:
+            if (value is not None) != required:
                 yield f"{_CACHE}.{field}", value
 
     return broken
@@ -105,11 +105,11 @@ def _ca_root(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     if path is None or new.spec.tls.mode != "ACME" or acme is None:
         return
     folder, _, name = path.rpartition("/")
-    known = {
+    references = {
         mount_paths.ACME_CA: acme.ca_secret_ref,
         mount_paths.SEAL_CREDENTIALS: new.spec.unseal.credentials_secret_ref,
     }
-    if known.get(folder) is None or not _IS_FILE.found_in(name):
+    if references.get(folder) is None or not _IS_FILE.found_in(name):
         yield "spec.configuration.acmeCARoot", path
 
 
@@ -137,19 +137,19 @@ def _other_system_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
             yield f"spec.tls.external.{field}.name", reference.name
 
 
-def _cache_rule(field: str, mode: str, wanted: bool, attribute: str) -> Rule:
-    must = "must be set" if wanted else "must not be set"
-    then = "name the claim" if wanted else "remove it"
-    has = f"has(self.{field})" if wanted else f"!has(self.{field})"
+def _cache_rule(field: str, mode: str, required: bool, attribute: str) -> Rule:
+    must = "must be set" if required else "must not be set"
+    then = "name the claim" if required else "remove it"
+    has = f"has(self.{field})" if required else f"!has(self.{field})"
     return Rule(
         id=f"acme-cache-{field.lower()}-{mode.lower()}",
         at=_CACHE,
         field=f"{_CACHE}.{field}",
         message=f"{must} with mode {mode}; {then}",
-        broken=_cache_of(field, mode, wanted, attribute),
+        broken=_cache_of(field, mode, required, attribute),
         cel=f"self.mode != '{mode}' || {has}",
-        got="" if wanted else f"self.{field}",
-        reason="FieldValueRequired" if wanted else "FieldValueForbidden",
+        got="" if required else f"self.{field}",
+        reason="FieldValueRequired" if required else "FieldValueForbidden",
     )
 
 

@@ -1,8 +1,8 @@
 """Fields that the schema accepts and this version cannot honour.
 
-Uses contracts.api.cluster.spec. Called by resolve, which turns the answer into the condition
-FieldsNotServed: a field is honoured or named, never passed over in silence. Who builds one of these
-parts deletes its row.
+Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which turns the answer
+into the condition FieldsNotServed: a field is honoured or named, never silently ignored. A change
+that implements a field deletes its entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +14,12 @@ from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.meta import ApiModel
 from contracts.api.values.field_path import values_at
 
-Asked = Callable[[Any], bool]
+Requests = Callable[[Any], bool]
 
 
 def _asks(value: Any) -> bool:
-    """Whether a value asks for anything: what is absent, empty, switched off or the default does
-    not. The API server writes defaults into what it stores, so nobody knows who meant them."""
+    """Whether a value requests anything: what is absent, empty, disabled or the default does not.
+    The API server stores defaults, so a stored default may not be of the user."""
     if isinstance(value, ApiModel):
         if getattr(value, "enabled", None) is False:
             return False
@@ -36,18 +36,18 @@ def _asks(value: Any) -> bool:
 class NotServed:
     """A field that is not honoured.
 
-    `essential`: a cluster built without it would be another cluster than the one asked for (less
-    safe, or never repairable after its first boot), so nothing may be built. `asked` says whether
-    the value found there wants what we cannot do.
+    `essential`: a cluster built without it would differ from the requested one (less safe, or never
+    repairable after its first boot), so nothing may be built. `is_requested` says whether the value
+    requests what is not supported.
     """
 
     path: str
     message: str
     essential: bool = False
-    asked: Asked = _asks
+    is_requested: Requests = _asks
 
 
-def _unless(served: Any) -> Asked:
+def _unless(served: Any) -> Requests:
     return lambda value: value is not None and value != served
 
 
@@ -75,7 +75,7 @@ NOT_SERVED: tuple[NotServed, ...] = (
         "spec.unseal.pkcs11.rsaEncryptLocal", "has another name now: disableSoftwareEncryption"
     ),
     NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
-    NotServed("spec.operatorImageVerification", _KEYLESS, asked=_is_keyless),
+    NotServed("spec.operatorImageVerification", _KEYLESS, is_requested=_is_keyless),
     NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
@@ -92,13 +92,13 @@ def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
 
 def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
     """The lines of `unserved_fields` without which nothing may be built."""
-    return tuple(line for line, row in _unserved(spec) if row.essential)
+    return tuple(line for line, field in _unserved(spec) if field.essential)
 
 
 def _unserved(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
-    for row in NOT_SERVED:
-        for found, value in values_at(spec, row.path.removeprefix("spec.")):
-            path = f"spec.{found}"
-            if row.asked(value):
-                separator = ":" if row.message.startswith("only") else ""
-                yield f"{path}{separator} {row.message}", row
+    for field in NOT_SERVED:
+        for location, value in values_at(spec, field.path.removeprefix("spec.")):
+            path = f"spec.{location}"
+            if field.is_requested(value):
+                separator = ":" if field.message.startswith("only") else ""
+                yield f"{path}{separator} {field.message}", field

@@ -79,7 +79,7 @@ def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         (requests.promote, done.last_handled_promote),
         (requests.rollback, done.last_handled_rollback),
     )
-    if any(asked is not None and asked != handled for asked, handled in orders):
+    if any(requested is not None and requested != handled for requested, handled in orders):
         yield "spec.upgrade.strategy", _strategy(new)
 
 

@@ -1,8 +1,8 @@
-"""Rules about addresses that a server is told to talk to.
+"""Rules about addresses that a server connects to.
 
 Uses contracts.api.values.url and the API models. Collected by contracts.api.rules.cluster. The
-addresses of the transit seal, of the issuer and of the object store have rules of their own, beside
-their others.
+addresses of the transit seal, of the issuer and of the object store have rules in their own
+modules.
 """
 
 from collections.abc import Iterator
@@ -30,11 +30,11 @@ PLACES: dict[str, tuple[str, Pattern]] = {
 
 def _broken(path: str, shape: Pattern) -> Broken:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for found, value in values_at(new.spec, path.removeprefix("spec.")):
+        for field, value in values_at(new.spec, path.removeprefix("spec.")):
             if value is None:
                 continue
             if not shape.found_in(value) or not url.is_elsewhere(value):
-                yield f"spec.{found}", value
+                yield f"spec.{field}", value
 
     return broken
 

@@ -1,8 +1,8 @@
-"""Rules about versions that a running cluster must not be given, and what only newer servers do.
+"""Rules about versions that a running cluster must not get, and what only newer servers support.
 
 Uses the API models, contracts.api.values.pattern and contracts.server_features. Collected by
 contracts.api.rules.cluster. They are about changes: what was accepted once stays accepted, and the
-operator stops by itself where going on would harm (managers.cluster.resolve.resolve).
+operator stops where continuing would harm (managers.cluster.resolve.resolve).
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ def _running(cluster: OpenBaoCluster) -> Iterator[str]:
 
 
 def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
-    """Tell whether an upgrade is given up before a leader of it could write anything."""
-    asked = cluster.spec.version.removeprefix("v")
-    return upgrade.last_step_down_time is None and asked == upgrade.from_version
+    """Whether an upgrade is given up before a leader of it could write anything."""
+    requested = cluster.spec.version.removeprefix("v")
+    return upgrade.last_step_down_time is None and requested == upgrade.from_version
 
 
 def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -63,7 +63,7 @@ def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield _GROUPS, new.status.current_version
 
 
-def _known(version: str) -> str:
+def _parsed(version: str) -> str:
     return f"{version}.matches('{_NUMBERS}')"
 
 
@@ -76,7 +76,7 @@ def _number(version: str) -> str:
 def _not_below(field: str) -> str:
     """CEL for whether spec.version is not older than a version of the status, if that is known."""
     absent, there = f"!{is_set(field)}", f"self.{field}"
-    return f"({absent} || !{_known(there)} || {_number('self.spec.version')} >= {_number(there)})"
+    return f"({absent} || !{_parsed(there)} || {_number('self.spec.version')} >= {_number(there)})"
 
 
 _CURRENT = "self.status.currentVersion"
@@ -136,7 +136,7 @@ VERSION_RULES: tuple[Rule, ...] = (
         broken=_too_early,
         cel=(
             f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "
-            f"!{is_set('status.currentVersion')} || !{_known(_CURRENT)} || "
+            f"!{is_set('status.currentVersion')} || !{_parsed(_CURRENT)} || "
             f"{_number(_CURRENT)} >= {_number(repr(_FIRST))}"
         ),
         got=_CURRENT,

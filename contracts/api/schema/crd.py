@@ -1,7 +1,7 @@
 """The CustomResourceDefinition, made of the pydantic models and the rules.
 
 Uses pydantic's JSON schema and contracts.api.rules.cluster. Called by `python -m baoctl.generate
-crd`. The API server wants a structural schema: no references, no null types, no titles.
+crd`. The API server requires a structural schema: no references, no null types, no titles.
 """
 
 import json
@@ -43,14 +43,14 @@ _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProper
 
 def crd() -> Schema:
     """The CustomResourceDefinition of OpenBaoCluster, fresh and safe to change."""
-    made = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
-    made["spec"]["names"]["categories"] = ["all", "openbao"]
-    made["spec"]["versions"][0]["subresources"]["scale"] = {
+    document = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
+    document["spec"]["names"]["categories"] = ["all", "openbao"]
+    document["spec"]["versions"][0]["subresources"]["scale"] = {
         "specReplicasPath": ".spec.replicas",
         "statusReplicasPath": ".status.replicas",
         "labelSelectorPath": ".status.selector",
     }
-    return made
+    return document
 
 
 def definition(
@@ -77,7 +77,7 @@ def definition(
                     "name": resource.version,
                     "served": True,
                     "storage": True,
-                    "additionalPrinterColumns": [column(*given) for given in columns],
+                    "additionalPrinterColumns": [column(*arguments) for arguments in columns],
                     "subresources": {"status": {}},
                     "schema": {"openAPIV3Schema": schema},
                 }
@@ -138,8 +138,8 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
 
 
 def _resolved(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """The schema without references and without the null of an optional field; what stands beside
-    a reference wins over what it refers to."""
+    """The schema without references and without the null of an optional field; the keys next to
+    a reference override its target."""
     out = dict(raw)
     while "$ref" in out or _is_optional(out):
         if "$ref" in out:

@@ -1,5 +1,4 @@
-"""Values that several fields share: what a URL, a schedule, a path or a public key has to look
-like.
+"""Formats that several fields share: URLs, schedules, paths and public keys.
 
 Pure. May use `contracts.api.meta`; called by models and rules.
 """

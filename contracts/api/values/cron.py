@@ -1,8 +1,8 @@
 """When a schedule is due: five fields of cron, in UTC.
 
-Uses croniter, which accepts more than people mean (seconds, random fields, dates that never come);
-so nothing reaches it that `parse` has not read. Called by the rules about schedules and by whoever
-works to one. Lists, ranges, steps and the English names of months and days are known; if both day
+Uses croniter, which accepts more than users intend (seconds, random fields, dates that never come);
+so nothing reaches it that `parse` has not read. Called by the rules about schedules and by
+managers. Lists, ranges, steps and the English names of months and days are known; if both day
 fields are restricted, either will do (crontab(5)).
 """
 
@@ -69,7 +69,7 @@ def parse(text: str) -> Schedule:
     words = text.split()
     if len(words) != len(_FIELDS):
         raise ValueError(f"{len(words)} fields instead of {len(_FIELDS)}")
-    sets = [_values(field, word) for field, word in zip(_FIELDS, words, strict=True)]
+    sets = [_values(field, item) for field, item in zip(_FIELDS, words, strict=True)]
     minutes, hours, days, months, weekdays = sets
     return Schedule(minutes, hours, days, months, frozenset(day % 7 for day in weekdays))
 
@@ -86,16 +86,16 @@ def next_after(text: str, moment: datetime) -> datetime:
         raise ValueError("the time that a schedule is looked up from needs a zone")
     start = moment.astimezone(UTC).replace(microsecond=0, fold=0)
     try:
-        found = croniter(text.replace("?", "*"), start, ret_type=datetime).get_next()
+        following = croniter(text.replace("?", "*"), start, ret_type=datetime).get_next()
     except CroniterBadDateError:
         raise ValueError("there is no such date, so it is never due") from None
-    if not isinstance(found, datetime) or found <= moment:
+    if not isinstance(following, datetime) or following <= moment:
         raise ValueError(f"the next due time after {moment} cannot be told")
-    return found
+    return following
 
 
-def _values(field: _Field, word: str) -> frozenset[int]:
-    return frozenset(value for part in word.split(",") for value in _part(field, part))
+def _values(field: _Field, item: str) -> frozenset[int]:
+    return frozenset(value for part in item.split(",") for value in _part(field, part))
 
 
 def _part(field: _Field, part: str) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """Values of a spec by their path, as users write it.
 
-Uses contracts.api.meta. Called by contracts.api.rules.unsupported_fields and by rules that say the
-same of many fields.
+Uses contracts.api.meta. Called by contracts.api.rules.unsupported_fields and by rules that apply
+to many fields.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,20 @@
 """Whether a server can encrypt to an OpenPGP public key, and from when to when.
 
 Uses contracts.api.values.openpgp_parts and its neighbours. Called by the rules about recovery keys,
-and by the manager that hands the shares out: the server names each share by the fingerprint of the
-key that it is encrypted to.
+and by managers.recovery_keys, which delivers the shares: the server names each share by the
+fingerprint of the key that it is encrypted to.
 
 The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
 with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt
 messages (0x04; to encrypt storage, 0x08, is not enough there), whose algorithm can, that is bound
-to the key, not revoked and not expired; else the key itself on the same conditions. Whatever has
-no such part at any time is refused here. When a part begins and expires is handed back, because
-nothing in contracts knows the time: managers.recovery_keys.decide compares it with the clock.
+to the key, not revoked and not expired; else the key itself on the same conditions. A key that
+has no such part at any time is refused here. The validity period of a part is returned, because
+contracts has no clock: managers.recovery_keys.decide compares it with the clock.
 
-What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a key
-that was forged with care is taken and the server refuses it; whether the numbers of a key are
-points of its curve or primes; and whether anybody has the private half. Revocations count whatever
-their date and whoever signed them, where the server lets an expired one lapse.
+What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a
+careful forgery is accepted here and refused by the server; whether the numbers of a key are points
+of its curve or primes; and whether the private key exists. Revocations count with any date and
+signer, where the server ignores an expired one.
 """
 
 from collections.abc import Iterator
@@ -141,7 +141,7 @@ def _newest(signatures: list[Signature]) -> Signature | None:
 
 
 def _problem(subkey: Subkey, binding: Signature) -> str:
-    """Say why nothing is ever encrypted to a subkey; "" when something may be."""
+    """Return why nothing is ever encrypted to a subkey; "" when something may be."""
     if subkey.revoked:
         return "is revoked"
     if subkey.key.algorithm not in ENCRYPTING:
@@ -165,7 +165,7 @@ def _check_size(name: str, key: KeyPart) -> None:
 
 
 def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
-    """Tell when all of these keys and signatures are good at once."""
+    """Return when all of these keys and signatures are valid at once."""
     since = max(max(key.created, signature.created) for key, signature in steps)
     until = min((end for step in steps for end in _ends(*step)), default=None)
     return Usable(name, since, until)

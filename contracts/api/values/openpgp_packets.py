@@ -69,16 +69,16 @@ class Cursor:
 
 def packets_of(text: str) -> tuple[Packet, ...]:
     """Read all packets of a text in base64. Raises NotAKeyError where it holds none."""
-    found: list[Packet] = []
+    packets: list[Packet] = []
     for packet in each_packet(text):
-        found.append(packet)
-        if len(found) > PACKETS_MAX:
+        packets.append(packet)
+        if len(packets) > PACKETS_MAX:
             raise NotAKeyError(f"it has more than {PACKETS_MAX} packets; {_LESS}")
-    return tuple(found)
+    return tuple(packets)
 
 
 def each_packet(text: str) -> Iterator[Packet]:
-    """Read one packet after the other; what follows the last one taken is not looked at."""
+    """Read one packet after the other; what follows the last one taken is ignored."""
     cursor = Cursor(_decoded(text))
     while not cursor.at_end:
         yield _packet(cursor)

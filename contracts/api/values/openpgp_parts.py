@@ -257,7 +257,7 @@ def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature
 
 
 def _is_own(certificate: Certificate, signature: Signature) -> bool:
-    """Tell whether it says that the key itself made it; others are not looked at."""
+    """Whether it says that the key itself made it; others are ignored."""
     key = certificate.key
     if signature.fingerprint:
         return signature.fingerprint == key.fingerprint
@@ -269,8 +269,8 @@ def _check(certificate: Certificate, signature: Signature, content: bytes) -> No
         raise NotAKeyError(f"a signature of key {certificate.key.key_id} is about something else")
 
 
-def _misplaced(signature: Signature, place: str) -> NotAKeyError:
-    return NotAKeyError(f"a signature of type {signature.kind:#04x} is out of place after {place}")
+def _misplaced(signature: Signature, parent: str) -> NotAKeyError:
+    return NotAKeyError(f"a signature of type {signature.kind:#04x} is out of place after {parent}")
 
 
 def _marker(certificate: Certificate, body: bytes) -> None:
@@ -279,7 +279,7 @@ def _marker(certificate: Certificate, body: bytes) -> None:
 
 
 def _trust(certificate: Certificate, body: bytes) -> None:
-    """Passed over like a marker: a signature after it belongs to what was before it."""
+    """Ignored like a marker: a signature after it belongs to what was before it."""
 
 
 def _user_attribute(certificate: Certificate, body: bytes) -> None:

@@ -2,9 +2,9 @@
 
 Uses hashing and contracts.api.values.openpgp_packets. Called by contracts.api.values.openpgp_parts.
 It reads as the server does (ProtonMail/go-crypto 1.3.0 and 1.4.1, packet/signature.go): some
-signatures are passed over there as if they were absent, others make the whole key unreadable. The
-checksum of a signature is compared, its cryptographic part is not: a text that was damaged or put
-together is detected, one that somebody forged with care is not.
+signatures are ignored there as if they were absent, others make the whole key unreadable. The
+checksum of a signature is compared, its cryptographic part is not: a text that was damaged or
+assembled is detected, a careful forgery is not.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ _SHAPED: Mapping[int, Callable[[bytes], bool]] = {
     35: _is_fingerprint,
     39: lambda content: len(content) % 2 == 0,
 }
-"""Of these it looks at the length alone, and that is all that matters of them."""
+"""The server checks only the length of these, and only the length matters."""
 
 
 class _PassedOverError(Exception):
@@ -106,9 +106,9 @@ class Signature:
     def fits(self, content: bytes) -> bool:
         """Whether the checksum is that of a signature over this content."""
         end = bytes((self.version, 0xFF)) + len(self.signed).to_bytes(4, "big")
-        made = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
-        made.update(self.salt + content + self.signed + end)
-        return made.digest()[:2] == self.mark
+        digest = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
+        digest.update(self.salt + content + self.signed + end)
+        return digest.digest()[:2] == self.mark
 
 
 def read_signature(body: bytes) -> Signature | None:
@@ -251,7 +251,7 @@ def _embedded(statements: _Statements, content: bytes) -> None:
 
 
 _UNSIGNED_READERS: Mapping[int, _Reader] = {16: _key_id, 32: _embedded, 33: _fingerprint}
-"""What may stand outside of the signed part."""
+"""What may be outside of the signed part."""
 _READERS: Mapping[int, _Reader] = {
     **_UNSIGNED_READERS,
     2: _created,

@@ -1,4 +1,4 @@
-"""Where in a server pod a path of a user may lie.
+"""Where in a server pod a path of a user may be.
 
 Uses contracts.naming.mount_paths and contracts.api.values.pattern. Called by the rules about audit
 devices and the log. A server writes what a user names; below these folders there is nothing else to
@@ -31,7 +31,7 @@ _SYSTEM_FOLDERS = (
 
 
 def is_below(file: str, folder: str) -> bool:
-    """Tell whether a path is a plain, absolute one inside of a folder: no .., no empty step, and
+    """Whether a path is a plain, absolute one inside of a folder: no .., no empty step, and
     no character that is anything but itself."""
     return _PLAIN.found_in(file) and file.startswith(f"{folder}/")
 
@@ -42,7 +42,7 @@ def is_below_cel(file: str, folder: str) -> str:
 
 
 def is_free_folder(folder: str) -> bool:
-    """Tell whether a volume may be mounted there without hiding a part of the server."""
+    """Whether a volume may be mounted there without hiding a part of the server."""
     if not _PLAIN.found_in(folder):
         return False
     return not any(

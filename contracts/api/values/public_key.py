@@ -1,4 +1,4 @@
-"""Public keys in PEM, as people write them into a spec.
+"""Public keys in PEM, as users write them into a spec.
 
 Uses cryptography. Called by contracts.api.rules.images and by managers.images.
 """

@@ -1,8 +1,8 @@
-"""What is asked of a URL that a user writes, as patterns for CEL and for the operator alike.
+"""Requirements of a URL that a user writes, as patterns for CEL and for the operator alike.
 
-Uses contracts.api.values.pattern. Called by the rules about endpoints. Whoever names an address
-makes a pod of ours talk to it, so the pod's own machine, its link, the places where clouds keep the
-credentials of machines, and spellings that hide any of them are refused.
+Uses contracts.api.values.pattern. Called by the rules about endpoints. A user who names an address
+makes a pod of ours connect to it, so the pod's own machine, its link, the places where clouds keep
+the credentials of machines, and spellings that hide any of them are refused.
 """
 
 from contracts.api.values.pattern import Pattern
@@ -25,7 +25,7 @@ CLOUD = Pattern(
     r"metadata\.tencentyun\.com|100\.100\.100\.200|168\.63\.129\.16|192\.0\.0\.192|"
     r"\[fd00:0*ec2:[0-9a-f:.]*\]|\[fd20:0*ce:[0-9a-f:.]*\])\.?(:|/|$)"
 )
-"""Where a cloud tells its machines their credentials, beside the addresses of the link."""
+"""Where a cloud serves credentials to its machines, besides the addresses of the link."""
 NUMERIC = Pattern(r"(?i)^[a-z0-9]+://([^/:\[]*\.)?(0x[0-9a-f]*|[0-9]+)\.?(:|/|$)")
 """A host whose last part is a number: some readers take it for an IPv4 address."""
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"

@@ -1,8 +1,9 @@
-"""Every rule about datacenters, sets and rows that goes beyond the shape of one field.
+"""Every rule about datacenters, sets and workloads that goes beyond the shape of one field.
 
-Uses the rule modules beside it. Called by contracts.datacenter.schema, which writes the rules into
-the CRDs, and by managers.datacenter, which checks again what the API server checked: an object may
-be older than a rule, an answer of a hook never met the API server, and CEL cannot say all of it.
+Uses the rule modules of this package. Called by contracts.datacenter.schema, which writes the rules
+into the CRDs, and by managers.datacenter, which checks again what the API server checked: an object
+may be older than a rule, the API server never validates the result of a hook, and CEL cannot
+express all of it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,13 +36,13 @@ BODY_RULES: tuple[ServiceRule, ...] = (
     *LABEL_RULES,
     *UNIQUE_RULES,
 )
-"""What holds of every service, wherever it stands."""
+"""What holds of every service, in any object."""
 DATACENTER_NAME_MAX = 63
 _NAME = Pattern(NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
 _DECLARED = "spec.bootstrapServices"
 _OF_SET = "spec.services"
-_OF_ROW = "spec.service"
+_OF_WORKLOAD = "spec.service"
 
 UNIQUE_MESSAGE = "must name each service once; rename one or remove it"
 CIRCLE_MESSAGE = (
@@ -73,8 +74,8 @@ def _body_rules(
 
     def placed(rule: ServiceRule) -> RuleOf[Kind]:
         def broken(new: Kind, old: Kind | None) -> Iterator[Offence]:
-            for found, service in of(new):
-                yield from _offences(rule, service, found)
+            for location, service in of(new):
+                yield from _offences(rule, service, location)
 
         return RuleOf(
             id=f"service-{rule.id}",
@@ -94,10 +95,10 @@ def _body_rules(
 
 
 def _circle(services: Services) -> tuple[str, ...] | None:
-    """A circle of two or more; who depends on itself is told so by another rule."""
+    """A cycle of two or more; another rule refuses a service that depends on itself."""
     graph = dependencies.dependencies(services)
     return dependencies.find_cycle(
-        {name: [other for other in found if other != name] for name, found in graph.items()}
+        {name: [other for other in needed if other != name] for name, needed in graph.items()}
     )
 
 
@@ -170,7 +171,7 @@ def _of_system(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
         yield _NAMESPACE, new.spec.namespace
 
 
-def _row_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
+def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
     if new.metadata.name != names.row(new.spec.datacenter, new.spec.service.name):
         yield "metadata.name", new.metadata.name
 
@@ -217,7 +218,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
     ),
     *_list_rules(_DECLARED, _declared),
 )
-"""What holds of a datacenter beside the bodies of its services."""
+"""What holds of a datacenter besides the bodies of its services."""
 DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
     *_PLACE_RULES,
     *_body_rules(f"{_DECLARED}[]", _listed(_DECLARED, _declared)),
@@ -235,11 +236,11 @@ WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
             "metadata.name must be <spec.datacenter>.<spec.service.name>, because a service has "
             "one row; leave these objects to the operator"
         ),
-        broken=_row_name,
+        broken=_workload_name,
         cel="self.metadata.name == self.spec.datacenter + '.' + self.spec.service.name",
         got="self.metadata.name",
     ),
-    *_body_rules(_OF_ROW, lambda row: ((_OF_ROW, row.spec.service),)),
+    *_body_rules(_OF_WORKLOAD, lambda workload: ((_OF_WORKLOAD, workload.spec.service),)),
 )
 
 
@@ -272,11 +273,11 @@ def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
     )
 
 
-def workload_violations(row: BootstrapWorkload) -> tuple[Violation, ...]:
-    """What is wrong with a row, in the order of the rules; empty when nothing is."""
+def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
+    """What is wrong with a workload, in the order of the rules; empty when nothing is."""
     return (
-        *broken_rules(WORKLOAD_RULES, row, None),
-        *openbao_violations(row.spec.service, _OF_ROW, row.spec.datacenter),
+        *broken_rules(WORKLOAD_RULES, workload, None),
+        *openbao_violations(workload.spec.service, _OF_WORKLOAD, workload.spec.datacenter),
     )
 
 
@@ -289,24 +290,24 @@ def check_service(service: BootstrapService, path: str, datacenter: str = "") ->
     `datacenter` is the name of the one that it is for; without it nothing about an OpenBaoCluster
     may depend on the name of the cluster.
     """
-    found = [
+    violations = [
         Violation(field, shown(value), f"service-{rule.id}", rule.message)
         for rule in (BODY_RULES if _ever_offends(service) else ())
         for field, value in _offences(rule, service, path)
     ]
-    return [*found, *openbao_violations(service, path, datacenter)]
+    return [*violations, *openbao_violations(service, path, datacenter)]
 
 
 def check_services(services: Services, path: str, datacenter: str = "") -> list[Violation]:
     """What is wrong with a list of services at `path`, and with each of them; see check_service."""
-    told = (
+    checks = (
         ("services-unique", UNIQUE_MESSAGE, unique_names(path, services)),
         ("services-circle", CIRCLE_MESSAGE, _circles(path, services)),
     )
     return [
         *(
             Violation(field, shown(value), rule, message)
-            for rule, message, offences in told
+            for rule, message, offences in checks
             for field, value in offences
         ),
         *(
@@ -329,7 +330,7 @@ def read_service(raw: Raw, path: str, datacenter: str = "") -> BootstrapService:
 
 
 class Judged(tuple[BootstrapService, ...]):
-    """Services that were read and judged; whoever has them need not do it at every look."""
+    """Services that were read and validated; a caller that keeps them need not repeat it."""
 
     __slots__ = ()
 
@@ -344,13 +345,13 @@ def read_services(raw: Iterable[Raw] | None, path: str, datacenter: str = "") ->
         _refuse(_named_wrong(raw, path, datacenter))
         return raw
     services: list[BootstrapService] = []
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for at, item in enumerate(listed(raw, path)):
         try:
             services.append(shaped(item, f"{path}[{at}]"))
         except InvalidDatacenterError as error:
-            found.extend(error.violations)
-    _refuse(found or check_services(services, path, datacenter))
+            violations.extend(error.violations)
+    _refuse(violations or check_services(services, path, datacenter))
     return Judged(services)
 
 
@@ -362,6 +363,6 @@ def _named_wrong(services: Judged, path: str, datacenter: str) -> list[Violation
     ]
 
 
-def _refuse(found: list[Violation]) -> None:
-    if found:
-        raise InvalidDatacenterError(found)
+def _refuse(violations: list[Violation]) -> None:
+    if violations:
+        raise InvalidDatacenterError(violations)

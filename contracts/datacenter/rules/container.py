@@ -29,10 +29,10 @@ def each_twice(
 ) -> Iterator[Offence]:
     """Whatever at a path has the key of something before it."""
     seen: set[Hashable] = set()
-    for found, value in values_at(service, path):
+    for location, value in values_at(service, path):
         mark = key(value)
         if mark in seen:
-            yield found, mark
+            yield location, mark
         seen.add(mark)
 
 

@@ -56,10 +56,10 @@ def _paths_twice(service: BootstrapService) -> Iterator[Offence]:
     for path, part in values_at(service, "services[]"):
         seen: set[str] = set()
         for field, text in _places(part):
-            place = posixpath.normpath(text)
-            if place in seen:
+            folder = posixpath.normpath(text)
+            if folder in seen:
                 yield f"{path}.{field}", text
-            seen.add(place)
+            seen.add(folder)
 
 
 def _places(part: ServicePart) -> Iterator[tuple[str, str]]:
@@ -99,9 +99,9 @@ def _made_of(volume: Volume) -> tuple[object, ...]:
 
 def _system_secret(path: str) -> Find:
     def find(service: BootstrapService) -> Iterator[Offence]:
-        for found, reference in values_at(service, path):
+        for location, reference in values_at(service, path):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
-                yield f"{found}.name", reference.name
+                yield f"{location}.name", reference.name
 
     return find
 

@@ -1,8 +1,8 @@
-"""The way in for services that no API server has looked at, such as the answer of a hook.
+"""Reads services that no API server has validated, such as the result of a hook.
 
 Uses contracts.datacenter.objects. Called by contracts.datacenter.rules.all_rules. Unlike in an
-object that the API server has pruned, an unknown field is refused here with its path: whoever asks
-for a host path, a privilege or another namespace is told that there is no such thing.
+object that the API server has pruned, an unknown field is refused here with its path: a request
+for a host path, a privilege or another namespace gets the message that no such field exists.
 """
 
 import json
@@ -37,12 +37,12 @@ def listed(raw: Iterable[Raw] | None, path: str) -> list[Raw]:
     if isinstance(raw, str | bytes | Mapping | BootstrapService) or not isinstance(
         raw, Iterable | None
     ):
-        told = "must be a list of services; put the service into a list"
-        raise InvalidDatacenterError([Violation(path, shown(raw), "schema", told)])
+        rule = "must be a list of services; put the service into a list"
+        raise InvalidDatacenterError([Violation(path, shown(raw), "schema", rule)])
     items = list(islice(raw or (), SERVICES_MAX + 1))
     if len(items) > SERVICES_MAX:
-        told = f"must hold at most {SERVICES_MAX} services; spread them over several sources"
-        raise InvalidDatacenterError([Violation(path, "", "schema", told)])
+        rule = f"must hold at most {SERVICES_MAX} services; spread them over several sources"
+        raise InvalidDatacenterError([Violation(path, "", "schema", rule)])
     return items
 
 
@@ -74,14 +74,14 @@ def _json(raw: Any, path: str) -> Any:
         text = json.dumps(thaw(raw), ensure_ascii=False, allow_nan=False, default=_object)
         value = json.loads(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        told = f"must be made of mappings, lists, texts, numbers and truths ({shown(str(error))})"
-        raise InvalidDatacenterError([Violation(path, "", "schema", told)]) from None
+        rule = f"must be made of mappings, lists, texts, numbers and truths ({shown(str(error))})"
+        raise InvalidDatacenterError([Violation(path, "", "schema", rule)]) from None
     if too_many(value, VALUES_MAX):
-        told = f"must hold at most {VALUES_MAX} values; make several services of it"
-        raise InvalidDatacenterError([Violation(path, "", "size", told)])
+        rule = f"must hold at most {VALUES_MAX} values; make several services of it"
+        raise InvalidDatacenterError([Violation(path, "", "size", rule)])
     if too_deep(value, LEVELS_MAX) is not None:
-        told = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
-        raise InvalidDatacenterError([Violation(path, "", "depth", told)])
+        rule = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
+        raise InvalidDatacenterError([Violation(path, "", "depth", rule)])
     return value
 
 

@@ -1,8 +1,8 @@
 """Rules about the labels and annotations of a service.
 
 Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
-contracts.datacenter.rules.all_rules. A mark of ours is believed whoever wrote it, so nobody may
-have one written.
+contracts.datacenter.rules.all_rules. A label of ours is trusted from any writer, so no user may
+request one.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """The spec of an OpenBaoCluster inside a service: read and judged like that of any cluster.
 
 Uses contracts.api.cluster.spec, contracts.api.rules.cluster and contracts.datacenter.names. Called
-by contracts.datacenter.rules.all_rules. CEL can say none of it: to the API server the spec is free
-data.
+by contracts.datacenter.rules.all_rules. CEL can express none of it: to the API server the spec is
+free data.
 """
 
 from collections.abc import Iterator
@@ -34,11 +34,11 @@ def openbao_violations(
     if service.openbao is None:
         return ()
     name = names.child(datacenter or _ANY, service.name)
-    found = _judged(name, thaw(service.openbao))
+    results = _judged(name, thaw(service.openbao))
     # The name of a service has a rule of its own.
     return tuple(
         Violation(_placed(one.field, path), one.value, one.rule, one.message)
-        for one in found
+        for one in results
         if not one.field.startswith("metadata")
     )
 

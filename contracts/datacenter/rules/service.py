@@ -1,7 +1,7 @@
-"""Rules about one shared service as a whole: what each kind asks for, and what it must not have.
+"""Rules about one shared service as a whole: what each kind requires, and what it must not have.
 
 Uses contracts.datacenter.service_spec and the patterns of contracts.api. Collected by
-contracts.datacenter.rules.all_rules, which puts them wherever a service stands.
+contracts.datacenter.rules.all_rules, which applies them to every service.
 """
 
 from collections.abc import Callable, Iterator

@@ -38,12 +38,12 @@ def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[Of
 
 def _rule(path: str, key: str) -> ServiceRule:
     def find(service: BootstrapService) -> Iterator[Offence]:
-        for found, items in values_at(service, path):
+        for location, items in values_at(service, path):
             seen: set[str] = set()
             for at, item in enumerate(items):
                 mark = value_at(item, key) if key else item
                 if mark in seen:
-                    yield f"{found}[{at}]{'.' if key else ''}{key}", mark
+                    yield f"{location}[{at}]{'.' if key else ''}{key}", mark
                 seen.add(mark)
 
     return ServiceRule(

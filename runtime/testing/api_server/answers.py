@@ -144,9 +144,9 @@ def bad_request(message: str) -> RefusedAnswer:
     return RefusedAnswer(400, "BadRequest", message)
 
 
-def expired(wanted: int, oldest: int) -> RefusedAnswer:
+def expired(requested: int, oldest: int) -> RefusedAnswer:
     """410: history from there on is forgotten."""
-    return RefusedAnswer(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+    return RefusedAnswer(410, "Expired", f"too old resource version: {requested} ({oldest})")
 
 
 def token_expired() -> RefusedAnswer:
@@ -158,9 +158,9 @@ def token_expired() -> RefusedAnswer:
     )
 
 
-def too_large(wanted: int, newest: int) -> RefusedAnswer:
+def too_large(requested: int, newest: int) -> RefusedAnswer:
     """504: that version has not been reached."""
-    text = f"Too large resource version: {wanted}, current: {newest}"
+    text = f"Too large resource version: {requested}, current: {newest}"
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
     return RefusedAnswer(504, "Timeout", f"Timeout: {text}", causes=(cause,), retry_after=1)
 

@@ -71,12 +71,12 @@ def _managers(live: Object | None, request: Application) -> Managers:
 
 def _merged(base: Object, request: Application) -> Object:
     kind, sub = request.kind, request.who.subresource
-    wanted = {
+    desired = {
         name: value
         for name, value in request.body.items()
         if (name == sub if sub else not (kind.status and name == "status"))
     }
-    wanted.pop("metadata", None)
+    desired.pop("metadata", None)
     # A uid in the body is a precondition, checked by the caller.
     metadata = {
         name: value
@@ -84,8 +84,8 @@ def _merged(base: Object, request: Application) -> Object:
         if name not in ("uid", "resourceVersion", "managedFields", "creationTimestamp")
     }
     if not sub:
-        wanted["metadata"] = metadata
-    result: Object = merged(base, wanted, kind.schema)
+        desired["metadata"] = metadata
+    result: Object = merged(base, desired, kind.schema)
     return result
 
 
@@ -108,10 +108,10 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
         for path in sorted(paths)
     ]
     if len(causes) == 1:
-        count, told = "1 conflict", f"{causes[0].message}: {causes[0].field}"
+        count, message = "1 conflict", f"{causes[0].message}: {causes[0].field}"
     else:
         count = f"{len(causes)} conflicts"
-        told = "\n".join(
+        message = "\n".join(
             "\n- ".join((f"conflicts with {_named(who)}:", *map(shown, sorted(paths))))
             for who, paths in clashes.items()
         )
@@ -119,7 +119,7 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
     return RefusedAnswer(
         409,
         "Conflict",
-        f"Apply failed with {count}: {told}",
+        f"Apply failed with {count}: {message}",
         about=about(request.kind.resource, name),
         causes=causes,
     )

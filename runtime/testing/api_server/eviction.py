@@ -63,8 +63,8 @@ def _counted(storage: ObjectStorage, budget: Object) -> Object:
     pods = [pod for pod in storage.all(POD) if _covers(budget, pod)]
     namespace = budget["metadata"]["namespace"]
     sets = {ref["name"] for pod in pods for ref in pod["metadata"].get("ownerReferences") or ()}
-    found = (storage.get(STATEFUL_SET, ObjectKey(namespace, name)) for name in sets)
-    expected = sum((one["spec"].get("replicas", 1) for one in found if one), 0) or len(pods)
+    stateful_sets = (storage.get(STATEFUL_SET, ObjectKey(namespace, name)) for name in sets)
+    expected = sum((one["spec"].get("replicas", 1) for one in stateful_sets if one), 0) or len(pods)
     healthy = sum(_ready(pod) and "deletionTimestamp" not in pod["metadata"] for pod in pods)
     desired = max(0, expected - int(budget["spec"].get("maxUnavailable", 0)))
     return {
@@ -76,10 +76,10 @@ def _counted(storage: ObjectStorage, budget: Object) -> Object:
 
 
 def _covers(budget: Object, pod: Object) -> bool:
-    wanted: dict[str, Any] = (budget["spec"].get("selector") or {}).get("matchLabels") or {}
+    match_labels: dict[str, Any] = (budget["spec"].get("selector") or {}).get("matchLabels") or {}
     here = budget["metadata"]["namespace"] == pod["metadata"]["namespace"]
     worn = pod["metadata"].get("labels") or {}
-    return here and bool(wanted) and wanted.items() <= worn.items()
+    return here and bool(match_labels) and match_labels.items() <= worn.items()
 
 
 def _phase(pod: Object) -> str:

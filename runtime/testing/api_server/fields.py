@@ -32,11 +32,11 @@ def leaves(value: Any, schema: Schema, at: Path = (), name: str = "") -> Iterato
         yield at, value
         return
     for item in value:
-        place = (*at, token_of(item, keys))
-        yield place, ITEM
+        path = (*at, token_of(item, keys))
+        yield path, ITEM
         if keys != SET:
             for field, inner in item.items():
-                yield from leaves(inner, schema, (*place, f"f:{field}"), field)
+                yield from leaves(inner, schema, (*path, f"f:{field}"), field)
 
 
 def token_of(item: Any, keys: Keys) -> str:
@@ -48,32 +48,32 @@ def token_of(item: Any, keys: Keys) -> str:
     return "k:" + orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def merged(live: Any, wanted: Any, schema: Schema, name: str = "") -> Any:
+def merged(live: Any, desired: Any, schema: Schema, name: str = "") -> Any:
     """Live with everything of wanted put over it."""
-    if isinstance(wanted, dict) and isinstance(live, dict) and name not in schema.whole:
+    if isinstance(desired, dict) and isinstance(live, dict) and name not in schema.whole:
         both = dict(live)
-        for field, inner in wanted.items():
+        for field, inner in desired.items():
             both[field] = merged(live.get(field), inner, schema, field)
         return both
-    if isinstance(wanted, list) and isinstance(live, list):
-        keys = schema.keys(name, wanted or live)
+    if isinstance(desired, list) and isinstance(live, list):
+        keys = schema.keys(name, desired or live)
         if keys is not None:
-            return _merged_items(live, wanted, keys, schema)
-    return wanted
+            return _merged_items(live, desired, keys, schema)
+    return desired
 
 
-def _merged_items(live: list[Any], wanted: list[Any], keys: Keys, schema: Schema) -> list[Any]:
+def _merged_items(live: list[Any], desired: list[Any], keys: Keys, schema: Schema) -> list[Any]:
     """Items that wanted names take its order; the others stay before what followed them."""
     old = {token_of(item, keys): item for item in live}
-    new = {token_of(item, keys): item for item in wanted}
-    made = {
+    new = {token_of(item, keys): item for item in desired}
+    merged_items = {
         token: merged(old[token], item, schema) if token in old and keys != SET else item
         for token, item in new.items()
     }
-    pending = list(made)
+    pending = list(merged_items)
     order: list[str] = []
     for token in old:
-        if token not in made:
+        if token not in merged_items:
             order.append(token)
         elif token in pending:
             # Everything that wanted lists up to here.
@@ -81,7 +81,7 @@ def _merged_items(live: list[Any], wanted: list[Any], keys: Keys, schema: Schema
             order += pending[:upto]
             del pending[:upto]
     order += pending
-    return [made[token] if token in made else old[token] for token in order]
+    return [merged_items[token] if token in merged_items else old[token] for token in order]
 
 
 def without(value: Any, doomed: Mapping[str, Any], schema: Schema, name: str = "") -> Any:

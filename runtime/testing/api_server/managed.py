@@ -97,10 +97,10 @@ def owned_leaves(obj: Object | None, kind: Kind, subresource: str) -> dict[Path,
         return {}
     fields = {name: value for name, value in obj.items() if _is_written(name, kind, subresource)}
     metadata = fields.pop("metadata", {})
-    found = dict(leaves(fields, kind.schema)) if fields else {}
+    owned = dict(leaves(fields, kind.schema)) if fields else {}
     plain = {name: value for name, value in metadata.items() if name != "managedFields"}
-    found.update(leaves(plain, kind.schema, ("f:metadata",)))
-    return {path: value for path, value in found.items() if path not in _SERVERS_OWN}
+    owned.update(leaves(plain, kind.schema, ("f:metadata",)))
+    return {path: value for path, value in owned.items() if path not in _SERVERS_OWN}
 
 
 def _is_written(name: str, kind: Kind, subresource: str) -> bool:

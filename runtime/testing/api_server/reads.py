@@ -63,16 +63,16 @@ def listed(storage: ObjectStorage, question: ReadQuery, query: dict[str, str]) -
         if query.get("resourceVersion") == "0":
             # Served from the watch cache, which knows no pages.
             limit = 0
-    found = storage.at(question.kind.resource, revision)
-    if found is None:
+    objects = storage.at(question.kind.resource, revision)
+    if objects is None:
         raise token_expired()
-    return _page(question, found, (revision, start), limit)
+    return _page(question, objects, (revision, start), limit)
 
 
-def _page(question: ReadQuery, found: list[Object], where: tuple[int, str], limit: int) -> Object:
+def _page(question: ReadQuery, objects: list[Object], where: tuple[int, str], limit: int) -> Object:
     revision, start = where
     matching = [
-        obj for obj in found if str(key_of(obj)) > start and question.selection.matches(obj)
+        obj for obj in objects if str(key_of(obj)) > start and question.selection.matches(obj)
     ]
     page = matching[:limit] if limit else matching
     metadata: Object = {"resourceVersion": str(revision)}
@@ -104,11 +104,11 @@ def _items(question: ReadQuery, page: Iterable[Object]) -> Iterable[Object]:
 
 def _revision(storage: ObjectStorage, query: dict[str, str]) -> int:
     """At which version a list without a page token is read."""
-    wanted = version_of(query)
-    if wanted > storage.revision:
-        raise too_large(wanted, storage.revision)
+    requested = version_of(query)
+    if requested > storage.revision:
+        raise too_large(requested, storage.revision)
     if query.get("resourceVersionMatch") == "Exact":
-        return wanted
+        return requested
     return storage.revision
 
 

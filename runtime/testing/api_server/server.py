@@ -147,7 +147,7 @@ class FakeApiServer:
         if call.path == "/version":
             return Reply(200, orjson.dumps({"major": "1", "minor": "36", "gitVersion": "v1.36.0"}))
         try:
-            status, body = self._answer(call, self._place(call.path), user)
+            status, body = self._answer(call, self._request_path(call.path), user)
         except RefusedAnswer as refused:
             return refused.reply()
         return Reply(status, orjson.dumps(body))
@@ -155,8 +155,8 @@ class FakeApiServer:
     def open(self, call: HttpRequest) -> WatchStream:
         """Start a watch; raises Refused. The caller runs it and calls `leave` in the end."""
         self.requests.append(call)
-        place, query = self._place(call.path), dict(call.query)
-        question, revision = self._question(place, call), version_of(query)
+        path, query = self._request_path(call.path), dict(call.query)
+        question, revision = self._question(path, call), version_of(query)
         watch = WatchStream(
             question,
             lambda: self.storage.revision,
@@ -212,23 +212,23 @@ class FakeApiServer:
             if watch.question.selection.matches(obj):
                 watch.show(obj)
 
-    def _answer(self, call: HttpRequest, place: RequestPath, user: str) -> tuple[int, Any]:
+    def _answer(self, call: HttpRequest, path: RequestPath, user: str) -> tuple[int, Any]:
         target = WriteTarget(
-            place.kind,
-            ObjectKey(place.namespace or "", place.name),
-            place.subresource,
+            path.kind,
+            ObjectKey(path.namespace or "", path.name),
+            path.subresource,
             user,
             call.query,
         )
-        if (call.method, place.kind.resource, place.subresource) == ("POST", POD, "eviction"):
+        if (call.method, path.kind.resource, path.subresource) == ("POST", POD, "eviction"):
             return 201, self._evicted(target, _decoded(call))
-        if place.subresource and not (place.subresource == "status" and place.kind.status):
+        if path.subresource and not (path.subresource == "status" and path.kind.status):
             raise not_served()
-        match call.method, bool(place.name):
+        match call.method, bool(path.name):
             case "GET", True:
                 return 200, self._one(call, target)
             case "GET", False:
-                return 200, listed(self.storage, self._question(place, call), dict(call.query))
+                return 200, listed(self.storage, self._question(path, call), dict(call.query))
             case "POST", False:
                 return 201, self.writes.create(target, _decoded(call))
             case "PUT", True:
@@ -244,10 +244,10 @@ class FakeApiServer:
                 )
 
     def _one(self, call: HttpRequest, target: WriteTarget) -> Object:
-        found = self.storage.get(target.kind.resource, target.key)
-        if found is None:
+        live = self.storage.get(target.kind.resource, target.key)
+        if live is None:
             raise not_found(target.kind.resource, target.name)
-        return self._shaped(call, target, found)
+        return self._shaped(call, target, live)
 
     def _deleted(self, call: HttpRequest, target: WriteTarget) -> Object:
         before = self.storage.get(target.kind.resource, target.key)
@@ -268,14 +268,14 @@ class FakeApiServer:
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def _shaped(self, call: HttpRequest, target: WriteTarget, obj: Object) -> Object:
-        place = RequestPath(target.kind, target.key.namespace or None)
-        return self._question(place, call).shape(obj)
+        path = RequestPath(target.kind, target.key.namespace or None)
+        return self._question(path, call).shape(obj)
 
-    def _question(self, place: RequestPath, call: HttpRequest) -> ReadQuery:
-        selection = selection_of(place.kind, place.namespace, dict(call.query))
-        return ReadQuery(place.kind, selection, asks_for_metadata(call.accept))
+    def _question(self, path: RequestPath, call: HttpRequest) -> ReadQuery:
+        selection = selection_of(path.kind, path.namespace, dict(call.query))
+        return ReadQuery(path.kind, selection, asks_for_metadata(call.accept))
 
-    def _place(self, path: str) -> RequestPath:
+    def _request_path(self, path: str) -> RequestPath:
         """What a path names; 404 for what is not served."""
         parts = [unquote(part) for part in path.strip("/").split("/")]
         match parts:

@@ -88,11 +88,11 @@ class Writes:
         key = ObjectKey(target.key.namespace, name)
         if self._storage.get(resource, key) is not None:
             raise already_exists(resource, name)
-        made = self._born(target, {**body, "metadata": metadata})
-        made["metadata"]["managedFields"] = after_update(
-            None, made, target.kind, self._who(target, "Update"), self._stamp()
+        created = self._born(target, {**body, "metadata": metadata})
+        created["metadata"]["managedFields"] = after_update(
+            None, created, target.kind, self._who(target, "Update"), self._stamp()
         )
-        return made if target.dry_run else self._storage.put(resource, key, made)
+        return created if target.dry_run else self._storage.put(resource, key, created)
 
     def update(self, target: WriteTarget, body: Object) -> Object:
         """Replace an object, or its status; 409 for a stale version."""
@@ -173,10 +173,10 @@ class Writes:
         first["metadata"] = {**first["metadata"], "name": target.name}
         if target.kind.resource.namespaced:
             first["metadata"]["namespace"] = target.key.namespace
-        made = self._born(target, first)
+        created = self._born(target, first)
         if target.dry_run:
-            return made, True
-        return self._storage.put(target.kind.resource, target.key, made), True
+            return created, True
+        return self._storage.put(target.kind.resource, target.key, created), True
 
     def _expect_applicable(self, target: WriteTarget, old: Object | None, metadata: Object) -> None:
         resource, uid = target.kind.resource, metadata.get("uid")
@@ -205,17 +205,17 @@ class Writes:
         }
         if kind.generation:
             metadata["generation"] = 1
-        made = {
+        created = {
             **obj,
             "apiVersion": kind.resource.api_version,
             "kind": kind.resource.kind,
             "metadata": metadata,
         }
         if kind.status:
-            made.pop("status", None)
+            created.pop("status", None)
         if kind.resource == NAMESPACE:
-            made |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
-        return made
+            created |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+        return created
 
     def _rewritten(self, target: WriteTarget, old: Object, body: Object) -> Object:
         """What a plain write asks for, with its managedFields."""
@@ -271,14 +271,15 @@ class Writes:
         """Nothing is created in a namespace that goes, nor, if strict, in one that is not."""
         if not target.kind.resource.namespaced:
             return
-        place = target.key.namespace
-        found = self._storage.get(NAMESPACE, ObjectKey("", place))
-        if found is None and self.strict_namespaces:
-            raise not_found(NAMESPACE, place)
-        if found is not None and found["metadata"].get("deletionTimestamp"):
+        namespace = target.key.namespace
+        live = self._storage.get(NAMESPACE, ObjectKey("", namespace))
+        if live is None and self.strict_namespaces:
+            raise not_found(NAMESPACE, namespace)
+        if live is not None and live["metadata"].get("deletionTimestamp"):
             resource = target.kind.resource
             why = (
-                f"unable to create new content in namespace {place} because it is being terminated"
+                f"unable to create new content in namespace {namespace} "
+                "because it is being terminated"
             )
             raise RefusedAnswer(
                 403,
@@ -288,17 +289,17 @@ class Writes:
                 causes=(
                     Cause(
                         "NamespaceTerminating",
-                        f"namespace {place} is being terminated",
+                        f"namespace {namespace} is being terminated",
                         "metadata.namespace",
                     ),
                 ),
             )
 
     def _present(self, target: WriteTarget) -> Object:
-        found = self._storage.get(target.kind.resource, target.key)
-        if found is None:
+        live = self._storage.get(target.kind.resource, target.key)
+        if live is None:
             raise not_found(target.kind.resource, target.name)
-        return found
+        return live
 
     def _who(self, target: WriteTarget, operation: str) -> Who:
         manager = (target.query or {}).get("fieldManager") or target.manager

@@ -179,7 +179,7 @@ async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path:
         *OWN,
         "openbaotenants.openbao.org",
     }
-    assert [one.name for one in made.beside][-2:] == ["definitions", "pulse"]
+    assert [one.name for one in made.runnables][-2:] == ["definitions", "pulse"]
 
 
 async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
@@ -187,7 +187,7 @@ async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
 ) -> None:
     made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
     assert set(selections(made)) == {*OWN, "openbaotenants.openbao.org"}
-    assert "definitions" in [one.name for one in made.beside]
+    assert "definitions" in [one.name for one in made.runnables]
 
 
 PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from baoctl.jobs.upgrade.main import ACTS
+from baoctl.jobs.upgrade.main import HANDLERS
 from contracts.jobs.upgrade_actions import ACTIONS, DEMOTE, JOIN, STEP_DOWN, Order
 from managers.upgrade.rolling.facts import STEP_DOWN_DEADLINE
 
@@ -35,7 +35,7 @@ def test_a_whole_order_of_every_action_has_no_problem(action: str) -> None:
 
 
 def test_every_action_is_done_by_somebody() -> None:
-    assert {*ACTS} == {*ACTIONS}
+    assert {*HANDLERS} == {*ACTIONS}
     assert STEP_DOWN in ACTIONS
 
 

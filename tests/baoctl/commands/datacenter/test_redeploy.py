@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from baoctl.commands.api_client import AskError
-from baoctl.commands.datacenter.redeploy import TRIES, Ordered, order, told
+from baoctl.commands.datacenter.redeploy import TRIES, Ordered, order, summary
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX
 from contracts.datacenter.workload_records import ServiceProgress
@@ -264,11 +264,11 @@ SAID: dict[str, tuple[str, str, bool, str]] = {
 
 @pytest.mark.parametrize(("before", "state", "written", "text"), SAID.values(), ids=SAID.keys())
 def test_what_was_done_is_said(before: str, state: str, written: bool, text: str) -> None:
-    assert told(Ordered("fra1", "vault", "t", before, state, written)) == text
+    assert summary(Ordered("fra1", "vault", "t", before, state, written)) == text
 
 
 def test_a_text_of_others_is_escaped() -> None:
-    assert "\033" not in told(Ordered("fra1", "vault", "t", "\033[2J", "Active", written=True))
+    assert "\033" not in summary(Ordered("fra1", "vault", "t", "\033[2J", "Active", written=True))
 
 
 async def test_the_command(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from baoctl.cli import main
-from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, look, objects_in
+from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, objects_in, read_dump
 from baoctl.commands.upgrade.plan import UpgradeRequest, edited, forecast
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
@@ -137,7 +137,7 @@ def test_another_target_replaces_all_of_them() -> None:
 
 
 def test_the_checks_are_those_of_the_operator() -> None:
-    seen = look(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
+    seen = read_dump(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
     cluster = edited(seen.cluster, UpgradeRequest(NEW))
     verdict = check(cluster, seen.observed, Release.asked(cluster), resuming=False)
     lines = forecast(seen, UpgradeRequest(NEW), DEADLINE).checks
@@ -222,7 +222,7 @@ def live() -> Client:
 
 async def test_the_cluster_itself_is_looked_at_without_a_dump() -> None:
     found = await fetch(live(), "ns/x")
-    seen = look(found, "ns/x", gen.world().now)
+    seen = read_dump(found, "ns/x", gen.world().now)
     assert [pod.name for pod in seen.observed.pods] == ["x-0", "x-1", "x-2"]
     assert seen.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from baoctl.jobs.leader_client import ServerAddresses
-from baoctl.jobs.upgrade.main import ACTS, do
+from baoctl.jobs.upgrade.main import HANDLERS, do
 from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
 from contracts.jobs.env import ServerEnv, UpgradeEnv
 from contracts.jobs.upgrade_actions import JOIN, STEP_DOWN
@@ -30,7 +30,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "no cluster": ({"CLUSTER_NAME": ""}, "Config: CLUSTER_NAME is not set"),
     "an unknown action": (
         {"UPGRADE_ACTION": "reboot"},
-        f"Config: UPGRADE_ACTION='reboot': must be one of {', '.join(ACTS)}",
+        f"Config: UPGRADE_ACTION='reboot': must be one of {', '.join(HANDLERS)}",
     ),
     "no target": ({"UPGRADE_TARGET_POD": ""}, f"Config: {STEP_DOWN} needs the name of a pod"),
     "no sets": (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.jobs.upgrade.context import Act, StepFailure
+from baoctl.jobs.upgrade.context import Action, StepFailure
 from baoctl.jobs.upgrade.raft_membership import (
     demote_blue,
     join_green,
@@ -95,7 +95,7 @@ async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
 
 
 # sentence: (servers, action, words); nothing at all is asked of anybody
-REFUSED: dict[str, tuple[Raft, Act, str]] = {
+REFUSED: dict[str, tuple[Raft, Action, str]] = {
     "waiting for a stranger": (Raft(), wait_for_green, "did not become members"),
     "a vote for a stranger": (Raft(), promote_green, "did not become members"),
     "a vote for one that lags": (
@@ -127,14 +127,14 @@ REFUSED: dict[str, tuple[Raft, Act, str]] = {
 
 
 @pytest.mark.parametrize(("raft", "act", "words"), REFUSED.values(), ids=REFUSED)
-async def test_what_is_never_done(tmp_path: Path, raft: Raft, act: Act, words: str) -> None:
+async def test_what_is_never_done(tmp_path: Path, raft: Raft, act: Action, words: str) -> None:
     with pytest.raises(StepFailure) as caught:
         await act(raft.work(tmp_path, **SETS))
     assert words in str(caught.value)
     assert raft.asked == []
 
 
-DONE: dict[str, tuple[Raft, Act]] = {
+DONE: dict[str, tuple[Raft, Action]] = {
     "joined": (blue_votes(), join_green),
     "promoted": (all_vote(), promote_green),
     "in sync": (blue_votes(lag={"c-10": 100}), wait_for_green),
@@ -146,7 +146,7 @@ DONE: dict[str, tuple[Raft, Act]] = {
 
 
 @pytest.mark.parametrize(("raft", "act"), DONE.values(), ids=DONE)
-async def test_what_is_done_is_not_done_again(tmp_path: Path, raft: Raft, act: Act) -> None:
+async def test_what_is_done_is_not_done_again(tmp_path: Path, raft: Raft, act: Action) -> None:
     assert await act(raft.work(tmp_path, **SETS))
     assert raft.asked == []
 
