@@ -14,7 +14,7 @@ from runtime.controller.controller import Reconciler
 from runtime.outcome import Outcome, Wait
 from runtime.types import Object, Request, is_terminating
 
-PATIENCE = 10.0
+GRACE_PERIOD = 10.0
 """Seconds for which it is nobody's business that rights are being granted."""
 
 
@@ -29,9 +29,9 @@ class TenantGate:
     async def __call__(self, request: Request, /) -> Outcome:
         """Run a pass, or tell what it waits for."""
         live = self._clusters.get(request)
-        held = None if live is None else self._gate(live)
-        if held is not None:
-            return held
+        wait = None if live is None else self._gate(live)
+        if wait is not None:
+            return wait
         return await self._inner(request)
 
 
@@ -51,24 +51,24 @@ class GateReporter:
     async def __call__(self, request: Request, /) -> Outcome:
         """Run a pass, or tell what it waits for."""
         live = self._clusters.get(request)
-        held = None if live is None else self._gate(live)
-        if live is None or held is None:
+        wait = None if live is None else self._gate(live)
+        if live is None or wait is None:
             self._since.pop(request, None)
             return await self._inner(request)
         since = self._since.setdefault(request, self._clock.monotonic())
-        lasts = self._clock.monotonic() - since
-        if held.reason != ACCESS_PENDING:
+        elapsed = self._clock.monotonic() - since
+        if wait.reason != ACCESS_PENDING:
             # Without the rights of a tenant there is none to write a status either.
-            return held
-        if lasts < PATIENCE:
-            return Wait(held.reason, held.message, PATIENCE - lasts)
-        await self._tell(live, held)
-        return held
+            return wait
+        if elapsed < GRACE_PERIOD:
+            return Wait(wait.reason, wait.message, GRACE_PERIOD - elapsed)
+        await self._report(live, wait)
+        return wait
 
-    async def _tell(self, live: Object, held: Wait) -> None:
+    async def _report(self, live: Object, wait: Wait) -> None:
         try:
             cluster: OpenBaoCluster = read_cluster(live)
         except InvalidClusterError:
             return
         if not is_terminating(live) and not cluster.spec.paused:
-            await self._statuses.write(live, held_back(cluster, held, self._clock.now()))
+            await self._statuses.write(live, held_back(cluster, wait, self._clock.now()))

@@ -47,7 +47,7 @@ class ExpectedMembers:
     read_replicas: int = 0
     revision: str = ""
     """Which set of voters serves; "" for the one without a revision."""
-    second: int = 0
+    green_servers: int = 0
     """So many servers of another set may be members, too (managers.membership.green_members)."""
 
     @property
@@ -66,14 +66,14 @@ def judge(
     if split is not None:
         error = ("SplitBrain", split)
     elif answers.unusable:
-        error = (UNUSABLE, _whose_fault(answers.unusable))
+        error = (UNUSABLE, _explain_unusable(answers.unusable))
     elif answers.trouble:
         error = ("MembershipUnknown", answers.trouble)
     elif outside := _outside(answers, expected):
         error = (OUTSIDE, _how_to_join(outside))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
-    changing = voters_on_their_way(answers, expected) or _on_their_way_out(answers, expected)
-    return status, _next_look(raft, expected, error, changing=changing)
+    changing = _voters_joining(answers, expected) or _voters_leaving(answers, expected)
+    return status, _next_check(raft, expected, error, changing=changing)
 
 
 def _raft(
@@ -101,7 +101,7 @@ def _reads(member: Member, cluster: str) -> bool:
     return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
 
 
-def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
+def matches_spec(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
     """Tell whether every voter votes, every read replica is there without a vote, and nobody else.
 
     A pure question about three numbers, for the next look and for the condition alike.
@@ -113,7 +113,7 @@ def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
     )
 
 
-def _is_wanted(server: str, expected: ExpectedMembers) -> bool:
+def _is_expected(server: str, expected: ExpectedMembers) -> bool:
     voter = expected.voter_set.ordinal_of(server)
     reader = names.read_ordinal_of(expected.cluster, server)
     if voter is not None:
@@ -132,7 +132,7 @@ def _outside(answers: Answers, expected: ExpectedMembers) -> tuple[str, ...]:
     return tuple(
         server
         for server, cluster_id in sorted(answers.cluster_ids.items())
-        if cluster_id and server not in members and _is_wanted(server, expected)
+        if cluster_id and server not in members and _is_expected(server, expected)
     )
 
 
@@ -147,39 +147,41 @@ def _how_to_join(outside: tuple[str, ...]) -> str:
     )
 
 
-def _whose_fault(unusable: str) -> str:
+def _explain_unusable(unusable: str) -> str:
     return (
         f"{unusable}. No OpenBao answers like this: look at the image of that server (spec.image), "
         "and at what stands between it and the operator"
     )
 
 
-def voters_on_their_way(answers: Answers, expected: ExpectedMembers) -> bool:
+def _voters_joining(answers: Answers, expected: ExpectedMembers) -> bool:
     """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
     voters = {member.node_id for member in answers.members or () if member.voter}
     return any(
         expected.voter_set.ordinal_of(server) is not None and server not in voters
         for server in answers.cluster_ids
-        if _is_wanted(server, expected)
+        if _is_expected(server, expected)
     )
 
 
-def _on_their_way_out(answers: Answers, expected: ExpectedMembers) -> bool:
+def _voters_leaving(answers: Answers, expected: ExpectedMembers) -> bool:
     """Tell whether a member is left of a server that is gone for good and that is ours to remove.
 
     The pass that asks the leader to remove it learns of it here, and so do we of the removal.
     """
-    gone = (one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids)
-    ordinals = map(expected.voter_set.ordinal_of, gone)
+    removed = (
+        one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids
+    )
+    ordinals = map(expected.voter_set.ordinal_of, removed)
     return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
 
 
 def _split(cluster_ids: Mapping[str, str]) -> str | None:
-    known = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
-    if len(set(known.values())) < 2:
+    reported = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
+    if len(set(reported.values())) < 2:
         return None
-    told = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(known.items()))
-    return f"the servers are in different clusters: {told}. Stop writing and find the right data"
+    members = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(reported.items()))
+    return f"the servers are in different clusters: {members}. Stop writing and find the right data"
 
 
 def _last_error(
@@ -194,7 +196,7 @@ def _last_error(
     return LastError(reason=reason, message=message, at=now.replace(microsecond=0))
 
 
-def _next_look(
+def _next_check(
     raft: RaftStatus | None,
     expected: ExpectedMembers,
     error: tuple[str, str] | None,
@@ -203,16 +205,16 @@ def _next_look(
 ) -> Outcome:
     if error is not None or raft is None:
         return Done(QUIET_RECHECK)
-    if expected.second and raft.voters >= expected.voters:
+    if expected.green_servers and raft.voters >= expected.voters:
         # Jobs give votes and take them, and the pass that waits for them asks by itself.
         return Done(QUIET_RECHECK)
     # The autopilot tells nobody either when it finds a read replica well.
-    there = is_as_wanted(raft, expected.voters, expected.read_replicas)
-    if not there or (raft.healthy_read_replicas or 0) < expected.read_replicas:
-        told = f"{raft.voters} of {expected.voters} servers are voters"
+    complete = matches_spec(raft, expected.voters, expected.read_replicas)
+    if not complete or (raft.healthy_read_replicas or 0) < expected.read_replicas:
+        message = f"{raft.voters} of {expected.voters} servers are voters"
         # Pods that come or go wake us; who gives or takes a vote tells nobody.
         soon = changing or raft.voters == expected.voters
-        return Wait("VotersMissing", told, CONVERGING_RECHECK if soon else QUIET_RECHECK)
+        return Wait("VotersMissing", message, CONVERGING_RECHECK if soon else QUIET_RECHECK)
     return Done(QUIET_RECHECK)
 
 

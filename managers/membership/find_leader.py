@@ -15,31 +15,31 @@ from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError
 
 
-async def ask_who_leads(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
+async def resolve_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
     """Put the answers of the servers (sys/health) in the place of their labels.
 
     A server that does not answer keeps its label, unless another one answers that it leads: a
     server that was killed leaves its label behind. Never raises.
     """
-    answers = await asyncio.gather(*(_leads(bao, pod) for pod in pods))
-    known = any(answers)
+    answers = await asyncio.gather(*(_is_active(bao, pod) for pod in pods))
+    answered = any(answers)
     return tuple(
-        _corrected(pod, False if known and answer is None else answer)
+        _with_active(pod, False if answered and answer is None else answer)
         for pod, answer in zip(pods, answers, strict=True)
     )
 
 
-def _corrected(pod: PodFacts, leads: bool | None) -> PodFacts:
-    if leads is None:
+def _with_active(pod: PodFacts, active: bool | None) -> PodFacts:
+    if active is None:
         return pod
-    return replace(pod, registration=replace(pod.registration, active=leads))
+    return replace(pod, registration=replace(pod.registration, active=active))
 
 
-async def _leads(bao: Bao, pod: PodFacts) -> bool | None:
+async def _is_active(bao: Bao, pod: PodFacts) -> bool | None:
     if not pod.ip or pod.terminating:
         return None
     try:
-        said = await bao.health(pod.ip)
+        health = await bao.health(pod.ip)
     except BaoError:
         return None
-    return said.initialized and not said.sealed and not said.standby
+    return health.initialized and not health.sealed and not health.standby

@@ -9,7 +9,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import NO_WAY_BACK, voter_sets
 
 
-def servers_beside(cluster: OpenBaoCluster | None) -> int:
+def green_member_count(cluster: OpenBaoCluster | None) -> int:
     """Count them as they were when the upgrade began; 0 while none goes on."""
     status = cluster.status.blue_green if cluster else None
     if cluster is None or status is None or status.phase == "Idle" or len(voter_sets(cluster)) < 2:

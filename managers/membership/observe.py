@@ -29,10 +29,10 @@ async def ask(
         )
     try:
         members = await as_known(bao, leaders[0].ip, login, bao.members)
-        well = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
+        healthy = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
     except (BaoError, Denied) as error:
         return Answers(ids, None, f"{leaders[0].name} was asked for the members: {error}")
-    return Answers(ids, members, "", well)
+    return Answers(ids, members, "", healthy)
 
 
 async def _healthy(bao: Bao, address: str, login: TokenSource) -> frozenset[str]:

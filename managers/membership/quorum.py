@@ -15,7 +15,7 @@ from managers.membership.quorum_refusal import INDEX, LOGIN, MEMBERS, STATE, TOK
 ABSENT = 404
 
 
-async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
+async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
     """Read members and the autopilot's opinion of them from the one server that says it leads.
 
     Who is a member is told by the raft configuration: the autopilot goes on naming for a while
@@ -38,9 +38,9 @@ async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> 
         path = MEMBERS
         members = await as_known(bao, address, login, bao.members)
         path = STATE
-        state = await _opinion(bao, address, login)
+        state = await _autopilot_state(bao, address, login)
         path = INDEX
-        reached = await bao.applied_index(address)
+        leader_index = await bao.applied_index(address)
     except NoToken as error:
         return Quorum(trouble=str(error), refused=TOKEN)
     except Denied as error:
@@ -48,12 +48,14 @@ async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> 
     except BaoError as error:
         return Quorum(trouble=str(error))
     others = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
-    ends = await asyncio.gather(*(_log_end(bao, pod.ip) for pod in others))
-    follow = {pod.name for pod, end in zip(others, ends, strict=True) if end >= reached}
-    return _quorum(members, state, follow | {leaders[0].name})
+    indexes = await asyncio.gather(*(_log_index(bao, pod.ip) for pod in others))
+    following = {
+        pod.name for pod, index in zip(others, indexes, strict=True) if index >= leader_index
+    }
+    return _quorum(members, state, following | {leaders[0].name})
 
 
-async def _opinion(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
+async def _autopilot_state(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
     """Ask for the opinion of the autopilot; None when it is switched off.
 
     The same token was good a moment ago: a refusal is not for want of a newer one.
@@ -66,7 +68,7 @@ async def _opinion(bao: Bao, address: str, login: TokenSource) -> AutopilotState
         raise
 
 
-async def _log_end(bao: Bao, address: str) -> int:
+async def _log_index(bao: Bao, address: str) -> int:
     try:
         return await bao.log_index(address)
     except (BaoError, Denied):
@@ -74,32 +76,32 @@ async def _log_end(bao: Bao, address: str) -> int:
 
 
 def _quorum(
-    members: Sequence[Member], state: AutopilotState | None, follow: Collection[str]
+    members: Sequence[Member], state: AutopilotState | None, following: Collection[str]
 ) -> Quorum:
     if state is None:
-        return _by_log(members, follow)
-    seen = state.servers or {}
-    well = {name for name, server in seen.items() if server.healthy}
-    return Quorum(_servers(members, well, follow), state.failure_tolerance)
+        return _by_log(members, following)
+    servers = state.servers or {}
+    healthy = {name for name, server in servers.items() if server.healthy}
+    return Quorum(_servers(members, healthy, following), state.failure_tolerance)
 
 
-def _by_log(members: Sequence[Member], follow: Collection[str]) -> Quorum:
+def _by_log(members: Sequence[Member], following: Collection[str]) -> Quorum:
     """Count as the autopilot does, of those whose log holds what the leader had a moment ago."""
-    servers = _servers(members, follow, follow)
+    servers = _servers(members, following, following)
     voters = [server for server in servers if server.voter]
     spare = sum(server.healthy for server in voters) - (len(voters) // 2 + 1)
     return Quorum(servers, max(0, spare))
 
 
 def _servers(
-    members: Sequence[Member], well: Collection[str], follow: Collection[str]
+    members: Sequence[Member], healthy: Collection[str], following: Collection[str]
 ) -> tuple[RaftServer, ...]:
     return tuple(
         RaftServer(
             member.node_id,
             voter=member.voter,
-            healthy=member.node_id in well,
-            follows=member.node_id in follow,
+            healthy=member.node_id in healthy,
+            follows=member.node_id in following,
         )
         for member in sorted(members, key=lambda one: one.node_id)
     )

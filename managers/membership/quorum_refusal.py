@@ -25,11 +25,11 @@ INDEX: Final = "sys/leader"
 LOGIN: Final = f"auth/{JWT_MOUNT}/login"
 TOKEN: Final = "serviceaccounts/token"  # noqa: S105 - a subresource of the API server
 
-_SEEN = "condition OperatorLoginReady says when it works"
+_VERIFY = "condition OperatorLoginReady says when it works"
 _STEPS: Mapping[str, str] = {
     LOGIN: f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT} as docs/first-boot.md says; "
-    + _SEEN,
-    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_SEEN}",
+    + _VERIFY,
+    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_VERIFY}",
 }
 _OPEN: Mapping[str, str] = {
     INDEX: f"let the operator reach the servers directly, as {INDEX} is answered without a login"

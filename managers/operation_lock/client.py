@@ -42,7 +42,7 @@ Force = Callable[[OperationLock], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LockSnapshot:
     """One fresh read."""
 
     live: Object
@@ -65,23 +65,26 @@ class OperationLocks:
         self._clock = clock
 
     async def acquire(
-        self, key: ObjectKey, claim: LockRequest, *, uid: str, force: Force | None = None
+        self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | HeldBy:
         """Take the lock of a cluster, or renew it if the claimant holds it already."""
 
-        def decide(found: _Found) -> Acquired | HeldBy:
-            forced = found.lock is not None and force is not None and force(found.lock)
+        def decide(current: _LockSnapshot) -> Acquired | HeldBy:
+            forced = current.lock is not None and force is not None and force(current.lock)
             now = self._clock.now()
-            return plan.acquire(found.lock, found.epoch, claim, now, force=forced)
+            return plan.acquire(current.lock, current.epoch, request, now, force=forced)
 
-        return await self._settle(key, uid, decide, claim.holder)
+        return await self._compare_and_swap(key, uid, decide, request.holder)
 
     async def renew(
-        self, key: ObjectKey, claim: LockRequest, *, uid: str
+        self, key: ObjectKey, request: LockRequest, *, uid: str
     ) -> Acquired | HeldBy | Free:
         """Say that the claimant still holds the lock; one that was lost is not taken again."""
-        return await self._settle(
-            key, uid, lambda found: plan.renew(found.lock, claim, self._clock.now()), claim.holder
+        return await self._compare_and_swap(
+            key,
+            uid,
+            lambda current: plan.renew(current.lock, request, self._clock.now()),
+            request.holder,
         )
 
     async def release(
@@ -92,54 +95,58 @@ class OperationLocks:
         `epoch`: only the lock that was given under it; for whoever is not the holder.
         """
         try:
-            return await self._settle(
-                key, uid, lambda found: plan.release(found.lock, holder, epoch), holder
+            return await self._compare_and_swap(
+                key, uid, lambda current: plan.release(current.lock, holder, epoch), holder
             )
         except (NotFound, OtherClusterError):
             return Free()
 
-    async def _settle(
-        self, key: ObjectKey, uid: str, decide: Callable[[_Found], Answer], holder: str
+    async def _compare_and_swap(
+        self, key: ObjectKey, uid: str, decide: Callable[[_LockSnapshot], Answer], holder: str
     ) -> Answer:
         for _ in range(TRIES):
-            found = await self._look(key, uid)
-            answer = decide(found)
+            current = await self._read(key, uid)
+            answer = decide(current)
             if isinstance(answer, HeldBy):
-                _tell(key, "operation lock is held by another", holder, answer.lock)
+                _log(key, "operation lock is held by another", holder, answer.lock)
                 return answer
             lock = answer.lock if isinstance(answer, Acquired) else None
-            if lock == found.lock:
+            if lock == current.lock:
                 return answer
             try:
-                await self._write(key, found, lock)
+                await self._write(key, current, lock)
             except (Conflict, PatchFailed):
                 continue
-            _tell_change(key, found.lock, lock, holder)
+            _log_change(key, current.lock, lock, holder)
             return answer
         raise Transient(f"{key} changed again and again while its operation lock was written")
 
-    async def _look(self, key: ObjectKey, uid: str) -> _Found:
+    async def _read(self, key: ObjectKey, uid: str) -> _LockSnapshot:
         live = await self._client.get(CLUSTERS, key)
         if uid_of(live) != uid:
             raise OtherClusterError(f"{CLUSTERS.kind} {key} is not the one of uid {uid} any more")
         status = live.get("status") or {}
-        return _Found(live, _lock_in(key, status), int(status.get("operationLockEpoch") or 0))
+        return _LockSnapshot(
+            live, _lock_in(key, status), int(status.get("operationLockEpoch") or 0)
+        )
 
-    async def _write(self, key: ObjectKey, found: _Found, lock: OperationLock | None) -> None:
+    async def _write(
+        self, key: ObjectKey, current: _LockSnapshot, lock: OperationLock | None
+    ) -> None:
         """Write all of the lock, or take all of it away, whoever wrote parts of it.
 
         Raises Conflict or PatchFailed when the cluster is not as it was read. A patch and no apply:
         an apply leaves fields behind that somebody else owns too, and with them the lock.
         """
         ops: list[dict[str, Any]] = [
-            {"op": "test", "path": "/metadata/uid", "value": uid_of(found.live)},
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(current.live)},
             {
                 "op": "replace",
                 "path": "/metadata/resourceVersion",
-                "value": resource_version_of(found.live),
+                "value": resource_version_of(current.live),
             },
         ]
-        if "status" not in found.live:
+        if "status" not in current.live:
             ops.append({"op": "add", "path": "/status", "value": {}})
         if lock is None:
             ops.append({"op": "remove", "path": "/status/operationLock"})
@@ -168,26 +175,26 @@ def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
         ) from None
 
 
-def _tell_change(
+def _log_change(
     key: ObjectKey, before: OperationLock | None, after: OperationLock | None, holder: str
 ) -> None:
     """Say who got or gave the lock; a renewal is no news."""
     if after is None:
         if before is not None:
-            _tell(key, "operation lock released", holder, before)
+            _log(key, "operation lock released", holder, before)
     elif before is None:
-        _tell(key, "operation lock acquired", holder, after)
+        _log(key, "operation lock acquired", holder, after)
     elif before.epoch != after.epoch:
-        _tell(key, "operation lock taken by force", holder, before)
+        _log(key, "operation lock taken by force", holder, before)
 
 
-def _tell(key: ObjectKey, what: str, holder: str, lock: OperationLock) -> None:
+def _log(key: ObjectKey, event: str, holder: str, lock: OperationLock) -> None:
     """One audit record. What repeats with every look of somebody who waits is for debugging."""
-    tell = log.debug if lock.holder != holder and "held" in what else log.info
-    tell(
-        what,
+    emit = log.debug if lock.holder != holder and "held" in event else log.info
+    emit(
+        event,
         audit=True,
-        event_type=what.replace(" ", "_"),
+        event_type=event.replace(" ", "_"),
         cluster=str(key),
         holder=holder,
         operation=lock.operation,

@@ -76,8 +76,8 @@ class HeldBy:
     @property
     def message(self) -> str:
         """Who holds it, for a message to a person."""
-        doing = f" ({self.lock.message})" if self.lock.message else ""
-        return f"{self.lock.operation} of {self.lock.holder} holds the operation lock{doing}"
+        detail = f" ({self.lock.message})" if self.lock.message else ""
+        return f"{self.lock.operation} of {self.lock.holder} holds the operation lock{detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +90,37 @@ class Free:
 def acquire(
     lock: OperationLock | None,
     epoch: int,
-    claim: LockRequest,
+    request: LockRequest,
     now: datetime,
     *,
     force: bool = False,
 ) -> Acquired | HeldBy:
     """Decide who has the lock after `claim`. `epoch` is the highest ever given, `now` is UTC."""
-    moment = now.replace(microsecond=0)
-    if lock is not None and is_held_by(lock, claim):
-        return Acquired(_renewed(lock, claim, moment))
+    timestamp = now.replace(microsecond=0)
+    if lock is not None and is_held_by(lock, request):
+        return Acquired(_renewed(lock, request, timestamp))
     if lock is not None and not (force and lock.operation != "Restore"):
         return HeldBy(lock)
-    fresh = OperationLock(
-        operation=claim.operation,
-        holder=claim.holder,
+    new = OperationLock(
+        operation=request.operation,
+        holder=request.holder,
         epoch=max(epoch, lock.epoch if lock else 0) + 1,
-        message=claim.message or None,
-        acquired_at=moment,
-        renewed_at=moment,
+        message=request.message or None,
+        acquired_at=timestamp,
+        renewed_at=timestamp,
     )
-    return Acquired(fresh, overridden=lock)
+    return Acquired(new, overridden=lock)
 
 
 def renew(
-    lock: OperationLock | None, claim: LockRequest, now: datetime
+    lock: OperationLock | None, request: LockRequest, now: datetime
 ) -> Acquired | HeldBy | Free:
     """Decide what becomes of a lock that the claimant had: a lost one is never taken again."""
     if lock is None:
         return Free()
-    if not is_held_by(lock, claim):
+    if not is_held_by(lock, request):
         return HeldBy(lock)
-    return Acquired(_renewed(lock, claim, now.replace(microsecond=0)))
+    return Acquired(_renewed(lock, request, now.replace(microsecond=0)))
 
 
 def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -> Free | HeldBy:
@@ -130,8 +130,8 @@ def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -
     """
     if lock is None:
         return Free()
-    mine = lock.holder == holder and epoch in (None, lock.epoch)
-    return Free(lock) if mine else HeldBy(lock)
+    is_holder = lock.holder == holder and epoch in (None, lock.epoch)
+    return Free(lock) if is_holder else HeldBy(lock)
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:
@@ -140,16 +140,16 @@ def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Opera
     return next((other for other in ahead if other in waiting), None)
 
 
-def is_held_by(lock: OperationLock, claim: LockRequest) -> bool:
+def is_held_by(lock: OperationLock, request: LockRequest) -> bool:
     """Tell whether the lock is the claimant's own, perhaps from an earlier life."""
-    return (lock.operation, lock.holder) == (claim.operation, claim.holder)
+    return (lock.operation, lock.holder) == (request.operation, request.holder)
 
 
-def _renewed(lock: OperationLock, claim: LockRequest, moment: datetime) -> OperationLock:
-    message = claim.message or None
-    recent = lock.renewed_at is not None and moment - lock.renewed_at < RENEWAL
+def _renewed(lock: OperationLock, request: LockRequest, timestamp: datetime) -> OperationLock:
+    message = request.message or None
+    is_recent = lock.renewed_at is not None and timestamp - lock.renewed_at < RENEWAL
     # A clock that was set back must not stop renewals until it has caught up.
-    sane = lock.renewed_at is not None and lock.renewed_at <= moment
-    if message == lock.message and recent and sane:
+    is_plausible = lock.renewed_at is not None and lock.renewed_at <= timestamp
+    if message == lock.message and is_recent and is_plausible:
         return lock
-    return lock.model_copy(update={"message": message, "renewed_at": moment})
+    return lock.model_copy(update={"message": message, "renewed_at": timestamp})

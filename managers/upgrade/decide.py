@@ -25,8 +25,8 @@ from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, goes_on, steer
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
-from managers.upgrade.rolling.outcome import carried_out
-from managers.upgrade.rolling.table import ROWS
+from managers.upgrade.rolling.outcome import upgrade_decision_of
+from managers.upgrade.rolling.table import TRANSITIONS
 from runtime.memo import memoize
 
 
@@ -36,22 +36,22 @@ def accepted(cluster: OpenBaoCluster) -> Release:
 
     A status that an older operator wrote names none: then it is what runs, if that is known.
     """
-    known, asked = Release.accepted(cluster), Release.asked(cluster)
+    stored, requested = Release.accepted(cluster), Release.asked(cluster)
     if not cluster.status.initialized:
-        return asked
-    if known is not None:
-        return known
+        return requested
+    if stored is not None:
+        return stored
     running = cluster.status.current_version
-    if not running or running == asked.version:
-        return asked
+    if not running or running == requested.version:
+        return requested
     # Of an image that the spec named before, nobody knows any more what it was.
-    newer = asked.image and not _is_older(asked.version, running)
-    return asked if newer else Release(running, asked.image)
+    newer = requested.image and not _is_older(requested.version, running)
+    return requested if newer else Release(running, requested.image)
 
 
-def _is_older(wanted: str, running: str) -> bool:
+def _is_older(requested: str, running: str) -> bool:
     try:
-        return semver.Version.parse(wanted) < semver.Version.parse(running)
+        return semver.Version.parse(requested) < semver.Version.parse(running)
     except ValueError:
         return True
 
@@ -92,23 +92,23 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
     """Answer for the many passes in which there is nothing to decide; None when there is."""
     release, status = accepted(cluster), cluster.status
     lock = status.operation_lock
-    busy = (
+    active = (
         status.upgrade is not None
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
         or release != Release.asked(cluster)
-        or _ordered(cluster)
+        or _has_pending_request(cluster)
         or goes_on(cluster)
         or (status.break_glass is not None and status.break_glass.active)
     )
-    if busy and status.initialized:
+    if active and status.initialized:
         return None
-    course = UpgradeDecision(
+    decision = UpgradeDecision(
         release=release, place="Idle", accepted=release, requests=status.upgrade_requests
     )
-    return replace(course, finding=upgrading(cluster, course))
+    return replace(decision, finding=upgrading(cluster, decision))
 
 
-def wants_facts(cluster: OpenBaoCluster) -> bool:
+def needs_facts(cluster: OpenBaoCluster) -> bool:
     """Tell whether the pass has something to decide that needs more than the caches."""
     return cluster.status.initialized and idle_decision(cluster) is None
 
@@ -120,26 +120,26 @@ def decide_upgrade(
 
     `deadline`: how long one server may take to come back in the new release.
     """
-    still = idle_decision(cluster)
-    if still is not None:
-        return still
+    idle = idle_decision(cluster)
+    if idle is not None:
+        return idle
     if decides(cluster):
-        course = steer(cluster, observed, accepted(cluster))
-        return replace(course, finding=upgrading(cluster, course))
-    situation = RollingFacts(cluster, observed, accepted(cluster), deadline)
-    decision = decide(ROWS, state_of(cluster.status), situation)
-    return carried_out(situation, decision)
+        decision = steer(cluster, observed, accepted(cluster))
+        return replace(decision, finding=upgrading(cluster, decision))
+    facts = RollingFacts(cluster, observed, accepted(cluster), deadline)
+    transition = decide(TRANSITIONS, state_of(cluster.status), facts)
+    return upgrade_decision_of(facts, transition)
 
 
-def _ordered(cluster: OpenBaoCluster) -> bool:
+def _has_pending_request(cluster: OpenBaoCluster) -> bool:
     """Tell whether an order waits for an answer."""
     requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
     if requests is None:
         return False
-    done = cluster.status.upgrade_requests or UpgradeRequestsStatus()
-    asked = (
-        (requests.retry, done.last_handled_retry),
-        (requests.promote, done.last_handled_promote),
-        (requests.rollback, done.last_handled_rollback),
+    handled_requests = cluster.status.upgrade_requests or UpgradeRequestsStatus()
+    tokens = (
+        (requests.retry, handled_requests.last_handled_retry),
+        (requests.promote, handled_requests.last_handled_promote),
+        (requests.rollback, handled_requests.last_handled_rollback),
     )
-    return any(token and token != handled for token, handled in asked)
+    return any(token and token != handled for token, handled in tokens)

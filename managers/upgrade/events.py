@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.records.event import EventRecord
-from managers.upgrade.bluegreen.events import second_set_notes
+from managers.upgrade.bluegreen.events import blue_green_events
 
 STARTED = "UpgradeStarted"
 COMPLETE = "UpgradeComplete"
@@ -26,10 +26,10 @@ STEP_DOWN = "StepDownStarted"
 
 def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     """Tell what an upgrade did between two statuses that were written one after the other."""
-    return (*_in_place(before, after), *second_set_notes(before, after))
+    return (*_rolling_events(before, after), *blue_green_events(before, after))
 
 
-def _in_place(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
+def _rolling_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     was, now = before.upgrade, after.upgrade
     if now is None:
         return () if was is None else (_ended(was, after),)
@@ -89,15 +89,15 @@ def _of_snapshots(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[Eve
 
 def _of_step_down(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[EventRecord]:
     if now.step_down_job and now.step_down_job != was.step_down_job:
-        told = f"Job {now.step_down_job} asks the leader to step down"
-        yield EventRecord("Normal", STEP_DOWN, told)
+        message = f"Job {now.step_down_job} asks the leader to step down"
+        yield EventRecord("Normal", STEP_DOWN, message)
 
 
 def _of_failure(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[EventRecord]:
-    known = was.failure if was is not None else None
-    if now.failure is not None and known is None:
-        told = f"From {_names(now)}: {now.failure.reason}: {now.failure.message}"
-        yield EventRecord("Warning", FAILED, told)
+    old_failure = was.failure if was is not None else None
+    if now.failure is not None and old_failure is None:
+        message = f"From {_names(now)}: {now.failure.reason}: {now.failure.message}"
+        yield EventRecord("Warning", FAILED, message)
 
 
 def _of_retry(

@@ -23,34 +23,34 @@ from runtime.types import ObjectKey, labels_of
 
 
 async def ensure(
-    jobs: Jobs, executor: JobTemplate, owner: Owner, action: str, run: str, target: str
+    jobs: Jobs, template: JobTemplate, owner: Owner, action: str, run: str, target: str
 ) -> JobStatus:
     """Make the Job of an action that concerns one pod; see `ensure_order`."""
-    return await ensure_order(jobs, executor, owner, Order(action, run, target))
+    return await ensure_order(jobs, template, owner, Order(action, run, target))
 
 
-async def ensure_order(jobs: Jobs, executor: JobTemplate, owner: Owner, order: Order) -> JobStatus:
+async def ensure_order(jobs: Jobs, template: JobTemplate, owner: Owner, order: Order) -> JobStatus:
     """Make the Job of an order, or meet the one that an earlier try made.
 
     `owner` is the cluster; a Job of that name that belongs to something else is answered as
     `foreign`. Raises ValueError for an order that has a problem, RefusedError when another try is
     pointless, and what the API server may raise.
     """
-    job = upgrade_job(executor, order)
-    return _end(job["metadata"]["name"], await jobs.ensure(job, owner))
+    job = upgrade_job(template, order)
+    return _job_status(job["metadata"]["name"], await jobs.ensure(job, owner))
 
 
-async def look(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
+async def read_job(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
     """Look at a Job of a cluster by its name; None when it is gone.
 
     Raises what the API server may raise, except NotFound.
     """
     metadata = cluster.metadata
-    seen = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
-    return None if seen is None else _end(name, seen)
+    job = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
+    return None if job is None else _job_status(name, job)
 
 
-async def look_at_snapshot(
+async def read_snapshot(
     client: Client, cluster: OpenBaoCluster, name: str | None
 ) -> SnapshotSeen | None:
     """Look at the OpenBaoBackup before an upgrade; None when it is gone, or none was named."""
@@ -68,6 +68,6 @@ async def look_at_snapshot(
     )
 
 
-def _end(name: str, seen: JobSeen) -> JobStatus:
-    said = ": ".join(filter(None, (seen.reason, seen.message)))
-    return JobStatus(name, seen.state, seen.foreign, seen.created_at, said)
+def _job_status(name: str, job: JobSeen) -> JobStatus:
+    message = ": ".join(filter(None, (job.reason, job.message)))
+    return JobStatus(name, job.state, job.foreign, job.created_at, message)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 
 
-def asks_by_job(cluster: OpenBaoCluster) -> bool:
+def jobs_can_log_in(cluster: OpenBaoCluster) -> bool:
     """Tell whether a Job of an upgrade can log in."""
-    wish = cluster.spec.upgrade
-    own = bool(wish and (wish.jwt_auth_role or wish.token_secret_ref))
-    return own or cluster.spec.wants_operator_login
+    upgrade = cluster.spec.upgrade
+    has_own_login = bool(upgrade and (upgrade.jwt_auth_role or upgrade.token_secret_ref))
+    return has_own_login or cluster.spec.wants_operator_login
 
 
-def asks_itself(spec: ClusterSpec) -> bool:
+def operator_can_log_in(spec: ClusterSpec) -> bool:
     """Tell whether the operator can have a login: its own one, or the root token it stored."""
     return spec.wants_operator_login or not spec.self_initializes

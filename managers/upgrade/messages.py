@@ -53,12 +53,12 @@ def where(before: Release, status: BlueGreenStatus) -> str:
     """
     target = Release(status.green_version or before.version, status.green_image or "")
     if not status.green_version or target == before:
-        about = f"to {before}"
+        route = f"to {before}"
     elif status.phase in WAY_BACK:
-        about = f"{target} back to {before}"
+        route = f"{target} back to {before}"
     else:
-        about = f"{before} to {target}"
-    return f"{about}, {status.phase} ({WORDS[status.phase]})"
+        route = f"{before} to {target}"
+    return f"{route}, {status.phase} ({WORDS[status.phase]})"
 
 
 def where_stored(cluster: OpenBaoCluster) -> str:

@@ -120,41 +120,41 @@ def judge(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> PairVerdict:
     """Judge the way from one version to another; the gravest row has the last word."""
-    rows = [row for row in PAIRS if _applies(row, before, after, strategy, seal)]
-    warnings = [row.why for row in rows if row.grade == "warn"]
+    pairs = [pair for pair in PAIRS if _applies(pair, before, after, strategy, seal)]
+    warnings = [pair.why for pair in pairs if pair.grade == "warn"]
     warnings += _general(before, after)
-    if not rows and (before.major, before.minor) != (after.major, after.minor):
+    if not pairs and (before.major, before.minor) != (after.major, after.minor):
         warnings.append(
             f"nobody has told this operator how {before.major}.{before.minor} and "
             f"{after.major}.{after.minor} get along: read the upgrade notes in between, and try "
             "it on a copy"
         )
-    refusals = tuple(row.why for row in rows if row.grade == "refuse")
+    refusals = tuple(pair.why for pair in pairs if pair.grade == "refuse")
     grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
-    return PairVerdict(grade, refusals, tuple(warnings), tuple(row.source for row in rows))
+    return PairVerdict(grade, refusals, tuple(warnings), tuple(pair.source for pair in pairs))
 
 
 def _applies(
-    row: Pair, before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
+    pair: Pair, before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> bool:
-    if row.strategy not in (None, strategy) or (row.seals and seal not in row.seals):
+    if pair.strategy not in (None, strategy) or (pair.seals and seal not in pair.seals):
         return False
-    return row.before.holds(before) and row.after.holds(after)
+    return pair.before.holds(before) and pair.after.holds(after)
 
 
 def _general(before: semver.Version, after: semver.Version) -> list[str]:
-    told = []
+    warnings = []
     if after.major > before.major:
-        told.append(f"{after} is another major version: read its upgrade notes first")
+        warnings.append(f"{after} is another major version: read its upgrade notes first")
     elif after.major == before.major and after.minor - before.minor > 1:
         between = after.minor - before.minor - 1
-        told.append(
+        warnings.append(
             f"{between} minor release{'s' if between > 1 else ''} between {before} and {after} "
             "left out: read the upgrade notes of each"
         )
     if after.prerelease:
-        told.append(f"{after} is a pre-release")
-    return told
+        warnings.append(f"{after} is a pre-release")
+    return warnings
 
 
 @lru_cache(maxsize=256)

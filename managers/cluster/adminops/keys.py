@@ -16,7 +16,7 @@ from managers.bao.client import Bao
 from managers.bao.login import TokenSource
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
-from managers.jwt_auth.actions import look as look_at_login
+from managers.jwt_auth.actions import look as read_operator_login
 from managers.recovery_keys.actions import hand_over
 from managers.recovery_keys.decide import due as shares_due
 from runtime.apply.ownership import Owner
@@ -30,7 +30,7 @@ class KeyDuties:
         self._context = context
         self._observer = observer
 
-    async def look(
+    async def run(
         self,
         bao: Bao,
         pods: Sequence[PodFacts],
@@ -78,4 +78,4 @@ class KeyDuties:
         if login is None or oidc is None or not cluster.spec.wants_operator_login:
             return before
         issuer = await self._observer.token_issuer()
-        return await look_at_login(bao, address, login, issuer, oidc.issuer, before)
+        return await read_operator_login(bao, address, login, issuer, oidc.issuer, before)

@@ -62,30 +62,30 @@ class Applier:
         objects += await self._owned.ensure_all(owner, bindings)
         if all(applied.in_place for applied in objects):
             objects += await self._owned.ensure_all(owner, desired.workload)
-        optional, trouble = await self._optional(owner, desired.optional)
-        told = tuple(outcome_of(applied) for applied in (*objects, *optional))
-        done = AppliedSet(desired, objects, told + trouble, optional)
-        if desired.complete and done.in_place:
+        optional, failures = await self._optional(owner, desired.optional)
+        outcomes = tuple(outcome_of(applied) for applied in (*objects, *optional))
+        result = AppliedSet(desired, objects, outcomes + failures, optional)
+        if desired.complete and result.in_place:
             # After the workload: the new pod template no longer mounts what goes away here.
             keep = {(intent.resource, intent.key) for intent in desired.intents}
             keep |= {*desired.spared}
             # The kinds of others last: their API may be away.
             await self._owned.prune(owner, (*PRUNED, *desired.optional_kinds), keep)
-        return done
+        return result
 
     async def _optional(
         self, owner: Owner, intents: Sequence[Intent]
     ) -> tuple[tuple[Applied, ...], tuple[Outcome, ...]]:
         """Apply objects of which each may fail for itself, and for nothing else."""
         applied: list[Applied] = []
-        trouble: list[Outcome] = []
+        failures: list[Outcome] = []
         for intent in intents:
             try:
                 applied.append(await self._owned.ensure(owner, intent))
             except (ApiError, Transient) as error:
-                told = f"{intent} cannot be written: {error}"
-                trouble.append(Wait("TransientError", told, OPTIONAL_RETRY))
-        return tuple(applied), tuple(trouble)
+                message = f"{intent} cannot be written: {error}"
+                failures.append(Wait("TransientError", message, OPTIONAL_RETRY))
+        return tuple(applied), tuple(failures)
 
 
 def outcome_of(applied: Applied) -> Outcome:

@@ -11,7 +11,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
-from managers.upgrade.events import notes as of_upgrade
+from managers.upgrade.events import notes as upgrade_events
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -68,7 +68,7 @@ class StatusWriter:
         self._written: dict[ObjectKey, float] = {}
 
     async def write(
-        self, live: Object, status: ClusterStatus, told: Sequence[EventRecord] = ()
+        self, live: Object, status: ClusterStatus, events: Sequence[EventRecord] = ()
     ) -> float | None:
         """Apply everything but what is in OTHERS, if it is not there already.
 
@@ -76,23 +76,23 @@ class StatusWriter:
         Returns None, or after how many seconds a change of mere details is due that was held
         back. What flipped is told as events, once the write that says so has succeeded.
         """
-        wanted = _ours(status.to_object())
-        have = _ours(live.get("status") or {})
-        if have == wanted:
+        desired = _ours(status.to_object())
+        current = _ours(live.get("status") or {})
+        if current == desired:
             return None
-        before = ClusterStatus.lenient(have)
+        before = ClusterStatus.lenient(current)
         key = key_of(live)
         now = self._clock.monotonic()
-        due = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
-        if due > 0 and not _is_headline(before, status):
-            return due
-        if await self._apply(live, wanted, STATUS_MANAGER):
+        remaining = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
+        if remaining > 0 and not _is_headline(before, status):
+            return remaining
+        if await self._apply(live, desired, STATUS_MANAGER):
             self._written[key] = now
             if self._counting is not None:
                 self._counting.changed(key, before, status, self._clock.now())
-            flipped = notes(before.conditions, status.conditions)
-            for note in (*flipped, *of_upgrade(before, status), *told):
-                self._events.event(live, note.kind, note.reason, note.text)
+            changed_conditions = notes(before.conditions, status.conditions)
+            for event in (*changed_conditions, *upgrade_events(before, status), *events):
+                self._events.event(live, event.kind, event.reason, event.text)
         return None
 
     def forget(self, key: ObjectKey) -> None:
@@ -131,16 +131,16 @@ class StatusWriter:
         await self._clear(result.object, status)
         return True
 
-    async def _clear(self, live: Object, wanted: dict[str, Any]) -> None:
+    async def _clear(self, live: Object, desired: dict[str, Any]) -> None:
         """Take away what is left in our parts because somebody else wrote it, too.
 
         An apply leaves a field alone that another manager owns: of a status that was edited or put
         back, an upgrade that is long over would stay for ever.
         """
-        ops = leftovers(live.get("status") or {}, wanted)
+        ops = leftovers(live.get("status") or {}, desired)
         if not ops:
             return
-        here: list[dict[str, Any]] = [
+        preconditions: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
             {
                 "op": "replace",
@@ -153,25 +153,25 @@ class StatusWriter:
             written = await self._client.json_patch(
                 CLUSTERS,
                 key_of(live),
-                [*here, *ops],
+                [*preconditions, *ops],
                 field_manager=STATUS_MANAGER,
                 subresource="status",
             )
             self._clusters.observe(written)
 
 
-def leftovers(have: dict[str, Any], wanted: dict[str, Any]) -> list[dict[str, Any]]:
+def leftovers(current: dict[str, Any], desired: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of a JSON patch that make our parts of a status what was applied.
 
     Conditions of others are left alone: their list is made for several writers.
     """
-    ours = {ADMINOPS: have.get(ADMINOPS)} if wanted.keys() == {ADMINOPS} else _ours(have)
+    ours = {ADMINOPS: current.get(ADMINOPS)} if desired.keys() == {ADMINOPS} else _ours(current)
     return [
-        {"op": "replace", "path": f"/status/{part}", "value": wanted[part]}
-        if part in wanted
+        {"op": "replace", "path": f"/status/{part}", "value": desired[part]}
+        if part in desired
         else {"op": "remove", "path": f"/status/{part}"}
         for part, value in ours.items()
-        if part != CONDITIONS and value is not None and wanted.get(part) != value
+        if part != CONDITIONS and value is not None and desired.get(part) != value
     ]
 
 
@@ -198,5 +198,5 @@ def _headline(status: ClusterStatus) -> tuple[object, ...]:
         status.blue_green,
         status.break_glass,
     )
-    said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
-    return (*said, *upgrades, status.phase, status.observed_generation, status.initialized)
+    headlines = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
+    return (*headlines, *upgrades, status.phase, status.observed_generation, status.initialized)

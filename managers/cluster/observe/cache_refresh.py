@@ -21,19 +21,19 @@ LEADER_RECHECK = 2.0
 class CacheRefresher(Protocol):
     """Keeps the caches of one cluster as fresh as the mode allows."""
 
-    def newborn(self, owner: Owner) -> None:
+    def mark_new(self, owner: Owner) -> None:
         """Take note that no object of this very cluster can exist yet."""
         ...
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Make the caches fresh enough for a pass. Raises the API's errors."""
         ...
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Make sure that the caches were filled once. Raises the API's errors."""
         ...
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Make the caches fresh enough to delete by. Raises the API's errors.
 
         `cluster` is None when its spec cannot be read.
@@ -44,7 +44,7 @@ class CacheRefresher(Protocol):
         """Tell how old what is known of a Secret may be, in seconds."""
         ...
 
-    def next_look(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, this: ReconcileResult) -> float | None:
         """Tell after how many seconds to look again, whatever happens; None: an event tells."""
         ...
 
@@ -65,23 +65,23 @@ class WatchCacheRefresher:
         self._when_well = secret_recheck if when_well is None else when_well
         self._well: set[ObjectKey] = set()
 
-    def newborn(self, owner: Owner) -> None:
+    def mark_new(self, owner: Owner) -> None:
         """Nothing to note."""
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Nothing to do."""
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Nothing to do."""
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Nothing to do."""
 
     def secret_age(self, owner: Owner) -> float:
         """As the installation says."""
         return self._when_well if owner.key in self._well else self._recheck
 
-    def next_look(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, this: ReconcileResult) -> float | None:
         """Look again at Secrets, and sooner where the leader is in doubt."""
         metadata = this.cluster.metadata
         key = ObjectKey(metadata.namespace, metadata.name)
@@ -102,20 +102,20 @@ class WatchCacheRefresher:
 
 def is_well(this: ReconcileResult) -> bool:
     """Whether a pass found that nothing is left to do, and every server ready."""
-    seen = this.observed
+    observed = this.observed
     return (
         isinstance(this.outcome, Done)
         and this.applied is not None
-        and _all_ready(this.cluster.spec.servers, seen)
-        and not seen.leader_in_doubt
-        and seen.quorum is None
+        and _all_ready(this.cluster.spec.servers, observed)
+        and not observed.leader_in_doubt
+        and observed.quorum is None
     )
 
 
-def _all_ready(servers: int, seen: Observed) -> bool:
-    sets: tuple[StatefulSetFacts | None, ...] = (seen.stateful_set, seen.read.stateful_set)
+def _all_ready(servers: int, observed: Observed) -> bool:
+    sets: tuple[StatefulSetFacts | None, ...] = (observed.stateful_set, observed.read.stateful_set)
     return (
-        len(seen.servers) == servers
-        and all(pod.ready for pod in seen.servers)
+        len(observed.servers) == servers
+        and all(pod.ready for pod in observed.servers)
         and all(live is None or live.settled for live in sets)
     )

@@ -106,9 +106,9 @@ def pod_facts(voters: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...
 
 def server_facts(sets: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     """Read the pods of all servers: those of each set of voters, then the read replicas."""
-    found = tuple(pods)
-    voters = (pod for one in sets for pod in pod_facts(one, found))
-    return (*voters, *_pods(found, partial(names.read_ordinal_of, sets[0].cluster)))
+    all_pods = tuple(pods)
+    voters = (pod for one in sets for pod in pod_facts(one, all_pods))
+    return (*voters, *_pods(all_pods, partial(names.read_ordinal_of, sets[0].cluster)))
 
 
 def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
@@ -134,18 +134,18 @@ def read_pool_facts(
     )
 
 
-def second_set_facts(
+def green_pool_facts(
     owner: Owner,
-    second: ServerPool,
+    pool: ServerPool,
     live: Object | None,
-    found: tuple[Iterable[Object], Iterable[Object]],
+    objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> PoolFacts:
     """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
-    pods, claims = found
+    pods, claims = objects
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
-        pods=pod_facts(second, pods),
-        claims=claim_facts(second, claims),
+        pods=pod_facts(pool, pods),
+        claims=claim_facts(pool, claims),
     )
 
 
@@ -162,7 +162,7 @@ class CutObjectError(Transient):
     """An object of a cluster is larger than the cache keeps, so nobody knows what it says."""
 
 
-def _whole(live: Object) -> None:
+def _require_whole(live: Object) -> None:
     """Raise CutObjectError where a fact would be a guess; nothing is done until it is smaller."""
     large = oversize_of(live)
     if large is not None:
@@ -173,7 +173,7 @@ def _whole(live: Object) -> None:
 
 @memoize
 def _pod(pod: Object, ordinal: int) -> PodFacts:
-    _whole(pod)
+    _require_whole(pod)
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
     containers = status.get("containerStatuses") or ()
@@ -238,13 +238,13 @@ def _tls_secret(pod: Object) -> str:
     return ""
 
 
-def named_claim_facts(claim: Object) -> NamedClaimFacts:
+def named_claim_facts(pvc: Object) -> NamedClaimFacts:
     """Read a claim that servers share; whole, since its access modes count."""
     return NamedClaimFacts(
-        name=key_of(claim).name,
-        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
-        terminating=is_terminating(claim),
-        access_modes=tuple((claim.get("spec") or {}).get("accessModes") or ()),
+        name=key_of(pvc).name,
+        owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(pvc),
+        access_modes=tuple((pvc.get("spec") or {}).get("accessModes") or ()),
     )
 
 
@@ -285,30 +285,30 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet; one that is being deleted counts as absent."""
     if live is None or is_terminating(live):
         return None
-    _whole(live)
+    _require_whole(live)
     spec, status = live["spec"], live.get("status") or {}
     template = spec["template"]
-    claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
+    pvc = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
-    notes, marks = annotations_of(live), annotations_of(template)
+    notes, template_notes = annotations_of(live), annotations_of(template)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=spec.get("replicas", 1),
         ready_replicas=status.get("readyReplicas", 0),
-        template=marks.get(labels.TEMPLATE_HASH, ""),
-        reload_hash=marks.get(labels.RELOAD_HASH, ""),
+        template=template_notes.get(labels.TEMPLATE_HASH, ""),
+        reload_hash=template_notes.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
         settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
-        claim_size=((claim.get("resources") or {}).get("requests") or {}).get("storage", ""),
-        claim_class=claim.get("storageClassName"),
+        claim_size=((pvc.get("resources") or {}).get("requests") or {}).get("storage", ""),
+        claim_class=pvc.get("storageClassName"),
         image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
-        unseal=marks.get(labels.UNSEAL_KEYS, ""),
+        unseal=template_notes.get(labels.UNSEAL_KEYS, ""),
         version=resource_version_of(live),
         fixed=fixed_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
-        restored=marks.get(labels.RESTORE_REVISION, ""),
+        restored=template_notes.get(labels.RESTORE_REVISION, ""),
     )
 
 
@@ -319,17 +319,17 @@ def claim_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[ClaimFact
 
 def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
     return tuple(
-        _claim(claim)
-        for claim in sorted(claims, key=key_of)
-        if ordinal_of(key_of(claim).name) is not None
+        _pvc_facts(pvc)
+        for pvc in sorted(claims, key=key_of)
+        if ordinal_of(key_of(pvc).name) is not None
     )
 
 
 @memoize
-def _claim(claim: Object) -> ClaimFacts:
-    _whole(claim)
-    spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING
-    told = next(
+def _pvc_facts(pvc: Object) -> ClaimFacts:
+    _require_whole(pvc)
+    spec, status = pvc.get("spec") or NOTHING, pvc.get("status") or NOTHING
+    condition = next(
         (
             one
             for one in status.get("conditions") or ()
@@ -338,17 +338,17 @@ def _claim(claim: Object) -> ClaimFacts:
         NOTHING,
     )
     return ClaimFacts(
-        name=key_of(claim).name,
-        uid=uid_of(claim),
-        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
-        terminating=is_terminating(claim),
+        name=key_of(pvc).name,
+        uid=uid_of(pvc),
+        owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(pvc),
         requested=((spec.get("resources") or {}).get("requests") or {}).get("storage", ""),
         capacity=(status.get("capacity") or {}).get("storage", ""),
         storage_class=spec.get("storageClassName") or "",
         phase=status.get("phase") or "",
-        resizing=told.get("type") or "",
-        resize_message=told.get("message") or "",
-        resizing_since=_moment(told.get("lastTransitionTime")),
-        adopt=annotations_of(claim).get(labels.ADOPT, ""),
-        removed_peer=annotations_of(claim).get(labels.REMOVED_PEER, ""),
+        resizing=condition.get("type") or "",
+        resize_message=condition.get("message") or "",
+        resizing_since=_moment(condition.get("lastTransitionTime")),
+        adopt=annotations_of(pvc).get(labels.ADOPT, ""),
+        removed_peer=annotations_of(pvc).get(labels.REMOVED_PEER, ""),
     )

@@ -60,5 +60,5 @@ def _is_ready(pod: Object) -> bool:
     )
 
 
-def _is_bound(claim: Object) -> bool:
-    return (claim.get("status") or {}).get("phase") == "Bound"
+def _is_bound(pvc: Object) -> bool:
+    return (pvc.get("status") or {}).get("phase") == "Bound"

@@ -33,7 +33,7 @@ from managers.cluster.observe.health_poller import HealthPoller
 from managers.cluster.observe.polled_objects import PolledKind, is_settled, replicas_of
 from managers.cluster.status.cluster_status import ReconcileResult
 from managers.identity.account import account_name
-from managers.upgrade.bluegreen.facts import sets_in_sight
+from managers.upgrade.bluegreen.facts import pools_to_observe
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.cache.optional_kind import KindAvailability
@@ -45,7 +45,7 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating
 PACE = 1.0
 SWIFT = 0.6
 """Seconds between two looks at servers that run and are not ready: that takes them little time."""
-PATIENCE = 30.0
+BACKOFF_AFTER = 30.0
 """Seconds without a change after which we ask less often, ..."""
 SLOWEST = 15.0
 """... and how often at last."""
@@ -54,7 +54,7 @@ CALM_AFTER = 5.0
 then in their labels who leads."""
 PULSE = 5.0
 JITTER = 0.2
-CLAIM_SOON = 3.0
+PVC_RECHECK = 3.0
 NEVER = float("inf")
 
 
@@ -84,11 +84,11 @@ class _Memory:
     newborn: bool = False
     stocked: bool = False
     calm: bool = False
-    wish: object = None
+    spec_key: object = None
     facts: object = None
     servers: tuple[PodFacts, ...] = ()
-    reach: ServerClientConfig | None = None
-    asked: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
+    client_config: ServerClientConfig | None = None
+    requested: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
 
 
 class PollingCacheRefresher:
@@ -100,47 +100,47 @@ class PollingCacheRefresher:
         self,
         mirrors: Mapping[Resource, PolledMirror],
         offers: Callable[[], Mapping[str, KindAvailability]],
-        pulse: HealthPoller,
+        health: HealthPoller,
         clock: Clock,
         rng: random.Random,
     ) -> None:
         self._mirrors = mirrors
         self._offers = offers
-        self._pulse = pulse
+        self._health = health
         self._clock = clock
         self._rng = rng
         self._memories: dict[ObjectKey, _Memory] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def newborn(self, owner: Owner) -> None:
+    def mark_new(self, owner: Owner) -> None:
         """Take note that no object of this very cluster can exist yet.
 
         Its children are not asked for then: creating them tells if somebody else has the name.
         """
         self._of(owner).newborn = True
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Ask for what is too old, in few rounds: what is found tells what else there may be."""
         memory = self._of(owner)
-        wish = (cluster.metadata.generation, cluster.metadata.annotations)
-        if memory.calm and (memory.wish != wish or await self._stirs(memory)):
+        spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
+        if memory.calm and (memory.spec_key != spec_key or await self._has_changed(memory)):
             memory.calm = False
             memory.changed = self._clock.monotonic()
-        memory.wish = wish
+        memory.spec_key = spec_key
         ages = CALM if memory.calm else EAGER
         await asyncio.gather(
-            self._servers(memory, sets_in_sight(cluster), cluster.spec.replicas, ages),
+            self._servers(memory, pools_to_observe(cluster), cluster.spec.replicas, ages),
             self._children(memory, cluster, ages),
             self._optional(memory, ages),
         )
         memory.stocked = True
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Ask once per process, if no pass did."""
         if not self._of(owner).stocked:
-            await self.look(cluster, owner)
+            await self.refresh(cluster, owner)
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Ask for all that a deletion looks at."""
         memory = self._of(owner)
         memory.changed = self._clock.monotonic()
@@ -157,7 +157,7 @@ class PollingCacheRefresher:
         memory = self._memories.get(owner.key)
         return (CALM if memory is not None and memory.calm else EAGER).secrets
 
-    def next_look(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, this: ReconcileResult) -> float | None:
         """Judge by the pass how soon something may change."""
         cluster, observed = this.cluster, this.observed
         memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
@@ -167,7 +167,7 @@ class PollingCacheRefresher:
         facts = _facts(this)
         if memory.facts != facts:
             memory.facts, memory.changed = facts, now
-        memory.servers, memory.reach = observed.servers, observed.reach
+        memory.servers, memory.client_config = observed.servers, observed.reach
         idle = now - memory.changed
         memory.calm = idle >= CALM_AFTER and is_well(this)
         if memory.calm:
@@ -179,13 +179,13 @@ class PollingCacheRefresher:
         memory = self._memories.pop(key, None)
         if memory is None:
             return
-        for resource, asked in memory.asked:
-            self._mirrors[resource].forget((asked,))
-        self._let_go(memory)
+        for resource, requested in memory.requested:
+            self._mirrors[resource].forget((requested,))
+        self._disconnect(memory)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pulse.close()
+        await self._health.close()
 
     # ------------------------------------------------------------------------------------------
 
@@ -193,27 +193,27 @@ class PollingCacheRefresher:
         memory = self._memories.get(owner.key)
         if memory is None or memory.owner != owner:
             if memory is not None:
-                self._let_go(memory)
+                self._disconnect(memory)
             memory = self._memories[owner.key] = _Memory(owner, self._clock.monotonic())
         return memory
 
-    def _let_go(self, memory: _Memory) -> None:
-        closing = self._pulse.forget(memory.owner.uid)
+    def _disconnect(self, memory: _Memory) -> None:
+        closing = self._health.forget(memory.owner.uid)
         if closing is not None:
             task = asyncio.ensure_future(closing)
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    async def _stirs(self, memory: _Memory) -> bool:
-        if memory.reach is None:
+    async def _has_changed(self, memory: _Memory) -> bool:
+        if memory.client_config is None:
             return False
-        return await self._pulse.changed(memory.owner.uid, memory.reach, memory.servers)
+        return await self._health.changed(memory.owner.uid, memory.client_config, memory.servers)
 
     def _pace(self, memory: _Memory) -> float:
         """Tell how often to ask: the longer nothing happens, the less."""
         idle = self._clock.monotonic() - memory.changed
         pace = SWIFT if any(map(_starts, memory.servers)) else PACE
-        return min(SLOWEST, pace + max(0.0, idle - PATIENCE) / 10.0)
+        return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
 
     async def _servers(
         self, memory: _Memory, sets: Iterable[ServerPool], replicas: int, ages: Ages
@@ -236,55 +236,55 @@ class PollingCacheRefresher:
             )
         )
 
-    async def _ordinals(self, memory: _Memory, row: PolledKind) -> None:
+    async def _ordinals(self, memory: _Memory, polled: PolledKind) -> None:
         """Ask for one kind of object of each ordinal, until enough of them are not there."""
-        mirror, owner = self._mirrors[row.resource], memory.owner
-        wanted = replicas_of(self._mirrors[STATEFUL_SET].get(row.pool), owner, row.most)
+        mirror, owner = self._mirrors[polled.resource], memory.owner
+        replicas = replicas_of(self._mirrors[STATEFUL_SET].get(polled.pool), owner, polled.most)
         # Pods of a new cluster are made by a StatefulSet that we make; volumes may have waited.
-        beyond = 0 if memory.newborn and row.resource == POD else BEYOND
-        done = 0
+        margin = 0 if memory.newborn and polled.resource == POD else BEYOND
+        checked = 0
         while True:
-            seen = self._seen(memory, row, done)
-            top = max((wanted, row.least, *(ordinal + 1 for ordinal in seen))) + beyond
-            top = min(top, ORDINALS_MAX)
-            if top <= done:
+            present = self._present_ordinals(memory, polled, checked)
+            limit = max((replicas, polled.least, *(ordinal + 1 for ordinal in present))) + margin
+            limit = min(limit, ORDINALS_MAX)
+            if limit <= checked:
                 return
-            keys = [ObjectKey(owner.namespace, row.name(one)) for one in range(done, top)]
-            due = self._by_age(row.resource, keys, row.age, memory, row.steady)
-            soon = self._soon(memory) if row.resource == POD else CLAIM_SOON
-            for number, key in enumerate(keys, done):
-                if number < wanted and mirror.get(key) is None:
+            keys = [ObjectKey(owner.namespace, polled.name(one)) for one in range(checked, limit)]
+            due = self._by_age(polled.resource, keys, polled.age, memory, polled.steady)
+            soon = self._soon(memory) if polled.resource == POD else PVC_RECHECK
+            for number, key in enumerate(keys, checked):
+                if number < replicas and mirror.get(key) is None:
                     # Kubernetes makes it: in a calm cluster it was there, and nobody said it went.
-                    due[key] = row.age if memory.calm else soon
-            await self._refresh_each(memory, row.resource, due)
-            done = top
+                    due[key] = polled.age if memory.calm else soon
+            await self._refresh_each(memory, polled.resource, due)
+            checked = limit
 
-    def _seen(self, memory: _Memory, row: PolledKind, done: int) -> list[int]:
+    def _present_ordinals(self, memory: _Memory, polled: PolledKind, checked: int) -> list[int]:
         """The ordinals that are there as far as we know: they are asked for until they are not.
 
         Nobody else says that one has gone whose StatefulSet wants it no more, or went before it.
         """
-        found: list[int] = []
+        ages: list[int] = []
         ordinal = 0
         while True:
-            key = ObjectKey(memory.owner.namespace, row.name(ordinal))
-            if ordinal >= done and (row.resource, key) not in memory.asked:
-                return found
-            if self._mirrors[row.resource].get(key) is not None:
-                found.append(ordinal)
+            key = ObjectKey(memory.owner.namespace, polled.name(ordinal))
+            if ordinal >= checked and (polled.resource, key) not in memory.requested:
+                return ages
+            if self._mirrors[polled.resource].get(key) is not None:
+                ages.append(ordinal)
             ordinal += 1
 
     async def _children(self, memory: _Memory, cluster: OpenBaoCluster, ages: Ages) -> None:
         owner = memory.owner
         accounts = [account_name(cluster) or "", *(pod.service_account for pod in memory.servers)]
-        for resource, wanted in owned_names(owner.name, voter_sets(cluster), accounts).items():
+        for resource, names in owned_names(owner.name, voter_sets(cluster), accounts).items():
             mirror = self._mirrors[resource]
-            keys = [ObjectKey(owner.namespace, name) for name in wanted]
+            keys = [ObjectKey(owner.namespace, name) for name in names]
             if memory.newborn:
                 keys = [key for key in keys if mirror.is_known(key)]
-            due = self._by_age(resource, keys, ages.children, memory, _is_there)
+            due = self._by_age(resource, keys, ages.children, memory, _always)
             await self._refresh_each(memory, resource, due)
-            memory.asked |= {(resource, ObjectKey(owner.namespace, name)) for name in wanted}
+            memory.requested |= {(resource, ObjectKey(owner.namespace, name)) for name in names}
 
     async def _optional(self, memory: _Memory, ages: Ages) -> None:
         offers, owner = self._offers(), memory.owner
@@ -293,7 +293,7 @@ class PollingCacheRefresher:
             if offer is None or offer.resource is None:
                 continue
             key = ObjectKey(owner.namespace, name(owner.name))
-            due = self._by_age(offer.resource, [key], ages.optional, memory, _is_there)
+            due = self._by_age(offer.resource, [key], ages.optional, memory, _always)
             await self._refresh_each(memory, offer.resource, due)
 
     def _soon(self, memory: _Memory) -> float:
@@ -312,14 +312,14 @@ class PollingCacheRefresher:
         That there is none of a name stays true until we make one, or Kubernetes does for us.
         """
         soon = self._soon(memory)
-        found = {}
+        ages = {}
         for key in keys:
             live = self._mirrors[resource].get(key)
             if live is None:
-                found[key] = NEVER
+                ages[key] = NEVER
             else:
-                found[key] = age if steady(live) and not is_terminating(live) else min(soon, age)
-        return found
+                ages[key] = age if steady(live) and not is_terminating(live) else min(soon, age)
+        return ages
 
     async def _refresh_each(
         self, memory: _Memory, resource: Resource, due: Mapping[ObjectKey, float]
@@ -334,15 +334,22 @@ class PollingCacheRefresher:
     async def _refresh(
         self, memory: _Memory, resource: Resource, keys: Iterable[ObjectKey], age: float
     ) -> None:
-        wanted = tuple(keys)
-        memory.asked |= {(resource, key) for key in wanted}
-        await self._mirrors[resource].refresh(wanted, age)
+        pending = tuple(keys)
+        memory.requested |= {(resource, key) for key in pending}
+        await self._mirrors[resource].refresh(pending, age)
 
 
 def _facts(this: ReconcileResult) -> object:
-    seen = this.observed
-    told: Outcome = this.outcome
-    return (seen.stateful_set, seen.pods, seen.claims, seen.green, seen.read, type(told))
+    observed = this.observed
+    outcome: Outcome = this.outcome
+    return (
+        observed.stateful_set,
+        observed.pods,
+        observed.claims,
+        observed.green,
+        observed.read,
+        type(outcome),
+    )
 
 
 def _starts(pod: PodFacts) -> bool:
@@ -351,16 +358,16 @@ def _starts(pod: PodFacts) -> bool:
 
 def _is_asleep(this: ReconcileResult) -> bool:
     """Whether the servers sleep, and nothing is left to be done about it."""
-    seen = this.observed
-    sets = (seen.stateful_set, seen.read.stateful_set)
+    observed = this.observed
+    sets = (observed.stateful_set, observed.read.stateful_set)
     return (
         this.cluster.spec.hibernate
         and isinstance(this.outcome, Done)
         and this.applied is not None
-        and not seen.servers
+        and not observed.servers
         and all(live is None or live.replicas == 0 for live in sets)
     )
 
 
-def _is_there(_: Object) -> bool:
+def _always(_: Object) -> bool:
     return True

@@ -34,7 +34,7 @@ class Build:
         expected = image_named(release.version, release.image, repository)
         if self.image == expected:
             return True
-        return self.version in ("", release.version) and _pinned(self.image, expected)
+        return self.version in ("", release.version) and _same_digest(self.image, expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Builds:
     @property
     def newest(self) -> Build | None:
         """The newest build of a pod whose version is known; None when there is none."""
-        known = [one for one in self.pods if one.version]
-        return max(known, key=lambda one: order(one.version), default=None)
+        with_version = [one for one in self.pods if one.version]
+        return max(with_version, key=lambda one: order(one.version), default=None)
 
     @property
     def runs(self) -> Build | None:
@@ -89,19 +89,23 @@ def builds_of(pool: PoolFacts) -> Builds:
     live = pool.stateful_set
     template = None
     if live is not None and live.image:
-        made = {_said(pod) for pod in pool.pods if pod.template == live.template and pod.ready}
-        version = tag_of(live.image) or (made.pop() if len(made) == 1 else "")
+        versions = {
+            _version_of(pod) for pod in pool.pods if pod.template == live.template and pod.ready
+        }
+        version = tag_of(live.image) or (versions.pop() if len(versions) == 1 else "")
         template = Build(live.image, version)
     return Builds(
         template,
-        tuple(Build(pod.image, tag_of(pod.image) or _said(pod)) for pod in pool.pods),
-        tuple(_said(pod) for pod in pool.pods if pod.registration.active and not pod.terminating),
+        tuple(Build(pod.image, tag_of(pod.image) or _version_of(pod)) for pod in pool.pods),
+        tuple(
+            _version_of(pod) for pod in pool.pods if pod.registration.active and not pod.terminating
+        ),
     )
 
 
-def _said(pod: PodFacts) -> str:
-    found = (pod.registration.version or "").removeprefix("v")
-    return found if version_matrix.parse(found) is not None else ""
+def _version_of(pod: PodFacts) -> str:
+    version = (pod.registration.version or "").removeprefix("v")
+    return version if version_matrix.parse(version) is not None else ""
 
 
 def tag_of(image: str) -> str:
@@ -128,15 +132,15 @@ def name_of(image: str) -> str:
         return ""
 
 
-def _pinned(image: str, expected: str) -> bool:
+def _same_digest(image: str, expected: str) -> bool:
     """Tell whether an image is the very content of the expected one, by its digest."""
     try:
-        found, wanted = image_reference.parse(image), image_reference.parse(expected)
+        actual, expected_ref = image_reference.parse(image), image_reference.parse(expected)
     except ValueError:
         return False
-    if found.digest is None or found.name != wanted.name:
+    if actual.digest is None or actual.name != expected_ref.name:
         return False
-    return wanted.digest in (None, found.digest)
+    return expected_ref.digest in (None, actual.digest)
 
 
 def order(version: str) -> semver.Version:
@@ -146,5 +150,5 @@ def order(version: str) -> semver.Version:
 
 def is_newer(version: str, than: str) -> bool:
     """Tell whether a version is newer than another one; False when one of them is none."""
-    found, other = version_matrix.parse(version), version_matrix.parse(than)
-    return found is not None and other is not None and found > other
+    left, right = version_matrix.parse(version), version_matrix.parse(than)
+    return left is not None and right is not None and left > right

@@ -1,7 +1,7 @@
 """What of a status is believed, and what else knows it. Pure.
 
 A status may be lost, edited, or put back from a month ago; what runs is told by the StatefulSet and
-the pods. `mended` gives the cluster with the status that these bear out, before anything is decided
+the pods. `with_corrected_status` gives the cluster with the status that these bear out, before anything is decided
 by it; the status that the pass writes then says the same. docs/status-witnesses.md has the table of
 all fields. Called by managers.cluster.observe.observer and reconcile; `restored` by resolve.
 """
@@ -37,7 +37,9 @@ _ID = 10
 
 
 @memoize
-def mended(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> OpenBaoCluster:
+def with_corrected_status(
+    cluster: OpenBaoCluster, pool: PoolFacts, repository: str
+) -> OpenBaoCluster:
     """Return the cluster with a status that its servers bear out; itself when they do already.
 
     `pool`: the set that serves. `repository`: where the usual image of OpenBao is.
@@ -70,17 +72,17 @@ def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequenc
     What is written of a restore that is over names servers that were all started since. Where none
     carries its mark it is not of these servers, and to restart all at once for it is an outage.
     """
-    known = status.restore
-    uid = (known.uid if known else None) or ""
+    accepted = status.restore
+    uid = (accepted.uid if accepted else None) or ""
     if live is None or live.restored == uid:
         return uid
-    over = known is None or known.restart_completed_at is not None
-    if not over or any(pod.restored == uid for pod in pods if uid):
+    finished = accepted is None or accepted.restart_completed_at is not None
+    if not finished or any(pod.restored == uid for pod in pods if uid):
         return uid
     return live.restored
 
 
-def notes_of(
+def correction_events(
     before: OpenBaoCluster, after: OpenBaoCluster, pool: PoolFacts
 ) -> tuple[EventRecord, ...]:
     """Say what was put right in a status, and what nobody can know."""
@@ -89,8 +91,8 @@ def notes_of(
         EventRecord(
             "Warning",
             MENDED,
-            f"status.{field} was {_shown(getattr(was, field))}, and the StatefulSet and its pods "
-            f"show {_shown(getattr(now, field))}, which is written: find out who else writes it",
+            f"status.{field} was {_text(getattr(was, field))}, and the StatefulSet and its pods "
+            f"show {_text(getattr(now, field))}, which is written: find out who else writes it",
         )
         for field in _FIELDS
         if _is_news(before, after, field)
@@ -119,7 +121,7 @@ def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
     return was != now and not (field == "release" and harmless)
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     match value:
         case None:
             return "absent"
@@ -154,30 +156,30 @@ def _changes(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> Mappi
 
 def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Release | None:
     """Say which release was accepted; None when nobody knows better than the status."""
-    known = Release.accepted(cluster)
-    if known is not None and _is_believed(cluster, known, builds):
-        return _as_asked(cluster, known, builds, repository)
+    accepted = Release.accepted(cluster)
+    if accepted is not None and _is_believed(cluster, accepted, builds):
+        return _as_requested(cluster, accepted, builds, repository)
     build = builds.runs
-    if known is not None and builds.outruns(known.version):
+    if accepted is not None and builds.outruns(accepted.version):
         build = max(
             (one for one in (build, builds.newest) if one),
             key=lambda one: order(one.version),
             default=None,
         )
-    return known if build is None else _named(cluster, build, repository) or known
+    return accepted if build is None else _named(cluster, build, repository) or accepted
 
 
-def _is_believed(cluster: OpenBaoCluster, known: Release, builds: Builds) -> bool:
-    if builds.outruns(known.version):
+def _is_believed(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
+    if builds.outruns(accepted.version):
         return False
-    if _is_rolled(cluster.status.upgrade, known):
+    if _is_rolled(cluster.status.upgrade, accepted):
         # It was accepted a moment ago: no pod, and perhaps no template, has it yet.
         return True
     template = builds.template.version if builds.template else ""
-    ahead = is_newer(template, known.version)
+    ahead = is_newer(template, accepted.version)
     if builds.versions:
         # A roll is on its way that the status knows nothing of; or somebody wrote the template.
-        return known.version in builds.versions and not (ahead and template in builds.versions)
+        return accepted.version in builds.versions and not (ahead and template in builds.versions)
     return not ahead
 
 
@@ -190,14 +192,16 @@ def _target(upgrade: UpgradeStatus) -> Release:
     return Release(upgrade.target_version, upgrade.target_image or "")
 
 
-def _as_asked(cluster: OpenBaoCluster, known: Release, builds: Builds, repository: str) -> Release:
+def _as_requested(
+    cluster: OpenBaoCluster, accepted: Release, builds: Builds, repository: str
+) -> Release:
     """Return the release of the spec when it is what runs, to the very image."""
-    wish, template = Release.asked(cluster), builds.template
-    if template is None or wish == known or wish.version != known.version:
-        return known
-    if _is_rolled(cluster.status.upgrade, known) or template.is_of(known, repository):
-        return known
-    return wish if template.is_of(wish, repository) else known
+    requested, template = Release.asked(cluster), builds.template
+    if template is None or requested == accepted or requested.version != accepted.version:
+        return accepted
+    if _is_rolled(cluster.status.upgrade, accepted) or template.is_of(accepted, repository):
+        return accepted
+    return requested if template.is_of(requested, repository) else accepted
 
 
 def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
@@ -220,13 +224,13 @@ def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | 
 
 def _upgrade(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
     """Say which upgrade is on its way to the accepted release, whatever became of its status."""
-    known = cluster.status.upgrade
-    if known is None or (known.phase == "Rolling" and _is_behind(known, release)):
+    stored = cluster.status.upgrade
+    if stored is None or (stored.phase == "Rolling" and _is_behind(stored, release)):
         return _halfway(cluster, builds, release)
-    if known.phase == "Rolling" and known.failure is None and _target(known) != release:
+    if stored.phase == "Rolling" and stored.failure is None and _target(stored) != release:
         # What rolls was accepted in the same write: this one was never prepared.
-        return known.model_copy(update={"phase": "Preparing", "pod": None})
-    return known
+        return stored.model_copy(update={"phase": "Preparing", "pod": None})
+    return stored
 
 
 def _is_behind(upgrade: UpgradeStatus, release: Release) -> bool:
@@ -241,9 +245,9 @@ def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
     rolls = template is not None and template.version == release.version and bool(older)
     if not rolls or goes_on(cluster):
         return None
-    words = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
+    identity = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
     return UpgradeStatus(
-        id=hashlib.sha256(words.encode()).hexdigest()[:_ID],
+        id=hashlib.sha256(identity.encode()).hexdigest()[:_ID],
         phase="Rolling",
         target_version=release.version,
         target_image=release.image or None,

@@ -34,41 +34,43 @@ def with_green_pool(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenDecision | None,
+    decision: BlueGreenDecision | None,
 ) -> Resolved:
     """Add to what is meant a second set, and to which of the two clients are sent.
 
     `cluster` is the CR as its user wrote it.
     """
-    if second is None or (second.place == IDLE and not goes_on(cluster)):
+    if decision is None or (decision.place == IDLE and not goes_on(cluster)):
         return resolved
     others = voter_sets(cluster)[1:]
     return replace(
         resolved,
-        green=_green(resolved, cluster, observed, installation, second),
+        green=_green(resolved, cluster, observed, installation, decision),
         other=others[0] if others else None,
-        traffic=second.traffic,
-        traffic_first=not second.traffic and _is_marked(second, observed),
+        traffic=decision.traffic,
+        traffic_first=not decision.traffic and _is_labelled(decision, observed),
     )
 
 
-def _is_marked(second: BlueGreenDecision, observed: Observed) -> bool:
+def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
     """Tell whether clients find the first set by its label: before green is made, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    if second.place == IDLE:
+    if decision.place == IDLE:
         return bool(ready) and all(pod.first_set for pod in ready)
     return any(pod.first_set for pod in observed.pods)
 
 
 def written(
-    resolved: Resolved, second: BlueGreenDecision | None, intents: tuple[Intent, ...]
+    resolved: Resolved, decision: BlueGreenDecision | None, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
     """Leave out the StatefulSet that serves while it has to stay as it is."""
-    serving = second.set_of(resolved.revision) if second is not None else None
-    if serving is None or serving.applied:
+    serving_spec = decision.set_of(resolved.revision) if decision is not None else None
+    if serving_spec is None or serving_spec.applied:
         return intents
-    kept = resolved.voter_set.stateful_set
-    return tuple(one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, kept))
+    serving_set = resolved.voter_set.stateful_set
+    return tuple(
+        one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, serving_set)
+    )
 
 
 def _green(
@@ -76,18 +78,18 @@ def _green(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenDecision,
+    decision: BlueGreenDecision,
 ) -> GreenPoolSpec | None:
-    wanted = second.other_than(resolved.revision)
+    green_spec = decision.other_than(resolved.revision)
     targeted = with_target_release(cluster)
-    if wanted is None or not wanted.applied or targeted is None:
+    if green_spec is None or not green_spec.applied or targeted is None:
         return None
     images = images_of(targeted.spec, installation, observed)
     return GreenPoolSpec(
-        revision=wanted.revision,
-        version=wanted.release.version,
+        revision=green_spec.revision,
+        version=green_spec.release.version,
         image=images.server,
-        replicas=wanted.replicas,
+        replicas=green_spec.replicas,
         records=images.records,
         outcome=images.outcome,
     )
@@ -114,18 +116,18 @@ def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     None of them is ever replaced while it is the second: whoever upgrades waits for them as they
     are, or gives them up. They read newer files when they are told to.
     """
-    green, marks = resolved.green, first_marks(resolved, observed)
+    green, label_effects = resolved.green, first_marks(resolved, observed)
     if green is None:
-        return Plan(effects=marks)
+        return Plan(effects=label_effects)
     if not isinstance(green.outcome, Done):
-        return Plan(effects=marks, outcome=green.outcome)
-    pool, meant = observed.green, green_view(resolved, green)
-    inputs = green_inputs(meant, serving)
-    shape = green_shape(meant, inputs, pool.stateful_set)
+        return Plan(effects=label_effects, outcome=green.outcome)
+    pool, view = observed.green, green_view(resolved, green)
+    inputs = green_inputs(view, serving)
+    shape = green_shape(view, inputs, pool.stateful_set)
     lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
-    told = Wait(RELOADING, "servers of the second set read their files again")
+    reloading = Wait(RELOADING, "servers of the second set read their files again")
     return Plan(
-        (green_set(meant, shape),),
-        (*marks, *of_reload(meant, lagging, inputs, observed.now)),
-        told if lagging.due or lagging.waiting else Done(),
+        (green_set(view, shape),),
+        (*label_effects, *of_reload(view, lagging, inputs, observed.now)),
+        reloading if lagging.due or lagging.waiting else Done(),
     )

@@ -22,7 +22,7 @@ GOOD: Mapping[str, str] = {
     "BackupHealthy": "True",
 }
 # What the spec asks for and takes a while: told when it is so, and its end by Available.
-ASKED_FOR = frozenset({"Hibernated", "PodsFenced"})
+REQUESTED_BY_SPEC = frozenset({"Hibernated", "PodsFenced"})
 # A cluster that is being made is not yet any of these, and that is no news either.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
 # Of course they become good, once there is something to look at.
@@ -39,20 +39,24 @@ OVER: Mapping[str, str] = {
 def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[EventRecord, ...]:
     """Tell the conditions that flipped; "Unknown" is never news."""
     old = {condition.type: condition.status for condition in before}
-    told = []
+    events = []
     for condition in after:
         good = GOOD.get(condition.type)
-        was = old.get(condition.type)
-        if condition.type in ASKED_FOR and condition.status == "True" and was != "True":
-            told.append(EventRecord("Normal", condition.reason, condition.message))
-        if good is None or condition.status in (was, "Unknown"):
+        previous = old.get(condition.type)
+        if (
+            condition.type in REQUESTED_BY_SPEC
+            and condition.status == "True"
+            and previous != "True"
+        ):
+            events.append(EventRecord("Normal", condition.reason, condition.message))
+        if good is None or condition.status in (previous, "Unknown"):
             continue
         is_good = condition.status == good
-        never_was_good = was is None or (was == "Unknown" and condition.type in TAKE_TIME)
+        never_was_good = previous is None or (previous == "Unknown" and condition.type in TAKE_TIME)
         expected = is_good != (condition.type in TAKE_TIME)
-        routine = is_good and condition.type in ROUTINE and was in (None, "Unknown")
+        routine = is_good and condition.type in ROUTINE and previous in (None, "Unknown")
         if routine or (never_was_good and expected):
             continue
         text = OVER.get(condition.type, condition.message) if is_good else condition.message
-        told.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
-    return tuple(told)
+        events.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
+    return tuple(events)

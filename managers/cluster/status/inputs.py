@@ -42,7 +42,7 @@ class ConditionFacts:
     ways: ExposureSpec = NO_WISHES
     cluster: OpenBaoCluster | None = None
     """The whole object, for what other reconcilers write into its status."""
-    course: UpgradeDecision | None = None
+    decision: UpgradeDecision | None = None
     """What was decided about releases; None while the cluster is paused."""
 
     @property

@@ -21,10 +21,10 @@ _MOUNT = re.compile(r"sys/auth/(?P<mount>.+?)/?")
 _WRITES = ("create", "update", "patch")
 
 
-def root_access(secret: str, *, there: bool, initialized: bool) -> ConditionUpdate:
+def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpdate:
     """Judge whether the root token of a cluster that the operator initialises is a way in."""
     kind = "UserAccessBootstrap"
-    if there:
+    if exists:
         return ConditionUpdate(
             kind, "True", "RootTokenStored", f"Secret {secret} holds a root token"
         )
@@ -65,14 +65,14 @@ def user_login(spec: ClusterSpec) -> str:
     """Name the first auth mount that the requests give a user or a role; "" when there is none."""
     requests = spec.self_init.requests if spec.self_init else ()
     writes = [request for request in requests if request.operation in _WRITES]
-    mounts = [found["mount"] for found in map(_mount_of, writes) if found is not None]
+    mounts = [match["mount"] for match in map(_mount_of, writes) if match is not None]
     if spec.wants_operator_login:
         mounts.append(JWT_MOUNT)
     for mount in mounts:
         for request in writes:
-            what = request.path.removeprefix(f"auth/{mount}/")
+            subpath = request.path.removeprefix(f"auth/{mount}/")
             # Settings alone let nobody in.
-            if what != request.path and what != "config":
+            if subpath != request.path and subpath != "config":
                 return mount
     return ""
 
@@ -82,7 +82,7 @@ def _mount_of(request: SelfInitRequest) -> re.Match[str] | None:
 
 
 def recovery_keys(
-    spec: ClusterSpec, known: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
+    spec: ClusterSpec, status: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
 ) -> ConditionUpdate | None:
     """Judge whether the first recovery keys are where their recipients find them.
 
@@ -95,20 +95,20 @@ def recovery_keys(
         return ConditionUpdate(
             kind, "False", "NotInitialized", "The first boot makes the recovery keys"
         )
-    if known is None:
+    if status is None:
         return ConditionUpdate(kind, "False", "Reconciling", "The shares were not fetched yet")
-    if known.stored:
+    if status.stored:
         secret = names.recovery_shares_secret(cluster)
         message = (
             f"Secret {secret} holds one encrypted share per recipient: hand them out, try that "
             "they can be opened, then delete it"
         )
         return ConditionUpdate(kind, "True", "RecoveryKeysStored", message)
-    return ConditionUpdate(kind, "False", known.reason or "Reconciling", known.message)
+    return ConditionUpdate(kind, "False", status.reason or "Reconciling", status.message)
 
 
 def operator_login(
-    spec: ClusterSpec, known: OperatorLoginStatus | None, *, initialized: bool
+    spec: ClusterSpec, status: OperatorLoginStatus | None, *, initialized: bool
 ) -> ConditionUpdate | None:
     """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
 
@@ -122,13 +122,13 @@ def operator_login(
         return ConditionUpdate(kind, "False", "OperatorLoginMissing", message)
     if not initialized:
         return ConditionUpdate(kind, "False", "NotInitialized", "The first boot sets up the login")
-    if known is None:
+    if status is None:
         return ConditionUpdate(
             kind, "Unknown", "Unknown", "The keys of the login were not compared yet"
         )
-    if known.problem:
+    if status.problem:
         # Without a reason it is of an earlier version, which knew but the one.
         return ConditionUpdate(
-            kind, "False", known.reason or "OperatorLoginOutdated", known.problem
+            kind, "False", status.reason or "OperatorLoginOutdated", status.problem
         )
     return ConditionUpdate(kind, "True", "OperatorLoginTrusted")

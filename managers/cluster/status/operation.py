@@ -9,22 +9,22 @@ from contracts.records.desired import Operation
 
 
 def operation_status(
-    now_done: Operation | None, previous: OperationStatus | None, now: datetime
+    operation: Operation | None, previous: OperationStatus | None, now: datetime
 ) -> OperationStatus | None:
     """Tell what is done, how far it is, and since when; None when nothing is.
 
     It began when its kind was first told: steps that are added or fall away meanwhile are no new
     beginning. `now` is UTC; fractions of a second are cut, as the API server stores none.
     """
-    if now_done is None:
+    if operation is None:
         return None
-    same = previous is not None and previous.kind == now_done.kind
+    same = previous is not None and previous.kind == operation.kind
     since = previous.started_at if same and previous is not None else None
     return OperationStatus(
-        kind=now_done.kind,
-        done=now_done.done,
-        total=now_done.total,
-        summary=summary(now_done),
+        kind=operation.kind,
+        done=operation.done,
+        total=operation.total,
+        summary=summary(operation),
         started_at=since or now.replace(microsecond=0),
     )
 

@@ -46,34 +46,36 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
         return before
     if len(facts.nonce) < _NONCE:
         raise ValueError("the safe mode needs a nonce of 32 hexadecimal digits")
-    going_back = facts.status.phase == ROLLING_BACK
+    rolling_back = facts.status.phase == ROLLING_BACK
     return BreakGlass(
         active=True,
-        reason=REPAIR_FAILED if going_back else REMOVAL_FAILED,
+        reason=REPAIR_FAILED if rolling_back else REMOVAL_FAILED,
         message=clean_message(message),
         nonce=facts.nonce,
-        entered_at=_moment(facts),
+        entered_at=_timestamp(facts),
         steps=_steps(facts),
     )
 
 
 def acknowledged(facts: BlueGreenFacts) -> BreakGlass:
     """End the safe mode; what it was about stays to be read."""
-    return glass_of(facts).model_copy(update={"active": False, "acknowledged_at": _moment(facts)})
+    return glass_of(facts).model_copy(
+        update={"active": False, "acknowledged_at": _timestamp(facts)}
+    )
 
 
-def _moment(facts: BlueGreenFacts) -> datetime:
+def _timestamp(facts: BlueGreenFacts) -> datetime:
     return facts.now.replace(microsecond=0)
 
 
 def _steps(facts: BlueGreenFacts) -> tuple[str, ...]:
     name, namespace = facts.cluster.metadata.name, facts.cluster.metadata.namespace
     selector = f"openbao.org/cluster={name}"
-    answer = f'{{"spec":{{"breakGlassAck":"{facts.nonce}"}}}}'
+    patch = f'{{"spec":{{"breakGlassAck":"{facts.nonce}"}}}}'
     return (
         f"kubectl -n {namespace} logs job/{facts.job_name}",
         f"kubectl -n {namespace} get pods -l {selector} -L openbao.org/revision,openbao-active",
         f"bao operator raft list-peers   # on a server of {name}; blue must lead and vote",
         f"Put right what {ACTIONS[facts.status.phase]} could not, or restore a snapshot.",
-        f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{answer}'",
+        f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{patch}'",
     )

@@ -49,7 +49,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Choice = TransitionDecision[BlueGreenFacts]
 
-_NO_WAY_BACK = (CLEANUP, RESTORING)
+_IRREVERSIBLE = (CLEANUP, RESTORING)
 
 
 def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
@@ -111,8 +111,8 @@ def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
 
 def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
     """Green's release is the accepted one from the moment on in which there is no way back."""
-    leaves = facts.status.phase == DEMOTING and choice.next == CLEANUP
-    return facts.target if leaves else facts.accepted
+    commits = facts.status.phase == DEMOTING and choice.next == CLEANUP
+    return facts.target if commits else facts.accepted
 
 
 # --- what is written ----------------------------------------------------------------------------
@@ -148,17 +148,17 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
 
 
 def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
-    row, message = choice.row, choice.message
+    transition, message = choice.row, choice.message
     after = _after(facts, choice)
-    if not row.reason:
+    if not transition.reason:
         return Done(after)
-    if row.reason == REFUSED and facts.refusal is not None:
+    if transition.reason == REFUSED and facts.refusal is not None:
         return Blocked(facts.refusal.reason, message, facts.refusal.recheck_after)
-    if row.reason == OBSTRUCTED and facts.obstacle is not None:
+    if transition.reason == OBSTRUCTED and facts.obstacle is not None:
         return Wait(facts.obstacle.reason, message, after)
-    if row.blocked:
-        return Blocked(row.reason, message, after)
-    return Wait(row.reason, message or "an upgrade goes on", after)
+    if transition.blocked:
+        return Blocked(transition.reason, message, after)
+    return Wait(transition.reason, message or "an upgrade goes on", after)
 
 
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
@@ -173,18 +173,18 @@ def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
 
 def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
-    told: list[EventRecord] = []
-    if facts.pending("rollback") and phase in _NO_WAY_BACK and choice.row.reason not in FROZEN:
+    events: list[EventRecord] = []
+    if facts.pending("rollback") and phase in _IRREVERSIBLE and choice.row.reason not in FROZEN:
         refusal = f"there is no way back: in {phase} blue is being taken away"
-        told.append(EventRecord("Warning", "RollbackRefused", refusal))
-    if choice.row.act in _TOLD:
-        told.append(replace(_TOLD[choice.row.act], text=message))
+        events.append(EventRecord("Warning", "RollbackRefused", refusal))
+    if choice.row.act in _EVENTS:
+        events.append(replace(_EVENTS[choice.row.act], text=message))
     if choice.next != phase:
-        told += _moved(facts, choice)
-    return tuple(told)
+        events += _phase_events(facts, choice)
+    return tuple(events)
 
 
-_TOLD: Mapping[str, EventRecord] = {
+_EVENTS: Mapping[str, EventRecord] = {
     BEGIN: EventRecord("Normal", "UpgradeStarted", ""),
     ENTER_SAFE_MODE: EventRecord("Warning", "BreakGlassEntered", ""),
     LEAVE_SAFE_MODE: EventRecord("Normal", "BreakGlassAcknowledged", ""),
@@ -192,22 +192,26 @@ _TOLD: Mapping[str, EventRecord] = {
 }
 
 
-def _moved(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
+def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
-    way_back = (ROLLING_BACK, ROLLBACK_CLEANUP)
-    if choice.next in way_back and phase not in way_back:
+    rollback_phases = (ROLLING_BACK, ROLLBACK_CLEANUP)
+    if choice.next in rollback_phases and phase not in rollback_phases:
         return (EventRecord("Warning", "RollbackStarted", message),)
     if choice.next == PROMOTING and facts.status.manual_promotion_required:
         token = facts.pending("promote")
         return (EventRecord("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
     if phase == CLEANUP:
-        return (EventRecord("Normal", "UpgradeComplete", f"{facts.accepted} serves{_kept(facts)}"),)
+        return (
+            EventRecord(
+                "Normal", "UpgradeComplete", f"{facts.accepted} serves{_retained_volumes(facts)}"
+            ),
+        )
     return ()
 
 
-def _kept(facts: BlueGreenFacts) -> str:
+def _retained_volumes(facts: BlueGreenFacts) -> str:
     """Name the volumes that nothing uses any more."""
-    names = ", ".join(claim.name for claim in facts.blue.claims)
+    names = ", ".join(pvc.name for pvc in facts.blue.claims)
     if not names:
         return ""
     return (

@@ -30,7 +30,7 @@ SNAPSHOT_FAILED = "PreUpgradeSnapshotFailed"
 _NONE = BlueGreenStatus()
 
 
-def second_set_notes(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
+def blue_green_events(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
     """Tell what an upgrade by a second set did between two statuses."""
     was, now = before.blue_green or _NONE, after.blue_green or _NONE
     if was != now:
@@ -51,8 +51,8 @@ def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecor
         # The beginning of the way back is told with its reason.
         return
     if now.phase == DEMOTING:
-        told = f"Clients are sent to the servers of {_target(now)}, which come to lead"
-        yield EventRecord("Normal", SWITCHED, told)
+        message = f"Clients are sent to the servers of {_target(now)}, which come to lead"
+        yield EventRecord("Normal", SWITCHED, message)
     else:
         yield EventRecord("Normal", PHASE, f"{now.phase}: {WORDS[now.phase]}")
 
@@ -73,20 +73,20 @@ def _of_end(
 
 
 def _of_snapshots(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
-    name, fresh = was.pre_upgrade_snapshot_job_name, now.pre_upgrade_snapshot_job_name
+    name, new = was.pre_upgrade_snapshot_job_name, now.pre_upgrade_snapshot_job_name
     same = was.operation_id == now.operation_id
     if name and same and (was.phase, now.phase) == (IDLE, DEPLOYING):
         yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
-    if name and same and fresh and fresh != name:
+    if name and same and new and new != name:
         yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
-    if fresh and fresh != name:
-        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {fresh} comes before the upgrade")
+    if new and new != name:
+        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {new} comes before the upgrade")
 
 
 def _of_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
     if failed_jobs(was, now):
-        told = now.last_job_failure or "read the logs of the Jobs of this cluster"
-        yield EventRecord("Warning", JOB_FAILED, f"{now.phase}: {told}; it is tried again")
+        message = now.last_job_failure or "read the logs of the Jobs of this cluster"
+        yield EventRecord("Warning", JOB_FAILED, f"{now.phase}: {message}; it is tried again")
 
 
 def failed_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> int:

@@ -58,12 +58,12 @@ class BlueGreenMetrics:
         """Count what a write of the status says anew; call it once per write."""
         if after.blue_green is None:
             return
-        was = before.blue_green or _NONE
+        old = before.blue_green or _NONE
         self._failures.start(key)
         self._rollbacks.start(key)
-        for _ in range(failed_jobs(was, after.blue_green)):
+        for _ in range(failed_jobs(old, after.blue_green)):
             self._failures.inc(key)
-        if rolled_back(was, after.blue_green):
+        if rolled_back(old, after.blue_green):
             self._rollbacks.inc(key)
 
     def forget(self, key: ObjectKey) -> None:
@@ -74,8 +74,8 @@ class BlueGreenMetrics:
     def _phases(self) -> Iterator[Reading]:
         for key, status in self._statuses():
             for phase in _PHASES if status.blue_green is not None else ():
-                now = status.blue_green is not None and status.blue_green.phase == phase
-                yield (*key, phase), float(now)
+                is_current = status.blue_green is not None and status.blue_green.phase == phase
+                yield (*key, phase), float(is_current)
 
     def _safe_modes(self) -> Iterator[Reading]:
         for key, status in self._statuses():

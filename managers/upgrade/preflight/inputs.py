@@ -52,8 +52,8 @@ class PreflightInput:
     @property
     def strategy(self) -> Strategy:
         """How the versions change."""
-        wish = self.cluster.spec.upgrade
-        return wish.strategy if wish else "RollingUpdate"
+        upgrade = self.cluster.spec.upgrade
+        return upgrade.strategy if upgrade else "RollingUpdate"
 
     def versions(self) -> tuple[semver.Version, semver.Version] | None:
         """Read what is there and what is asked for; None when one of them is no version."""

@@ -36,7 +36,7 @@ SOON: Final = 0.05
 RECHECK: Final = 5.0
 SNAPSHOT_RECHECK: Final = 2.0
 ROLL_RECHECK: Final = 0.5
-BUDGET_ASKED: Final = timedelta(minutes=1)
+BUDGET_REFUSAL_MAX_AGE: Final = timedelta(minutes=1)
 """A refusal that is older is none any more: a closed budget is asked every 15 seconds at least."""
 
 
@@ -50,7 +50,7 @@ class RollingFacts:
     deadline: timedelta
 
     @property
-    def asked(self) -> Release:
+    def requested(self) -> Release:
         """What the spec asks for."""
         return Release.asked(self.cluster)
 
@@ -83,24 +83,26 @@ class RollingFacts:
     @property
     def retry(self) -> str:
         """The order to try again that was not carried out yet; "" if there is none."""
-        wanted = self.cluster.spec.upgrade.requests if self.cluster.spec.upgrade else None
-        done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = (wanted.retry if wanted else None) or ""
-        return "" if token == done.last_handled_retry else token
+        requests = self.cluster.spec.upgrade.requests if self.cluster.spec.upgrade else None
+        handled = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
+        token = (requests.retry if requests else None) or ""
+        return "" if token == handled.last_handled_retry else token
 
     @property
     def wants_snapshot(self) -> bool:
         """Tell whether a snapshot comes first, and none was made yet."""
-        wish = self.cluster.spec.upgrade
-        seen = self.observed.upgrade.snapshot
-        return bool(wish and wish.pre_upgrade_snapshot) and not (seen and seen.phase == "Completed")
+        upgrade = self.cluster.spec.upgrade
+        snapshot = self.observed.upgrade.snapshot
+        return bool(upgrade and upgrade.pre_upgrade_snapshot) and not (
+            snapshot and snapshot.phase == "Completed"
+        )
 
     def verdict(self, *, resuming: bool) -> PreflightResult:
         """Judge what the spec asks for."""
-        return check(self.cluster, self.observed, self.asked, resuming=resuming)
+        return check(self.cluster, self.observed, self.requested, resuming=resuming)
 
 
-Ask = Guard[RollingFacts]
+RollingGuard = Guard[RollingFacts]
 
 
 def state_of(status: ClusterStatus) -> str:

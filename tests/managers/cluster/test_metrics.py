@@ -10,7 +10,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from contracts.api.group import CLUSTERS
 from managers.certs.secret_content import CertificateContent
-from managers.cluster.metrics import SERIES_PER_CLUSTER, TOLD_CONDITIONS, ClusterMetrics, counted
+from managers.cluster.metrics import (
+    REPORTED_CONDITIONS,
+    SERIES_PER_CLUSTER,
+    ClusterMetrics,
+    counted,
+)
 from managers.cluster.observe.from_objects import SecretReading
 from managers.context.reads.secrets import SecretStore
 from runtime.metrics.metrics import Metrics
@@ -255,4 +260,4 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     assert told == shown
     assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
     (listed,) = re.findall(r"Conditions told as metrics: ([\w, \n]+)\.", PAGE)
-    assert {word.strip() for word in listed.split(",")} == TOLD_CONDITIONS
+    assert {word.strip() for word in listed.split(",")} == REPORTED_CONDITIONS
