@@ -1,4 +1,4 @@
-"""What the rows of an upgrade ask for: the lock, a snapshot, a Job. Each may be repeated."""
+"""Effects of an upgrade: the operation lock, a snapshot, a Job. Each may be repeated."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from runtime.errors import AlreadyExists, NotFound
 from runtime.outcome import Wait
 
 ClusterAction = Callable[[Context, Owner, Effect], Awaitable[None]]
-"""Needs nothing of the cluster but who it is."""
+"""Needs only the identity of the cluster."""
 PodAction = Callable[[Context, Resolved, Effect], Awaitable[None]]
 
 
 UPGRADE_EFFECTS = BLUE_GREEN_EFFECTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
-"""The effects that need the hands of an upgrade."""
+"""The effects that UpgradeActions runs."""
 
 
 class UpgradeActions:
-    """Carries out the effects of an upgrade."""
+    """Runs the effects of an upgrade."""
 
     def __init__(
         self, locks: OperationLocks, jobs: Jobs, template_source: JobTemplateSource
@@ -49,18 +49,18 @@ class UpgradeActions:
             **BlueGreenActions(jobs, template_source).table,
         }
         self.table: Mapping[str, PodAction] = {MAKE_HAND_OVER: self._create_step_down_job}
-        """Those that a plan of pods asks for."""
+        """The effects that a workload plan requests."""
 
     async def run(self, context: Context, owner: Owner, effects: tuple[Effect, ...]) -> None:
-        """Do what a course asks for, before anything that is done under its lock.
+        """Run the effects of an upgrade decision, before any work under its lock.
 
-        It needs no plan: a spec that fits the next release alone is upgraded all the same.
+        It needs no plan: a spec that is valid for the next release alone is upgraded, too.
         """
         for effect in effects:
             await self._actions[effect.name](context, owner, effect)
 
     async def _take_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Take the lock unless another has it: the next pass sees who does."""
+        """Take the lock unless another operation holds it: the next reconcile reads the holder."""
         request = LockRequest(
             "Upgrade", UPGRADE_HOLDER, str((effect.body or {}).get("message") or "")
         )
@@ -71,7 +71,7 @@ class UpgradeActions:
         await self._locks.release(owner.key, UPGRADE_HOLDER, uid=effect.uid)
 
     async def _create_snapshot(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the OpenBaoBackup under the name that was written down."""
+        """Create the OpenBaoBackup under the name that the status records."""
         backup = before_upgrade(
             owner.namespace, owner.name, effect.uid, str((effect.body or {})["word"])
         )
@@ -81,7 +81,7 @@ class UpgradeActions:
     async def _create_step_down_job(
         self, context: Context, resolved: Resolved, effect: Effect
     ) -> None:
-        """Make the Job that asks one leader to step down, or remember why there can be none."""
+        """Create the Job that steps one leader down, or record why it cannot be created."""
         live = await context.client.get(CLUSTERS, resolved.owner.key)
         cluster = OpenBaoCluster.from_object(live)
         template = await self._template_source.of(cluster, "upgrade")

@@ -29,7 +29,7 @@ _SUSPENDED = "spec.paused holds it"
 
 
 def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUpdate | None:
-    """State how far an upgrade is; None as long as none was ever asked for."""
+    """Report the progress of an upgrade; None while none was ever requested."""
     upgrade = decision.upgrade
     if upgrade is not None and upgrade.failure is not None:
         return ConditionUpdate(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
@@ -48,7 +48,7 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
 
 
 def upgrading_while_paused(cluster: OpenBaoCluster) -> ConditionUpdate | None:
-    """State what a pause found, and leaves as it is."""
+    """Report the upgrade that a pause suspends."""
     upgrade = cluster.status.upgrade
     progress = where_stored(cluster) if upgrade is None else _rolling_message(cluster, upgrade)
     return (
@@ -59,9 +59,9 @@ def upgrading_while_paused(cluster: OpenBaoCluster) -> ConditionUpdate | None:
 def failure_of(
     cluster: OpenBaoCluster | None, decision: UpgradeDecision | None
 ) -> LastError | None:
-    """Say why an upgrade stopped; None when none did. Without a course the status is asked.
+    """Return why an upgrade stopped; None when none did. Without a decision the status is read.
 
-    The gravest is that going back failed, too.
+    A failed rollback takes precedence.
     """
     break_glass = _break_glass(cluster, decision)
     if break_glass is not None and break_glass.active:
@@ -82,10 +82,11 @@ def _break_glass(
 
 
 def _safe_mode(break_glass: BreakGlass) -> str:
-    # What a person has to do comes first: a long story may be cut.
+    # The required user action comes first: a long message may be cut.
     return clean_message(
         "nothing is tried any more: do what status.breakGlass.steps say, then repeat "
-        f"status.breakGlass.nonce in spec.breakGlassAck ({break_glass.message or break_glass.reason})"
+        "status.breakGlass.nonce in spec.breakGlassAck "
+        f"({break_glass.message or break_glass.reason})"
     )
 
 
@@ -114,7 +115,7 @@ def _blue_green(decision: UpgradeDecision, blue_green: BlueGreenDecision) -> Con
 def _not_begun(
     cluster: OpenBaoCluster, decision: UpgradeDecision, outcome: Wait | Blocked
 ) -> ConditionUpdate:
-    """State why none goes on. Before a second set is made, what is left of another one goes."""
+    """Report why no upgrade runs. Leftovers of an earlier green pool are removed first."""
     requested, message = Release.asked(cluster), outcome.message
     status = decision.second.status if decision.second is not None else None
     if decision.second is not None and outcome.reason == RUNS:

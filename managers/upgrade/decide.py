@@ -1,9 +1,9 @@
-"""What one pass does about releases, decided before anything is resolved. Pure.
+"""The upgrade decision of one reconcile, before the resolve step. Pure.
 
-The servers are brought to `status.release` and to nothing else: an edit of spec.version or
-spec.image takes effect when a table says so. Which of the two tables decides follows from what was
-begun, then from spec.upgrade.strategy (managers.upgrade.rolling.table,
-managers.upgrade.bluegreen.facts).
+The servers run `status.release` and nothing else: an edit of spec.version or spec.image takes
+effect when a state machine accepts it. An upgrade in progress selects the state machine, otherwise
+spec.upgrade.strategy (managers.upgrade.rolling.table, managers.upgrade.bluegreen.facts). Called by
+managers.cluster.reconcile.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from runtime.memo import memoize
 
 @memoize
 def accepted(cluster: OpenBaoCluster) -> Release:
-    """Say which release the servers of a cluster have been told to run.
+    """Return the accepted release of a cluster.
 
-    A status that an older operator wrote names none: then it is what runs, if that is known.
+    A status of an older operator has none: then it is the running release, if that is known.
     """
     stored, requested = Release.accepted(cluster), Release.asked(cluster)
     if not cluster.status.initialized:
@@ -44,7 +44,7 @@ def accepted(cluster: OpenBaoCluster) -> Release:
     running = cluster.status.current_version
     if not running or running == requested.version:
         return requested
-    # Of an image that the spec named before, nobody knows any more what it was.
+    # The image of an earlier spec is unknown.
     newer = requested.image and not _is_older(requested.version, running)
     return requested if newer else Release(running, requested.image)
 
@@ -58,9 +58,9 @@ def _is_older(requested: str, running: str) -> bool:
 
 @memoize
 def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
-    """Return the cluster as if its spec asked for the accepted release; itself if it does.
+    """Return the cluster as if its spec requested the accepted release; itself if it does.
 
-    While a second set takes over also for as many servers as when that began, and for no rest.
+    During a blue/green upgrade replicas stay frozen and hibernate is ignored.
     """
     release, frozen = accepted(cluster), frozen_replicas(cluster)
     changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
@@ -73,7 +73,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
 
 @memoize
 def with_target_release(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
-    """Return the cluster as if its spec asked for what the second set runs; None without one."""
+    """Return the cluster as if its spec requested the release of green; None without green."""
     target = frozen_target(cluster)
     if target is None:
         return None
@@ -89,7 +89,7 @@ def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoClus
 
 @memoize
 def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
-    """Answer for the many passes in which there is nothing to decide; None when there is."""
+    """Return the decision of a reconcile with nothing to decide; None when there is something."""
     release, status = accepted(cluster), cluster.status
     lock = status.operation_lock
     active = (
@@ -109,16 +109,16 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
 
 
 def needs_facts(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the pass has something to decide that needs more than the caches."""
+    """Report whether the decision needs facts that are not in the caches."""
     return cluster.status.initialized and idle_decision(cluster) is None
 
 
 def decide_upgrade(
     cluster: OpenBaoCluster, observed: Observed, deadline: timedelta
 ) -> UpgradeDecision:
-    """Decide what this pass does about releases. `cluster` is the CR as its user wrote it.
+    """Decide which release to run. `cluster` is the CR as its user wrote it.
 
-    `deadline`: how long one server may take to come back in the new release.
+    `deadline`: how long one server may take to become ready with the new release.
     """
     idle = idle_decision(cluster)
     if idle is not None:
@@ -132,7 +132,7 @@ def decide_upgrade(
 
 
 def _has_pending_request(cluster: OpenBaoCluster) -> bool:
-    """Tell whether an order waits for an answer."""
+    """Report whether a request is not handled yet."""
     requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
     if requests is None:
         return False

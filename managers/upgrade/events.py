@@ -1,7 +1,7 @@
-"""Which changes of a status are told as events about an upgrade: transitions, never states. Pure.
+"""Events of an upgrade, by the changes of a status: transitions, never states. Pure.
 
-Called by managers.cluster.apply.status_writer once the write that says so has succeeded. So each is
-told once, and one whose write was lost is told with the write that repeats it.
+Called by managers.cluster.apply.status_writer after a successful write. So each is recorded once,
+and one whose write was lost is recorded with the write that repeats it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP_DOWN = "StepDownStarted"
 
 
 def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
-    """Tell what an upgrade did between two statuses that were written one after the other."""
+    """Return the events of an upgrade between two consecutive statuses."""
     return (*_rolling_events(before, after), *blue_green_events(before, after))
 
 
@@ -45,7 +45,7 @@ def _rolling_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventR
 
 
 def completed(was: UpgradeStatus, after: ClusterStatus) -> bool:
-    """Tell whether an upgrade that is no longer spoken of came to its end: it was accepted."""
+    """Report whether an upgrade that left the status is complete: its target was accepted."""
     accepted = after.release
     return (
         was.phase == "Rolling"

@@ -1,8 +1,7 @@
-"""The Jobs of an upgrade: made once under a name that follows from what they do, and looked at.
+"""Creates and reads the Jobs of an upgrade, and reads its snapshot. A Job is created once: its name
+follows from its action.
 
-So is the snapshot before it.
-
-Every call may be repeated. Uses managers.jobs; the shape is contracts.builders.upgrade_job.
+Every call may be repeated. Uses managers.jobs; contracts.builders.upgrade_job builds the Job.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from runtime.types import ObjectKey, labels_of
 async def ensure(
     jobs: Jobs, template: JobTemplate, owner: Owner, action: str, run: str, target: str
 ) -> JobStatus:
-    """Make the Job of an action that concerns one pod; see `ensure_order`."""
+    """Create the Job of an action on one pod; see `ensure_order`."""
     return await ensure_order(jobs, template, owner, Order(action, run, target))
 
 
 async def ensure_order(jobs: Jobs, template: JobTemplate, owner: Owner, order: Order) -> JobStatus:
-    """Make the Job of an order, or meet the one that an earlier try made.
+    """Create the Job of an order, or return the one that an earlier attempt created.
 
-    `owner` is the cluster; a Job of that name that belongs to something else is answered as
-    `foreign`. Raises ValueError for an order that has a problem, RefusedError when another try is
-    pointless, and what the API server may raise.
+    `owner` is the cluster; a Job of that name with another owner is returned as `foreign`. Raises
+    ValueError for an invalid order, RefusedError when a retry is pointless, and errors of the API
+    server.
     """
     job = upgrade_job(template, order)
     return _job_status(job["metadata"]["name"], await jobs.ensure(job, owner))
 
 
 async def read_job(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
-    """Look at a Job of a cluster by its name; None when it is gone.
+    """Read a Job of a cluster by its name; None when it does not exist.
 
-    Raises what the API server may raise, except NotFound.
+    Raises errors of the API server, except NotFound.
     """
     metadata = cluster.metadata
     job = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
@@ -53,7 +52,7 @@ async def read_job(client: Client, cluster: OpenBaoCluster, name: str) -> JobSta
 async def read_snapshot(
     client: Client, cluster: OpenBaoCluster, name: str | None
 ) -> SnapshotSeen | None:
-    """Look at the OpenBaoBackup before an upgrade; None when it is gone, or none was named."""
+    """Read the OpenBaoBackup before an upgrade; None when it does not exist, or has no name."""
     if not name:
         return None
     try:

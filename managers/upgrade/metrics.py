@@ -1,9 +1,9 @@
-"""The Prometheus families about upgrades.
+"""The Prometheus families of upgrades.
 
-The gauges are read off the status of each cluster at each scrape, so none outlives its cluster; the
-others are fed once per change, by the write of the status that says so. Only the leader tells them.
+The gauges are read from the status of each cluster at each scrape, so none outlives its cluster;
+the others are updated once per change, by the write of the status. Only the leader reports them.
 Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
-managers.upgrade.bluegreen.metrics has the part that only a second set of servers needs.
+managers.upgrade.bluegreen.metrics has the part that only blue/green upgrades need.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DURATIONS: Final = (60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 POD_DURATIONS: Final = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 STEP_DOWN_FAILURES: Final = frozenset({"StepDownFailed", "StepDownTimeout"})
 VERSION_PAIRS_MAX: Final = 16
-"""Pairs of versions of one cluster that get series of their own: users choose the words."""
+"""Pairs of versions of one cluster that get series of their own: users choose the label values."""
 OTHER: Final = "other"
 
 _ENDED: Final = {"Idle": SUCCESS, "UpgradeRollback": FAILURE, "PreUpgradeBackupFailed": FAILURE}
-"""How an upgrade ended, by the reason of the condition: no other part of the status tells."""
+"""How an upgrade ended, by the reason of the condition: no other part of the status has it."""
 
 Read = Callable[[ClusterStatus, int], float]
 
@@ -93,7 +93,7 @@ _lenient = memoize(ClusterStatus.lenient)
 
 
 class UpgradeMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
     def __init__(self, metrics: Metrics, clusters: Cache, is_leader: Callable[[], bool]) -> None:
         self._clusters = clusters
@@ -124,7 +124,7 @@ class UpgradeMetrics:
     def changed(
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
     ) -> None:
-        """Count what a write of the status says anew; call it once per write."""
+        """Count the changes of a status; call it once per write."""
         self._blue_green.changed(key, before, after)
         old, new = before.upgrade, after.upgrade
         if old is None and new is None:
@@ -137,7 +137,7 @@ class UpgradeMetrics:
             self._count_progress(key, old, new, now)
 
     def forget(self, key: ObjectKey) -> None:
-        """Tell nothing more of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         self._pairs.pop(key, None)
         self._blue_green.forget(key)
         for family in (self._durations, self._pods, self._step_downs, self._failed):
@@ -148,7 +148,7 @@ class UpgradeMetrics:
     ) -> None:
         if not completed(old, after):
             return
-        # The write that says that it is over says that its last server is new, too.
+        # The write that completes it also reports the last server as new.
         last = tuple(n for n in range(after.replicas) if n not in old.completed_pods)
         self._observe_pods(key, last, old.step_started_at, now)
         if old.started_at is not None:
@@ -172,7 +172,7 @@ class UpgradeMetrics:
         self, key: ObjectKey, ordinals: tuple[int, ...], since: datetime | None, now: datetime
     ) -> None:
         if since is None:
-            # A pause was in between: nobody knows how long it would have taken.
+            # A pause was in between: the duration is unknown.
             return
         for ordinal in ordinals:
             self._pods.observe(key, _seconds(since, now), str(ordinal))

@@ -1,4 +1,4 @@
-"""Looking at what an upgrade waits for: its Job, and its snapshot. Reads only."""
+"""Reads what an upgrade waits for: its Job, and its snapshot."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from runtime.client.client import Client
 
 
 class UpgradeObserver:
-    """Asks the API server by name, and only while something is under way."""
+    """Reads objects by name, and only during an upgrade."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
-        """`random_bytes` makes the nonce of a safe mode."""
+        """`random_bytes` creates the nonce of break glass."""
         self._client = client
         self._blue_green = BlueGreenObserver(client, random_bytes)
 
     async def facts(self, cluster: OpenBaoCluster) -> UpgradeFacts:
-        """Look at what `status.upgrade` names; raises what the API server may raise."""
+        """Read the objects that `status.upgrade` names; raises errors of the API server."""
         if cluster.spec.paused or not needs_facts(cluster):
             return NO_FACTS
         if decides(cluster):

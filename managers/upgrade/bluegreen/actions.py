@@ -1,4 +1,4 @@
-"""What the rows of an upgrade by a second set ask for. Each effect may be repeated."""
+"""Effects of a blue/green upgrade. Each may be repeated."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from runtime.types import Object, ObjectKey
 BLUE_GREEN_EFFECTS: Final = frozenset(
     {MAKE_JOB, MAKE_HOOK, START_HOOK, DROP_HOOK, DELETE_SET, DELETE_CLAIM}
 )
-"""The effects that only an upgrade by a second set asks for."""
+"""The effects that only blue/green upgrades use."""
 
 
 class BlueGreenActions:
-    """Carries out the effects of an upgrade by a second set."""
+    """Runs the effects of a blue/green upgrade."""
 
     def __init__(self, jobs: Jobs, template_source: JobTemplateSource) -> None:
         self._jobs = jobs
@@ -54,7 +54,7 @@ class BlueGreenActions:
         }
 
     async def _create_job(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the Job of a phase, or remember why there can be none."""
+        """Create the Job of a phase, or record why it cannot be created."""
         template = await self._template(context, owner, effect)
         if template is None:
             return
@@ -64,7 +64,7 @@ class BlueGreenActions:
             _refuse(context, effect, str(error))
 
     async def _create_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the Job that judges green, suspended: nothing runs before its UID is written."""
+        """Create the validation hook Job, suspended: nothing runs before its UID is written."""
         body = effect.body or {}
         hook = PrePromotionHook.model_validate(body["hook"])
         template = await self._template(context, owner, effect, JobOverrides(image=hook.image))
@@ -85,7 +85,7 @@ class BlueGreenActions:
         effect: Effect,
         overrides: JobOverrides = NOTHING_ASKED,
     ) -> JobTemplate | None:
-        """Find out how jobs of the cluster run; None when that has to wait, or cannot be."""
+        """Return the Job template of the cluster; None when it is not available."""
         cluster = OpenBaoCluster.from_object(await context.client.get(CLUSTERS, owner.key))
         template = await self._template_source.of(cluster, "upgrade", overrides)
         if isinstance(template, JobTemplate):
@@ -116,7 +116,7 @@ def _refuse(context: Context, effect: Effect, reason: str) -> None:
 
 
 async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
-    """Let the Job of a hook go, if it is the one whose UID was written down."""
+    """Resume the Job of a hook, if it has the recorded UID."""
     ops: list[Object] = [
         {"op": "test", "path": "/metadata/uid", "value": effect.uid},
         {"op": "replace", "path": "/spec/suspend", "value": False},
@@ -127,13 +127,13 @@ async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
 
 
 async def _delete_set(context: Context, owner: Owner, effect: Effect) -> None:
-    """Delete the servers of one set with their StatefulSet, by its UID; their volumes stay."""
+    """Delete the StatefulSet of one pool with its servers, by its UID; their volumes stay."""
     key = ObjectKey(owner.namespace, effect.target)
     with suppress(NotFound, Conflict):
         await context.client.delete(STATEFUL_SET, key, uid=effect.uid, propagation="Background")
 
 
 async def _delete_claim(context: Context, owner: Owner, effect: Effect) -> None:
-    """Delete the volume of a server that is gone, by its UID."""
+    """Delete the PVC of a deleted server, by its UID."""
     with suppress(NotFound, Conflict):
         await context.client.delete(PVC, ObjectKey(owner.namespace, effect.target), uid=effect.uid)

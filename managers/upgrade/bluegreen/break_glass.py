@@ -1,7 +1,7 @@
-"""The safe mode: it begins where going back failed, and only a person ends it. Pure.
+"""Break glass: it begins when a rollback failed, and only a user ends it. Pure.
 
-Nothing is tried while it lasts. Its nonce is random and has to be repeated in spec.breakGlassAck,
-so an answer that was given to an earlier one, or written in advance, does not count.
+No action is taken while it is active. Its nonce is random and has to be repeated in
+spec.breakGlassAck, so an acknowledgement of an earlier one, or one in advance, does not count.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ _NONCE = 32
 
 
 def glass_of(facts: BlueGreenFacts) -> BreakGlass:
-    """Return what was written of the safe mode."""
+    """Return the stored break glass status."""
     return facts.cluster.status.break_glass or BreakGlass()
 
 
 def is_active(facts: BlueGreenFacts) -> bool:
-    """Tell whether the safe mode is on, answered or not."""
+    """Report whether break glass is active, acknowledged or not."""
     return glass_of(facts).active
 
 
 def is_acknowledged(facts: BlueGreenFacts) -> bool:
-    """Tell whether the safe mode is on and its nonce was repeated."""
+    """Report whether break glass is active and its nonce was repeated."""
     glass = glass_of(facts)
     return glass.active and bool(glass.nonce) and facts.cluster.spec.break_glass_ack == glass.nonce
 
 
 def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
-    """Begin the safe mode; one that is on already stays the same.
+    """Enter break glass; one that is active already stays the same.
 
-    Raises ValueError without a nonce of 32 characters: a mode that anybody may guess the end of is
-    none.
+    Raises ValueError without a nonce of 32 characters: a guessable nonce protects nothing.
     """
     before = glass_of(facts)
     if before.active:
@@ -58,7 +57,7 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
 
 
 def acknowledged(facts: BlueGreenFacts) -> BreakGlass:
-    """End the safe mode; what it was about stays to be read."""
+    """Leave break glass; its reason and message stay."""
     return glass_of(facts).model_copy(
         update={"active": False, "acknowledged_at": _timestamp(facts)}
     )

@@ -1,9 +1,9 @@
-"""What one pass does about an upgrade by a second set of servers, decided before anything else.
+"""One step of a blue/green upgrade, decided before anything else. Pure.
 
-Pure. The rows are in managers.upgrade.bluegreen.table; here is what a row means for the pass: which
-sets are rendered, where clients are sent, what is done, and what is written. Everything but the
-status follows from the status as it was read: a decision takes effect once it is written, so an
-operator that dies between any two writes goes on where it was.
+The transitions are in managers.upgrade.bluegreen.table; here is what a transition means for the
+reconcile: which pools are rendered, where clients are sent, the effects, and the status. Everything
+but the new status follows from the status as it was read: a decision takes effect once it is
+written, so an operator that crashes between any two writes resumes where it was.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _IRREVERSIBLE = (CLEANUP, RESTORING)
 
 
 def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
-    """Decide what this pass does; `facts.cluster` is the CR as its user wrote it."""
+    """Decide the step of this reconcile; `facts.cluster` is the CR as its user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
     return BlueGreenDecision(
@@ -72,11 +72,11 @@ def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
     )
 
 
-# --- what is rendered ---------------------------------------------------------------------------
+# --- rendered objects ---------------------------------------------------------------------------
 
 
 def _traffic(facts: BlueGreenFacts) -> str:
-    """Clients stay where they are while a Job of the way there may still take votes of blue."""
+    """Clients stay where they are while a Job of the upgrade may still demote voters of blue."""
     phase = facts.status.phase
     if phase == ROLLING_BACK and facts.former_job and facts.traffic is not None:
         return facts.traffic
@@ -85,7 +85,7 @@ def _traffic(facts: BlueGreenFacts) -> str:
 
 
 def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
-    """Blue is never written while green leads or may lead: its pods stay as they are."""
+    """Blue is never applied while green leads or may lead: its pods stay as they are."""
     replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
     applied = facts.status.phase not in ON_GREEN and not paused
     return PoolSpec(facts.blue_revision, facts.accepted, replicas, applied)
@@ -110,12 +110,12 @@ def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
 
 
 def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
-    """Green's release is the accepted one from the moment on in which there is no way back."""
+    """Green's release is the accepted one as soon as no rollback is possible."""
     commits = facts.status.phase == DEMOTING and choice.next == CLEANUP
     return facts.target if commits else facts.accepted
 
 
-# --- what is written ----------------------------------------------------------------------------
+# --- the status ---------------------------------------------------------------------------------
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
@@ -127,7 +127,7 @@ def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
 
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
-    """Acknowledge the orders that this pass carried out, refused, or has no use for."""
+    """Acknowledge the requests that this reconcile handled, refused, or ignores."""
     before = facts.cluster.status.upgrade_requests
     if choice.row.reason in FROZEN:
         return before
@@ -144,7 +144,7 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
     return (before or UpgradeRequestsStatus()).model_copy(update=changes)
 
 
-# --- what is said -------------------------------------------------------------------------------
+# --- outcome and events -------------------------------------------------------------------------
 
 
 def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
@@ -162,7 +162,7 @@ def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
 
 
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
-    """A wait for a known moment is as long as it takes, and never longer than a minute."""
+    """Return the time to the next reconcile; a wait for a known moment is at most a minute."""
     when = choice.row.when
     if when is syncs:
         return min(sync_left(facts), SAFE_MODE_RECHECK)
@@ -210,7 +210,7 @@ def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, .
 
 
 def _retained_volumes(facts: BlueGreenFacts) -> str:
-    """Name the volumes that nothing uses any more."""
+    """Name the volumes that are no longer used."""
     names = ", ".join(pvc.name for pvc in facts.blue.claims)
     if not names:
         return ""

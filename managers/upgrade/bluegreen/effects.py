@@ -1,4 +1,4 @@
-"""What is done for a row of the blue/green table before the status is written. Pure.
+"""The effects of a blue/green transition, which run before the status is written. Pure.
 
 Each effect names its target and the UID that it was decided for, and may be repeated.
 """
@@ -31,7 +31,7 @@ Choice = TransitionDecision[BlueGreenFacts]
 
 
 def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
-    """Return what is done, in its order; nothing for an act that is only a word in the status."""
+    """Return the effects in their order; none for an action that only changes the status."""
     action, owner = choice.row.act, facts.cluster.metadata
     if action == TAKE_LOCK:
         message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
@@ -80,7 +80,7 @@ def _hook(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
 
 
 def _deletions(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
-    """Of blue only in Cleanup; everywhere else it is green that goes."""
+    """Delete blue only in Cleanup; in every other phase green."""
     blue = facts.status.phase == CLEANUP
     observed = facts.blue if blue else facts.green
     if action == DELETE_CLAIM:

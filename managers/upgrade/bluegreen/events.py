@@ -1,8 +1,8 @@
-"""Which changes of a status are told as events about an upgrade by a second set. Pure.
+"""Events of a blue/green upgrade, by the changes of a status. Pure.
 
-Read off two statuses that were written one after the other, so each is told once. What no status
-tells (an order that was refused, an answer that was given) is told by the course of the pass:
-managers.upgrade.bluegreen.decide, announcements. Nothing is told by both.
+Derived from two consecutive statuses, so each is recorded once. Events that no status shows (a
+refused request, an acknowledgement) come from the decision: managers.upgrade.bluegreen.decide,
+announcements. No event comes from both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NONE = BlueGreenStatus()
 
 
 def blue_green_events(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
-    """Tell what an upgrade by a second set did between two statuses."""
+    """Return the events of a blue/green upgrade between two statuses."""
     was, now = before.blue_green or _NONE, after.blue_green or _NONE
     if was != now:
         yield from _of_phase(was, now)
@@ -42,13 +42,13 @@ def blue_green_events(before: ClusterStatus, after: ClusterStatus) -> Iterator[E
 
 
 def rolled_back(was: BlueGreenStatus, now: BlueGreenStatus) -> bool:
-    """Tell whether the way back begins."""
+    """Report whether a rollback begins."""
     return now.phase in WAY_BACK and was.phase not in WAY_BACK
 
 
 def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
     if now.phase in (was.phase, IDLE) or rolled_back(was, now):
-        # The beginning of the way back is told with its reason.
+        # The beginning of a rollback is recorded with its reason.
         return
     if now.phase == DEMOTING:
         message = f"Clients are sent to the servers of {_target(now)}, which come to lead"
@@ -90,14 +90,14 @@ def _of_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord
 
 
 def failed_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> int:
-    """Count the Jobs of a phase that failed between two statuses, and are tried again."""
+    """Count the Jobs of a phase that failed between two statuses, and are retried."""
     if was.phase != now.phase or now.phase == IDLE or was.operation_id != now.operation_id:
         return 0
     return max(0, (now.job_failure_count or 0) - (was.job_failure_count or 0))
 
 
 def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
-    """Tell that a person is waited for; not again while it is the same wait."""
+    """Report that a user action is required; not again while it is the same wait."""
     was, now = (
         next((one for one in status.conditions if one.type == KIND), None)
         for status in (before, after)

@@ -1,6 +1,7 @@
-"""An upgrade by a second set of servers, seen from the pass: what it is decided by, and its course.
+"""Turns what a reconcile observed into the inputs of the blue/green table, and its step into an
+UpgradeDecision.
 
-Pure. Rows and guards are in the modules bluegreen*; here the facts of a pass become theirs.
+Pure. Called by managers.upgrade.decide and managers.cluster.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
 OFFER_AGAIN: Final = timedelta(seconds=15)
-"""After which a Job that the API server did not take is offered to it once more."""
+"""After which a Job that the API server rejected is created again."""
 PULL_GRACE_PERIOD: Final = timedelta(seconds=60)
-"""How long an image may not be there before green is given up: registries have bad moments."""
+"""How long an image may be unavailable before green is given up: registries fail temporarily."""
 CRASHES: Final = 3
-"""So many restarts are no accident."""
+"""Restarts after which a crash loop counts as a failure."""
 
 _NOT_PULLED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 _CRASHES = "CrashLoopBackOff"
@@ -48,12 +49,12 @@ _NOTHING = PoolFacts()
 
 
 def goes_on(cluster: OpenBaoCluster) -> bool:
-    """Tell whether a second set was asked for, and is not all that is left yet."""
+    """Report whether a blue/green upgrade is in progress."""
     return in_progress(cluster.status.blue_green)
 
 
 def decides(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the table of blue/green decides: what was begun ends as it was begun."""
+    """Report whether the blue/green table decides: an upgrade in progress keeps its strategy."""
     glass = cluster.status.break_glass
     if goes_on(cluster) or (glass is not None and glass.active):
         return True
@@ -64,9 +65,9 @@ def decides(cluster: OpenBaoCluster) -> bool:
 
 @memoize
 def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
-    """Return the sets that are looked at: also the one that would be made next.
+    """Return the pools to observe: also the one that would be created next.
 
-    Something may be left of an earlier one of that name.
+    There may be leftovers of an earlier pool of that name.
     """
     pools = voter_sets(cluster)
     if len(pools) > 1 or goes_on(cluster) or not decides(cluster):
@@ -81,7 +82,7 @@ def _phase(cluster: OpenBaoCluster) -> str:
 
 
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
-    """Say how many servers the set that serves has while another takes over; None: as asked."""
+    """Return the replicas of the serving pool during an upgrade; None: as the spec says."""
     status = cluster.status.blue_green
     if status is None or not goes_on(cluster):
         return None
@@ -89,7 +90,7 @@ def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
 
 
 def frozen_target(cluster: OpenBaoCluster) -> Release | None:
-    """Say what the second set runs; None without one."""
+    """Return the release of green; None without green."""
     status = cluster.status.blue_green
     if status is None or not status.green_revision:
         return None
@@ -97,7 +98,7 @@ def frozen_target(cluster: OpenBaoCluster) -> Release | None:
 
 
 def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> UpgradeDecision:
-    """Decide what this pass does. `cluster` is the CR as its user wrote it."""
+    """Decide the step of this reconcile. `cluster` is the CR as its user wrote it."""
     decision = direct(facts_of(cluster, observed, accepted))
     return UpgradeDecision(
         release=accepted,
@@ -113,7 +114,7 @@ def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Upg
 
 
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
-    """Say what the pass saw in the words of the table."""
+    """Return the inputs of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
     observation = observed.upgrade.second or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
@@ -148,7 +149,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
 
 
 def _pool(cluster: OpenBaoCluster, observed: Observed, pool: ServerPool) -> PoolFacts:
-    """Return what was seen of one of the two sets: `observed` names them by who serves."""
+    """Return the facts of one of the two pools: `observed` names them by which one serves."""
     if pool == serving_set(cluster):
         return PoolFacts(observed.stateful_set, observed.pods, observed.claims)
     return observed.green if pool in pools_to_observe(cluster) else _NOTHING
@@ -175,14 +176,14 @@ def _observe_pool(
 
 
 def _serves(pod: PodFacts, version: str) -> bool:
-    """Tell whether a server can be reckoned with. `version` "": whatever it runs."""
+    """Report whether a server serves. `version` "": any version."""
     registration = pod.registration
     version_matches = not version or registration.version == version
     return pod.ready and not pod.terminating and registration.sealed is False and version_matches
 
 
 def _failure(pod: PodFacts, now: datetime) -> str:
-    """Say why a server can never run as it is; "" for one that may yet."""
+    """Return why a server cannot run as it is; "" while it still may."""
     if pod.terminating:
         return ""
     if pod.waiting.startswith(_CRASHES) and pod.restarts >= CRASHES:
@@ -193,7 +194,7 @@ def _failure(pod: PodFacts, now: datetime) -> str:
         return ""
     if now - pod.made < PULL_GRACE_PERIOD:
         return ""
-    # Kubernetes tells of one failure with two words in turn.
+    # Kubernetes alternates between two reasons for one failure.
     return f"{pod.name} has no image: it cannot be pulled"
 
 
@@ -221,7 +222,7 @@ def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
 def _refusals(
     cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
 ) -> tuple[EffectAttempt, ...]:
-    """Return the last tries to make the Jobs of this phase, where they were refused."""
+    """Return the last attempts to create the Jobs of this phase, where they were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
     effects = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
     attempts = (observed.attempted(one, cluster.metadata.uid) for one in effects)
@@ -229,7 +230,7 @@ def _refusals(
 
 
 def _read_replicas_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:
-    """Tell whether every read replica runs the accepted release, as far as it says itself."""
+    """Report whether every read replica reports the accepted release."""
     spec = cluster.spec.read_replicas
     pods = [pod for pod in observed.read.pods if _serves(pod, accepted.version)]
     return len(pods) == len(observed.read.pods) == (spec.replicas if spec else 0)

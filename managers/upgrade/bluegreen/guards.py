@@ -1,7 +1,7 @@
-"""What the rows of managers.upgrade.bluegreen.table ask about wishes, the lock and Jobs. Pure.
+"""Guards of managers.upgrade.bluegreen.table on the spec, the operation lock and Jobs. Pure.
 
-Each returns None when its row does not apply, otherwise a message for people; "" for what the
-reason of the row means.
+Each returns None when its transition does not apply, otherwise a message for users; "" if the
+reason of the transition says enough.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from managers.upgrade.bluegreen.validation_hook import step
 Facts = BlueGreenFacts
 
 
-# --- what comes first everywhere ----------------------------------------------------------------
+# --- common to all states -----------------------------------------------------------------------
 
 
 def paused(facts: Facts) -> str | None:
@@ -42,7 +42,7 @@ def lock_free(facts: Facts) -> str | None:
     return "the operation lock is taken again" if facts.lock is None else None
 
 
-# --- Idle: what the spec asks for ---------------------------------------------------------------
+# --- Idle: what the spec requests ---------------------------------------------------------------
 
 
 def _holds_lock(facts: Facts) -> bool:
@@ -95,7 +95,7 @@ def _left(facts: Facts) -> bool:
 
 
 def left_members(facts: Facts) -> str | None:
-    """What is left of green and belongs to the raft cluster may serve: nobody deletes it."""
+    """Leftover green servers that are raft members may serve: they are never deleted."""
     if not _left(facts):
         return None
     if facts.membership is None:
@@ -103,8 +103,8 @@ def left_members(facts: Facts) -> str | None:
     if not facts.membership.green_peers:
         return None
     return (
-        f"servers of revision {facts.green_revision} are members of the raft cluster and the status "
-        "does not tell why; remove them, or put status.blueGreen right"
+        f"servers of revision {facts.green_revision} are members of the raft cluster and the "
+        "status does not tell why; remove them, or put status.blueGreen right"
     )
 
 
@@ -117,7 +117,7 @@ def left_pods(facts: Facts) -> str | None:
 
 
 def foreign_claims(facts: Facts) -> str | None:
-    """Green would start with data of somebody else, and never join."""
+    """Green would start with data of another cluster, and never join."""
     if facts.begun or not facts.green.foreign:
         return None
     names = " ".join(facts.green.foreign)
@@ -128,13 +128,13 @@ def foreign_claims(facts: Facts) -> str | None:
 
 
 def kept_claims(facts: Facts) -> str | None:
-    """Volumes of that very revision, which served before: only a person may say that they go."""
+    """Volumes of that revision, which served before: only a user may delete them."""
     if not _left(facts) or not facts.keeps_volumes:
         return None
     names = " ".join(pvc.name for pvc in facts.green.claims)
     return (
-        f"{facts.asked} with {facts.cluster.spec.replicas} servers was here before, and its volumes "
-        f"are kept; when nobody needs them: kubectl delete pvc {names}"
+        f"{facts.asked} with {facts.cluster.spec.replicas} servers was here before, and its "
+        f"volumes are kept; when nobody needs them: kubectl delete pvc {names}"
     )
 
 
@@ -146,11 +146,11 @@ def unbegun(facts: Facts) -> str | None:
     return None if facts.begun else f"from {facts.accepted} to {facts.asked}"
 
 
-# --- Idle: an upgrade was begun, and nothing was made yet ---------------------------------------
+# --- Idle: an upgrade began, and nothing was created yet ----------------------------------------
 
 
 def changed(facts: Facts) -> str | None:
-    """Until the first server of green is made, another wish costs nothing."""
+    """Until the first server of green is created, the target may change."""
     if facts.next_revision == facts.green_revision:
         return None
     return "something else is asked for now"
@@ -193,7 +193,7 @@ def snapshot_runs(facts: Facts) -> str | None:
 
 
 def job_done(facts: Facts) -> bool:
-    """Tell whether the Job of this phase and try ended well, by its word or by our receipt.
+    """Report whether the Job of this phase and attempt succeeded, by its status or by our record.
 
     Green that never joined has no members to remove.
     """
@@ -205,12 +205,12 @@ def job_done(facts: Facts) -> bool:
 
 
 def job_succeeded(facts: Facts) -> bool:
-    """Tell whether the Job says so itself."""
+    """Report whether the Job itself succeeded."""
     return facts.job is not None and facts.job.state == "Succeeded" and not facts.job.foreign
 
 
 def former_job(facts: Facts) -> str | None:
-    """A Job of the way there still works; two that change members would undo each other."""
+    """A Job of the upgrade still runs; two that change members would undo each other."""
     return f"Job {facts.former_job} still works" if facts.former_job else None
 
 
@@ -232,23 +232,23 @@ def _tries_again(facts: Facts) -> bool:
 
 
 def job_hopeless(facts: Facts) -> str | None:
-    """It failed as often as it may, and the upgrade gives up by itself."""
+    """The Job reached its failure limit, and the upgrade rolls back automatically."""
     return _job_failed(facts) if _exhausted(facts) and _tries_again(facts) else None
 
 
 def job_held(facts: Facts) -> str | None:
-    """It failed, and nothing is done by itself: a person says what is next."""
+    """The Job failed, and automatic rollback is off: a user decides."""
     return None if _tries_again(facts) or facts.pending("retry") else _job_failed(facts)
 
 
 def job_stuck(facts: Facts) -> str | None:
-    """It failed as often as it may where there is no way back."""
+    """The Job reached its failure limit in a phase that cannot be rolled back."""
     given_up_on = _exhausted(facts) or not _tries_again(facts)
     return _job_failed(facts) if given_up_on and not facts.pending("retry") else None
 
 
 def job_spent(facts: Facts) -> str | None:
-    """It failed as often as it may on the way back."""
+    """The Job reached its failure limit during a rollback."""
     return _job_failed(facts) if _exhausted(facts) else None
 
 
@@ -257,12 +257,12 @@ def job_failed(facts: Facts) -> str | None:
 
 
 def tried_enough(facts: Facts) -> bool:
-    """Tell whether nothing is tried again before a person asks."""
+    """Report whether no attempt is made before a user requests a retry."""
     return _exhausted(facts) and not facts.pending("retry")
 
 
 def retry_is_due(facts: Facts) -> bool:
-    """Tell whether an order to try again is to be carried out, now or in a later pass."""
+    """Report whether a retry request is due, in this or a later reconcile."""
     if facts.status.phase == IDLE:
         failed = facts.status.failed_revision
         return not facts.begun and failed == facts.next_revision
@@ -276,7 +276,7 @@ def job_refused(facts: Facts) -> str | None:
 
 
 def job_offered_again(facts: Facts) -> str | None:
-    """What is said stays the same, so that a refusal that lasts costs no writes."""
+    """The message stays the same, so that a lasting refusal costs no writes."""
     return job_refused(facts) if facts.offers_again else None
 
 

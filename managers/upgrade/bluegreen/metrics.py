@@ -1,8 +1,8 @@
-"""The Prometheus families about upgrades by a second set of servers.
+"""The Prometheus families of blue/green upgrades.
 
-Part of managers.upgrade.metrics, by the same rules: gauges are read off the status at each scrape,
-counters are fed once per write of it, and no series outlives its cluster. A cluster that was never
-upgraded in this way has none of these series.
+Part of managers.upgrade.metrics, by the same rules: gauges are read from the status at each scrape,
+counters are updated once per write of it, and no series outlives its cluster. A cluster without a
+blue/green upgrade has none of these series.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _NONE = BlueGreenStatus()
 
 
 class BlueGreenMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
     def __init__(self, metrics: Metrics, statuses: Statuses) -> None:
-        """`statuses` tells the status of each cluster of a leader, and of none to anybody else."""
+        """`statuses` yields the status of each cluster on the leader, and nothing on a standby."""
         self._statuses = statuses
         metrics.read_gauge(
             PHASE,
@@ -55,7 +55,7 @@ class BlueGreenMetrics:
         )
 
     def changed(self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus) -> None:
-        """Count what a write of the status says anew; call it once per write."""
+        """Count the changes of a status; call it once per write."""
         if after.blue_green is None:
             return
         old = before.blue_green or _NONE
@@ -67,7 +67,7 @@ class BlueGreenMetrics:
             self._rollbacks.inc(key)
 
     def forget(self, key: ObjectKey) -> None:
-        """Tell nothing more of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         self._failures.forget(key)
         self._rollbacks.forget(key)
 

@@ -1,6 +1,6 @@
-"""Looking at what an upgrade by a second set waits for: Jobs, a snapshot, a Service. Reads only.
+"""Reads what a blue/green upgrade waits for: Jobs, a snapshot, a Service.
 
-Each thing is asked for by its name, and only in the phase that looks at it.
+Each object is read by its name, and only in the phase that needs it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _ENDED: Final = ("TerminalObserved", "Unknown")
 
 
 class BlueGreenObserver:
-    """Asks the API server."""
+    """Reads objects from the API server."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
         self._client = client
         self._random_bytes = random_bytes
 
     async def observe(self, cluster: OpenBaoCluster) -> BlueGreenObservation:
-        """Look at what `status.blueGreen` names; raises what the API server may raise."""
+        """Read the objects that `status.blueGreen` names; raises errors of the API server."""
         status = cluster.status.blue_green or BlueGreenStatus()
         return BlueGreenObservation(
             job=await self._job(cluster, status),
@@ -58,7 +58,7 @@ class BlueGreenObserver:
         return await read_job(self._client, cluster, name)
 
     async def _former_job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str:
-        """Find out whether the Job that was given up still works: its name was written down."""
+        """Return the name of the abandoned Job while it still runs: the status records it."""
         name = status.last_job_failure or ""
         if status.phase not in (ROLLING_BACK, ROLLBACK_CLEANUP) or " " in name or not name:
             return ""
@@ -84,7 +84,7 @@ class BlueGreenObserver:
         return await read_snapshot(self._client, cluster, name)
 
     async def _traffic(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str | None:
-        """Read where clients are sent from the API server itself: a cache may be late."""
+        """Read the revision that clients are sent to from the API server: a cache may be stale."""
         moved = status.phase == DEMOTING and status.completed_job == job_name(cluster)
         if status.phase not in (DEMOTING, ROLLING_BACK) or moved:
             return None
@@ -98,7 +98,7 @@ class BlueGreenObserver:
 
 
 def hook_observation(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
-    """Judge the Job of a hook by the receipt and by the UID of the cluster."""
+    """Read the Job of a hook by its record in the status and the UID of the cluster."""
     job = job_seen(live, owner_uid)
     return HookSeen(
         uid=job.uid,

@@ -1,6 +1,6 @@
-"""What the rows of managers.upgrade.bluegreen.table ask about the two sets of servers. Pure.
+"""Guards of managers.upgrade.bluegreen.table on the blue and the green pool. Pure.
 
-Each returns None when its row does not apply, otherwise a message for people.
+Each returns None when its transition does not apply, otherwise a message for users.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contracts.records.bluegreen import BlueGreenFacts
 from managers.upgrade.bluegreen.guards import job_done, tried_enough
 
 DEPLOY_DEADLINE: Final = timedelta(minutes=30)
-"""How long green may take to be ready: images are fetched, volumes made, servers unsealed."""
+"""How long green may take to be ready: pull images, provision volumes, unseal servers."""
 STEP_DEADLINE: Final = timedelta(minutes=10)
 """How long a later phase may wait for servers, votes or a leader."""
 
@@ -24,7 +24,7 @@ Facts = BlueGreenFacts
 
 
 def _overdue(facts: Facts, limit: timedelta) -> bool:
-    """What comes after a Job has all of its time from when it is written that the Job ended."""
+    """The step after a Job has its full deadline from the write that records the Job's end."""
     if job_done(facts) and facts.status.completed_job != facts.job_name:
         return False
     return facts.waited >= limit
@@ -35,7 +35,7 @@ def _late(facts: Facts, limit: timedelta) -> bool:
 
 
 def taken_back(facts: Facts) -> str | None:
-    """The spec asks again for what blue runs: nobody wants green any more."""
+    """The spec requests the release of blue again: green is obsolete."""
     return f"{facts.accepted} is asked for again" if facts.asked == facts.accepted else None
 
 
@@ -44,7 +44,7 @@ def green_broken(facts: Facts) -> str | None:
 
 
 def green_alone(facts: Facts) -> str | None:
-    """Green leads before it has a vote: it is a cluster of its own, and never gets one of ours."""
+    """Green leads before it has a vote: it is a separate cluster, and is never promoted."""
     green_leads = facts.membership is not None and facts.membership.leader == "green"
     return "a server of green leads before it was promoted" if green_leads else None
 
@@ -77,7 +77,7 @@ def syncs(facts: Facts) -> str | None:
 
 
 def sync_left(facts: Facts) -> float:
-    """Seconds for which green still has to follow before it is looked at."""
+    """Seconds for which green still has to follow before it is validated."""
     verification = facts.wish.verification
     if job_done(facts) or verification is None or not verification.min_sync_duration:
         return 0.0
@@ -86,7 +86,7 @@ def sync_left(facts: Facts) -> float:
 
 
 def unpromoted(facts: Facts) -> str | None:
-    """A person decides when green is promoted, and has not yet."""
+    """Promotion is manual, and no user requested it yet."""
     if not facts.status.manual_promotion_required or facts.pending("promote"):
         return None
     return "green is in sync and waits for a new spec.upgrade.requests.promote"
@@ -116,7 +116,7 @@ def traffic_behind(facts: Facts) -> str | None:
 
 
 def unfit_to_lead(facts: Facts) -> str | None:
-    """Blue gives no vote away before green alone is a whole, healthy cluster."""
+    """Blue keeps its votes until green alone is a complete, healthy cluster."""
     return None if job_done(facts) else votes_missing(facts)
 
 
@@ -140,13 +140,13 @@ def not_handed_over(facts: Facts) -> str | None:
 
 
 def not_handed_over_late(facts: Facts) -> str | None:
-    """Only what is known counts: for a moment without a leader nothing is known."""
+    """Only known membership counts: without a leader nothing is known for a moment."""
     has_leader = facts.membership is not None and facts.membership.leader is not None
     return not_handed_over(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
 
 
 def verified_left(facts: Facts) -> float:
-    """Seconds for which blue is still kept: all of them until it is written that green leads."""
+    """Seconds for which blue is still kept; they count from the write that green leads."""
     period = float(facts.by_itself.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
         return period
@@ -159,11 +159,11 @@ def verifies(facts: Facts) -> str | None:
     return f"green leads; blue is kept for {facts.by_itself.stabilization_seconds} s"
 
 
-# --- blue goes ----------------------------------------------------------------------------------
+# --- the removal of blue ------------------------------------------------------------------------
 
 
 def not_alone(facts: Facts) -> str | None:
-    """Nothing of blue is taken away unless green does without it, now."""
+    """Nothing of blue is removed unless green works without it, now."""
     return None if job_done(facts) else green_unready(facts) or not_handed_over(facts)
 
 
@@ -176,7 +176,7 @@ def blue_pods(facts: Facts) -> str | None:
 
 
 def blue_claims(facts: Facts) -> str | None:
-    """They held the only data once: what becomes of them is for the user to say (rule I01)."""
+    """They held the only data once: the user decides about them (rule I01)."""
     if facts.keeps_volumes or not facts.blue.claims:
         return None
     return "the volumes of blue are deleted"
@@ -203,11 +203,11 @@ def read_replicas_unsettled(facts: Facts) -> str | None:
     return None if facts.reads_settled else "read replicas are brought to the new release"
 
 
-# --- the way back -------------------------------------------------------------------------------
+# --- the rollback -------------------------------------------------------------------------------
 
 
 def blue_unfit(facts: Facts) -> str | None:
-    """A majority of blue has to be there before it gets all votes back."""
+    """A majority of blue has to be ready before all votes go back to it."""
     needed = facts.blue_replicas // 2 + 1
     if job_done(facts) or facts.blue.ready >= needed:
         return None
@@ -233,7 +233,7 @@ def blue_does_not_lead_late(facts: Facts) -> str | None:
 
 
 def blue_loses(facts: Facts) -> str | None:
-    """Green is only taken away while blue leads and green has no vote."""
+    """Green is only removed while blue leads and green has no vote."""
     if facts.membership is None or facts.membership.leader != "blue":
         return "no server of blue leads, so green is left alone"
     if facts.membership.green_voters:

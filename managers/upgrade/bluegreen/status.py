@@ -1,4 +1,4 @@
-"""What is written of an upgrade by a second set of servers after one pass. Pure."""
+"""`status.blueGreen` after one reconcile. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WAY_BACK = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
 def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
-    """Return `status.blueGreen` after a pass; the very same one when nothing is to be written."""
+    """Return `status.blueGreen` after a reconcile; the same object when nothing changed."""
     before, action = facts.cluster.status.blue_green, choice.row.act
     if action == BEGIN:
         return _begun(facts)
@@ -65,7 +65,7 @@ def _timestamp(facts: BlueGreenFacts) -> datetime:
 
 
 def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
-    """Freeze what the upgrade is about: no later edit of the spec changes it."""
+    """Freeze the inputs of the upgrade: no later edit of the spec changes them."""
     spec, requested, timestamp = facts.cluster.spec, facts.asked, _timestamp(facts)
     revision = facts.next_revision
     salt = f"{revision}|{timestamp.isoformat()}|{facts.pending('retry')}"
@@ -95,7 +95,7 @@ def _snapshot(facts: BlueGreenFacts, operation: str, number: int) -> str:
 
 
 def _dropped(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
-    """End an upgrade before anything was made."""
+    """End an upgrade before anything was created."""
     ended = _at_rest(facts)
     if choice.row.act == DROP:
         return ended
@@ -109,7 +109,7 @@ def _dropped(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
 
 
 def _at_rest(facts: BlueGreenFacts) -> BlueGreenStatus:
-    """Keep blue, and what went wrong last."""
+    """Keep blue, and the last failure."""
     status = facts.status
     return BlueGreenStatus(
         phase=IDLE,
@@ -138,7 +138,7 @@ def _after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     if to == DEMOTING:
         changes["traffic_switched_time"] = timestamp
     if to in _WAY_BACK and choice.row.at not in _WAY_BACK:
-        # What somebody took back may be asked for again; what failed waits for a person.
+        # A release that a user took back may be requested again; a failed one waits for a user.
         failed = None if facts.asked == facts.accepted else facts.status.green_revision
         changes |= {
             "rollback_reason": clean_message(choice.message),
@@ -151,7 +151,7 @@ def _after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
 
 
 def _taken_over(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
-    """Green is all that is left, and is called blue from now on."""
+    """Only green is left, and is called blue from now on."""
     status = facts.status
     progress = {"operation_id": status.operation_id, "start_time": _timestamp(facts)}
     ended = BlueGreenStatus(
@@ -182,9 +182,9 @@ def _in_phase(facts: BlueGreenFacts, action: str) -> dict[str, Any]:
             "start_time": timestamp,
         }
     if status.phase != IDLE and status.start_time is None:
-        # A pause took the clock away: the step is given all of its time again.
+        # A pause cleared the start time: the step gets its full deadline again.
         changes["start_time"] = timestamp
     if job_succeeded(facts) and status.completed_job != facts.job_name:
-        # The Job is forgotten by Kubernetes after an hour; that it ended well is not.
+        # Kubernetes deletes the Job after an hour; the status keeps its success.
         changes |= {"completed_job": facts.job_name, "start_time": timestamp}
     return changes

@@ -1,22 +1,22 @@
-"""The table of all that may happen to an upgrade by a second set of servers. Pure.
+"""The state machine of a blue/green upgrade. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
-| Idle | one set serves; an upgrade may be begun: its inputs are frozen, and nothing is made yet |
-| DeployingGreen | green is made; it can join blue and can never begin a cluster of its own |
+| Idle | one pool serves; an upgrade may have begun: its inputs are frozen, nothing is created yet |
+| DeployingGreen | green is created; it can join blue and can never form a cluster of its own |
 | JoiningMesh | green joins the raft cluster without a vote |
-| Syncing | green follows; it is judged, and somebody says yes |
+| Syncing | green follows; it is validated, and approved |
 | Promoting | green gets its votes |
 | DemotingBlue | clients are sent to green, which leads; blue loses its votes and is kept |
-| Cleanup | blue leaves the raft cluster and is deleted; there is no way back from here |
+| Cleanup | blue leaves the raft cluster and is deleted; no rollback is possible |
 | RestoringReadReplicas | read replicas get the new release |
 | RollingBack | clients are sent to blue; blue gets its votes back and leads |
 | RollbackCleanup | green leaves the raft cluster and is deleted |
 
-Of the rows of a place the first whose guard has something to say decides (contracts.state_machine).
-Its act is done, then its next place is written; a crash between the two repeats the act, which is
-safe. Before Promoting an upgrade that fails is given up: green has no vote, so it is just taken
-away. From Promoting on it is rolled back. Neither is tried again by itself.
+The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
+action runs, then its next state is written; a crash between the two repeats the action, which is
+safe. Before Promoting a failed upgrade is abandoned: green has no vote, so it is just deleted. From
+Promoting on it is rolled back. Neither is retried automatically.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Facts = BlueGreenFacts
 PhaseGuard = Guard[Facts]
 Transitions = tuple[Transition[Facts], ...]
 
-# Acts that are nothing but a word in the status.
+# Actions that only change the status.
 BEGIN: Final = "begin"
 DROP: Final = "drop"
 GIVE_UP: Final = "give-up"
@@ -75,7 +75,7 @@ ENTER_SAFE_MODE: Final = "enter-safe-mode"
 LEAVE_SAFE_MODE: Final = "leave-safe-mode"
 
 SOON: Final = 0.05
-"""Seconds to the next pass when it is known what comes next."""
+"""Seconds to the next reconcile when the next step is known."""
 RECHECK: Final = 2.0
 SLOW: Final = 15.0
 SAFE_MODE_RECHECK: Final = 60.0
@@ -152,7 +152,7 @@ def _job_steps(at: str) -> Transitions:
 
 
 def _job(at: str, back: str) -> Transitions:
-    """The Job of a phase from which an upgrade that fails goes back by itself."""
+    """The Job of a phase in which a failed upgrade is rolled back automatically."""
     return (
         *_back(at, back, (guards.job_hopeless, "Job failed too often")),
         Transition(at, guards.job_held, "Job failed, held", reason=HELD, blocked=True),

@@ -1,16 +1,16 @@
-"""The Job that judges green before it is promoted: which one it is, and how far it is. Pure.
+"""The Job that validates green before it is promoted: its identity and its stage. Pure.
 
-| stage | what was written down | what may be done |
+| stage | recorded in the status | next action |
 |---|---|---|
-| Prepared | the identity of the hook | its Job is made, suspended: no pod of it runs |
-| Committed | the UID of that Job | the Job is let go |
-| Created | it was let go | nothing; its end is waited for |
-| TerminalObserved | how it ended | nothing |
-| Unknown | the Job of the receipt is not there | nothing; a person decides |
+| Prepared | the identity of the hook | create its Job, suspended: no pod of it runs |
+| Committed | the UID of that Job | resume the Job |
+| Created | the Job was resumed | none; wait for its end |
+| TerminalObserved | the result | none |
+| Unknown | the recorded Job does not exist | none; a user decides |
 
-A Job that was never let go may be made again, so a crash before Committed costs nothing. From then
-on there is one UID, and whatever else is found under the name is not believed: nobody can tell what
-a hook did that is gone.
+A Job that was never resumed may be created again, so a crash before Committed costs nothing. From
+then on there is one UID, and any other Job of that name is ignored: the effect of a deleted hook is
+unknown.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Step = Literal[
     "failed",
     "unknown",
 ]
-"""none: there is no hook. lost: it becomes Unknown now; unknown: it is so already."""
+"""none: there is no hook. lost: the stage becomes Unknown; unknown: it is Unknown already."""
 
 RECORDED: Final[tuple[Step, ...]] = ("prepare", "commit", "created", "ended", "lost")
-"""Steps that are nothing but a new receipt."""
+"""Steps that only write a new record."""
 OVER: Final[tuple[Step, ...]] = ("none", "passed")
-"""Nothing of the hook stands in the way any more."""
+"""The hook does not block promotion any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookIdentity:
-    """Which hook of which upgrade: no other one has the same Job."""
+    """Identifies the hook of an upgrade: no other one has the same Job."""
 
     cluster: str
     operation_id: str
@@ -68,13 +68,13 @@ class HookIdentity:
 
 
 def spec_hash(hook: PrePromotionHook) -> str:
-    """Return the hash of what a hook does: 64 hexadecimal digits, the same for the same hook."""
+    """Return the hash of a hook's spec: 64 hexadecimal digits, the same for the same hook."""
     text = json.dumps(hook.to_object(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def receipt_of(facts: BlueGreenFacts) -> ValidationHookStatus | None:
-    """Return the receipt of this upgrade; that of another one counts for nothing."""
+    """Return the record of this upgrade; that of another one is ignored."""
     receipt, status = facts.status.validation_hook, facts.status
     if receipt is None or receipt.operation_id != status.operation_id:
         return None
@@ -82,7 +82,7 @@ def receipt_of(facts: BlueGreenFacts) -> ValidationHookStatus | None:
 
 
 def identity(facts: BlueGreenFacts, hook: PrePromotionHook) -> HookIdentity:
-    """Say which hook of which upgrade it is."""
+    """Return the identity of a hook in this upgrade."""
     return HookIdentity(
         facts.cluster.metadata.name,
         facts.status.operation_id or "",
@@ -98,7 +98,7 @@ def job_name(facts: BlueGreenFacts) -> str:
 
 
 def step(facts: BlueGreenFacts) -> Step:
-    """Say what is next for the hook."""
+    """Return the next step of the hook."""
     receipt, spec, job = receipt_of(facts), facts.hook_wish, facts.hook
     if receipt is None:
         return "none" if spec is None else "prepare"
@@ -130,7 +130,7 @@ def _started(receipt: ValidationHookStatus, job: HookSeen | None) -> Step:
 
 
 def receipt_after(facts: BlueGreenFacts, next_step: Step) -> ValidationHookStatus | None:
-    """Return the receipt after a step."""
+    """Return the record after a step."""
     receipt, timestamp = receipt_of(facts), facts.now.replace(microsecond=0)
     if next_step in ("prepare", "edited"):
         return _first_receipt(facts, timestamp)

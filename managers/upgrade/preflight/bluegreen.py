@@ -1,6 +1,6 @@
-"""Checks before an upgrade by a second set of servers, and by no other strategy. Pure.
+"""Preflight checks that only blue/green upgrades need. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _INSTEAD = "set spec.upgrade.strategy to RollingUpdate, which needs no login"
 
 
 def can_log_in(inputs: PreflightInput) -> Answer:
-    """Judge by the spec, and by whether the leader answered once it was asked."""
+    """Check the spec, and whether the leader answered once it was asked."""
     if not _is_blue_green(inputs):
         return None
     if not operator_can_log_in(inputs.cluster.spec):
@@ -33,7 +33,7 @@ def can_log_in(inputs: PreflightInput) -> Answer:
             f"{_FIELD} lets Jobs change who is a member, and they have no login: set "
             f"spec.upgrade.jwtAuthRole to a role of theirs, or {_INSTEAD}",
         )
-    # Only an operator that looked for Jobs of such an upgrade has asked the leader, too.
+    # Only an operator that read the Jobs of such an upgrade has asked the leader, too.
     if inputs.observed.upgrade.second is None or inputs.observed.quorum is not None:
         return None
     return wait(_MISSING, f"the leader did not tell who is a member: {_login_of(inputs)}")
@@ -47,9 +47,9 @@ def _login_of(inputs: PreflightInput) -> str:
 
 
 def are_newest(inputs: PreflightInput) -> Answer:
-    """Two sets of servers are no time to replace those of one of them."""
+    """No server is replaced while there are two pools."""
     live = inputs.observed.stateful_set
-    # Once it has begun no server is replaced, so nobody must wait for that.
+    # Once it has begun no server is replaced, so there is no replacement to wait for.
     if live is None or not _is_blue_green(inputs) or takes_over(inputs.cluster):
         return None
     outdated = [pod.name for pod in inputs.observed.pods if pod.template != live.template]

@@ -1,8 +1,8 @@
-"""Whether a release may come now: named checks in their order, as one table. Pure.
+"""The preflight checks of a release, in order, as one table. Pure.
 
-A refusal is for a person: the spec asks for something that can never be. An obstacle passes by
-itself. A warning stops nothing. `baoctl upgrade plan` prints the answer of each check, so it can
-tell nothing else than what the operator does.
+A refusal needs a user: the spec requests something impossible. An obstacle passes by itself. A
+warning stops nothing. `baoctl upgrade plan` prints the answer of each check, so it cannot differ
+from what the operator does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ State = Literal["ok", "warn", "wait", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the table; `asks` is the question in words."""
+    """One entry of the table; `asks` is the question as text."""
 
     name: str
     asks: str
@@ -34,7 +34,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check said."""
+    """The result of one check."""
 
     check: str
     asks: str
@@ -45,7 +45,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PreflightResult:
-    """What all checks said: the first refusal, the first obstacle, and every warning."""
+    """The result of all checks: the first refusal, the first obstacle, and every warning."""
 
     refusal: Blocked | None = None
     obstacle: Wait | None = None
@@ -54,16 +54,16 @@ class PreflightResult:
 
     @property
     def well(self) -> bool:
-        """Tell whether the release may come now."""
+        """Report whether the upgrade may begin now."""
         return self.refusal is None and self.obstacle is None
 
 
 def check(
     cluster: OpenBaoCluster, observed: Observed, target: Release, *, resuming: bool
 ) -> PreflightResult:
-    """Judge whether a cluster may be brought to a release. `cluster` is as its user wrote it.
+    """Check whether a cluster may be upgraded to a release. `cluster` is as its user wrote it.
 
-    `resuming`: pods are being replaced already, so one of them may be away.
+    `resuming`: pods are being replaced already, so one of them may be absent.
     """
     inputs = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
     answers = [(entry, entry.judge(inputs)) for entry in CHECKS]
@@ -78,10 +78,10 @@ def check(
 
 
 def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Say which version a new one must not be older than; "" when none is known.
+    """Return the version that a new one must not be older than; "" when none is known.
 
     That of the release that was accepted last; while no server of it has led, the one before: only
-    a leader writes, so nothing is in the data yet that the former version could not read.
+    a leader writes, so the former version can still read all data.
     """
     status = cluster.status
     accepted = Release.accepted(cluster)
@@ -93,19 +93,19 @@ def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
 
 
 def _has_led(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether a server of the target may have led."""
+    """Report whether a server of the target may have led."""
     upgrade = cluster.status.upgrade
     if upgrade is None or upgrade.last_step_down_time is not None:
         return True
     if cluster.spec.replicas == 1:
-        # A server that never said who it is never came so far as to write anything.
+        # A server that never reported its version never wrote anything.
         versions = {pod.registration.version for pod in observed.pods}
         return (
             not versions
             or bool(upgrade.completed_pods)
             or not versions <= {None, upgrade.from_version}
         )
-    # Without exactly one leader that says it is of the former version, nobody knows.
+    # Without exactly one leader that reports the former version, it is unknown.
     led_by = {pod.registration.version for pod in observed.leaders}
     return led_by != {upgrade.from_version} or len(upgrade.completed_pods) >= cluster.spec.replicas
 

@@ -1,6 +1,6 @@
 """Checks before an upgrade of the servers themselves: pods, leader, raft, volumes. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
@@ -111,5 +111,8 @@ def read_replicas_are_ready(inputs: PreflightInput) -> Answer:
     ready = sum(pod.ready and not pod.terminating for pod in pods)
     if inputs.resuming or (ready == requested and len(pods) == requested):
         return None
-    message = f"spec.readReplicas.replicas: {ready} of {requested} read replicas are ready; all have to be"
+    message = (
+        f"spec.readReplicas.replicas: {ready} of {requested} read replicas are ready; "
+        "all have to be"
+    )
     return wait("ReadReplicasNotReady", f"{message}{_which(pods)}")

@@ -1,6 +1,6 @@
-"""Checks before an upgrade of what people ask for: the release, and everything else. Pure.
+"""Preflight checks of the spec: the requested release, and everything else. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, 
 from runtime.memo import memoize
 from runtime.outcome import Blocked
 
-# --- what is asked for --------------------------------------------------------------------------
+# --- the requested release ----------------------------------------------------------------------
 
 
 def is_version(inputs: PreflightInput) -> Answer:
@@ -55,7 +55,8 @@ def pair_is_allowed(inputs: PreflightInput) -> Answer:
     if verdict.refusals:
         return Blocked(
             "VersionPairRefused",
-            f"spec.version: {inputs.base} to {inputs.target.version}: {'; '.join(verdict.refusals)}",
+            f"spec.version: {inputs.base} to {inputs.target.version}: "
+            f"{'; '.join(verdict.refusals)}",
         )
     messages = tuple(
         f"{inputs.base} to {inputs.target.version}: {text}" for text in verdict.warnings
@@ -64,13 +65,13 @@ def pair_is_allowed(inputs: PreflightInput) -> Answer:
 
 
 def spec_fits(inputs: PreflightInput) -> Answer:
-    """Judge the spec with the version that is asked for, and with the one that it is rendered with.
+    """Validate the spec with the requested version, and with the one that it is rendered with.
 
     Until the new version is accepted the servers are rendered with the former one.
     """
     if version_matrix.parse(inputs.target.version) is None:
         return None
-    # Of each cluster one other release is remembered: that is the accepted one.
+    # The memo holds one other release for each cluster: the accepted one.
     same = Release.asked(inputs.cluster) == inputs.target
     violation = _spec_error(inputs.cluster if same else _with(inputs.cluster, inputs.target))
     accepted = Release.accepted(inputs.cluster)
@@ -102,7 +103,7 @@ def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
     return Blocked("FieldsNotServed", "; ".join(unsupported)) if unsupported else None
 
 
-# --- whether people or other work are in the way ------------------------------------------------
+# --- user settings and other operations that block it -------------------------------------------
 
 
 def is_initialized(inputs: PreflightInput) -> Answer:
@@ -148,7 +149,7 @@ def lock_is_free(inputs: PreflightInput) -> Answer:
     return wait("OperationLockBlocked", message)
 
 
-# --- what is worth knowing ----------------------------------------------------------------------
+# --- warnings -----------------------------------------------------------------------------------
 
 
 def is_no_outage(inputs: PreflightInput) -> Answer:

@@ -24,7 +24,7 @@ def both(condition: Callable[[RollingFacts], bool], guard: RollingGuard) -> Roll
     return lambda facts: guard(facts) if condition(facts) else None
 
 
-# --- what the spec asks for ---------------------------------------------------------------------
+# --- the requested release ----------------------------------------------------------------------
 
 
 def up_to_date(facts: RollingFacts) -> str | None:
@@ -46,7 +46,7 @@ def obstructed(facts: RollingFacts) -> str | None:
 
 
 def another(facts: RollingFacts) -> str | None:
-    """Another release than the one under way is asked for, and may come."""
+    """The spec requests another valid release than the target of this upgrade."""
     if not changed(facts) or refused(facts) is not None:
         return None
     return f"{facts.requested} is asked for now"
@@ -68,7 +68,7 @@ def own_lock(facts: RollingFacts) -> str | None:
 
 
 def lock_left(facts: RollingFacts) -> str | None:
-    """The lock of an upgrade that nothing is known of any more, when none is about to begin."""
+    """The lock of an upgrade whose status is lost, when none is about to begin."""
     idle = up_to_date(facts) is not None or refused(facts) is not None
     return own_lock(facts) if idle else None
 
@@ -86,7 +86,10 @@ def snapshot_hopeless(facts: RollingFacts) -> str | None:
         return None
     if not snapshot.failed:
         return None
-    return f"OpenBaoBackup {snapshot.name}, try {facts.upgrade.snapshots}: {snapshot.message or snapshot.phase}"
+    return (
+        f"OpenBaoBackup {snapshot.name}, try {facts.upgrade.snapshots}: "
+        f"{snapshot.message or snapshot.phase}"
+    )
 
 
 def snapshot_failed(facts: RollingFacts) -> str | None:
@@ -109,7 +112,7 @@ def snapshot_runs(facts: RollingFacts) -> str | None:
 
 
 def refused_hand_over(facts: RollingFacts) -> str | None:
-    """The leader cannot be asked by a Job, and must not go without."""
+    """No Job can step the leader down, and its pod must not be replaced without."""
     for leader in facts.observed.leaders:
         attempt = facts.observed.attempted(MAKE_HAND_OVER, leader.uid)
         if attempt is not None and attempt.refused:
@@ -136,7 +139,7 @@ def hand_over_late(facts: RollingFacts) -> str | None:
 
 
 def leads_again(facts: RollingFacts) -> bool:
-    """Tell whether a leader made way as it was asked to, came back, and may be asked once more."""
+    """Report whether a leader stepped down, was elected again, and may step down once more."""
     job = facts.observed.upgrade.job
     if job is None or job.state != "Succeeded" or job.created_at is None or not still_leads(facts):
         return False
@@ -159,7 +162,7 @@ def late(facts: RollingFacts) -> str | None:
 
 
 def unwell_late(facts: RollingFacts) -> str | None:
-    """All are ready, and nothing goes on: who is ill may be another one than the next to go."""
+    """All are ready without progress: the unhealthy server may be another one than the next."""
     message, quorum = late(facts), facts.observed.quorum
     if message is None or quorum is None or quorum.trouble:
         return message
@@ -169,7 +172,10 @@ def unwell_late(facts: RollingFacts) -> str | None:
     if not unhealthy:
         return message
     waited = int(facts.deadline.total_seconds())
-    return f"after {waited} s the leader does not find these well and caught up: {', '.join(unhealthy)}"
+    return (
+        f"after {waited} s the leader does not find these well and caught up: "
+        f"{', '.join(unhealthy)}"
+    )
 
 
 def unready_late(facts: RollingFacts) -> str | None:
@@ -182,7 +188,7 @@ def all_ready(facts: RollingFacts) -> bool:
 
 
 def quorum_refused(facts: RollingFacts) -> str | None:
-    """A person has to act, and nobody is ill as far as is known: no time runs meanwhile."""
+    """A user has to act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum
     if quorum is None or not quorum.refused or not all_ready(facts):
         return None
@@ -190,7 +196,7 @@ def quorum_refused(facts: RollingFacts) -> str | None:
 
 
 def budget_closed(facts: RollingFacts) -> str | None:
-    """Somebody else holds the budget, and all are ready: no time runs meanwhile."""
+    """The disruption budget refuses evictions, and all are ready: the deadline is suspended."""
     return (
         (facts.observed.refused_eviction(BUDGET_REFUSAL_MAX_AGE) or None)
         if all_ready(facts)

@@ -1,4 +1,4 @@
-"""What a row of the table means for the pass: the release, the status, and what is done. Pure."""
+"""What a transition means for the reconcile: the release, the status, and the effects. Pure."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ID = 10
 _NO_JOB: dict[str, Any] = {"step_down_job": None, "step_downs": None}
 _WAITING = "UpgradeInProgress"
 SUSPENDING_REASONS = (QUESTION_REFUSED, BUDGET_CLOSED)
-"""Reasons of rows in which a person has to act and no server is ill."""
+"""Reasons of transitions in which a user has to act and no server is unhealthy."""
 
 
 def upgrade_decision_of(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts]
 ) -> UpgradeDecision:
-    """Turn a decision into the course of the pass."""
+    """Turn a transition into the upgrade decision of the reconcile."""
     state = decision.next
     upgrade = None if state == IDLE else _status(facts, decision)
     accepted = _target(upgrade) if upgrade and state == ROLLING else facts.accepted
@@ -86,7 +86,7 @@ def _outcome(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) ->
 
 
 def _reason(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> str:
-    """Find the reason of a row that gives none of its own; "" when there is nothing to tell."""
+    """Return the reason of a transition that has none of its own; "" when there is no message."""
     failure = facts.upgrade.failure
     if failure is not None and decision.row.blocked:
         return failure.reason
@@ -119,16 +119,16 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
     if transition.to == SNAPSHOT and transition.act != MAKE_SNAPSHOT:
         changes |= _next_snapshot(facts)
     if transition.at == ROLLING and leads_again(facts):
-        # What that Job did is undone: the next one has another name.
+        # The step-down of that Job is undone: the next Job has another name.
         changes |= {"step_down_job": None}
     changes = {**_clock(facts, decision), **changes}
     return before.model_copy(update=changes) if changes else before
 
 
 def _clock(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> dict[str, Any]:
-    """Stop the time of a step while somebody else holds it, and give all of it again after that.
+    """Suspend the deadline of a step while it is blocked, and restart it in full after that.
 
-    A pause takes the clock away, too.
+    A pause clears the start time, too.
     """
     transition = decision.row
     if transition.reason in SUSPENDING_REASONS:
@@ -164,7 +164,7 @@ def _retargeted(facts: RollingFacts) -> dict[str, Any]:
 
 
 def _clocks(facts: RollingFacts, timestamp: datetime, salt: str) -> dict[str, Any]:
-    """Begin anew: Jobs of another name, and all the time for the next step."""
+    """Begin again: Jobs of another name, and the full deadline for the next step."""
     return {"id": _id(facts, salt), "step_started_at": timestamp, "pod": None, **_NO_JOB}
 
 
@@ -178,7 +178,7 @@ def _next_snapshot(facts: RollingFacts) -> dict[str, Any]:
 
 
 def snapshot_attempt(upgrade: str, number: int) -> str:
-    """Tell the tries of one upgrade apart."""
+    """Name one attempt of an upgrade."""
     return f"{upgrade} {number}"
 
 
@@ -197,7 +197,7 @@ def _effects(
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
         return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": message}),)
     if action == FREE_LOCK:
-        # Of another's lock nothing is given back; one that is nobody's is free already.
+        # Only our own lock is released; an unheld one is free already.
         return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
     number = (upgrade.snapshots or 0) if upgrade else 0
     attempt = snapshot_attempt(upgrade.id if upgrade else "", number)
@@ -206,11 +206,11 @@ def _effects(
 
 
 def _requests(facts: RollingFacts) -> UpgradeRequestsStatus | None:
-    """Acknowledge an order to try again, wherever it finds the upgrade; others have no use here."""
+    """Acknowledge a retry request in any state; other requests have no effect here."""
     before = facts.cluster.status.upgrade_requests
     handled_before, upgrade = before or UpgradeRequestsStatus(), facts.cluster.spec.upgrade
     requests = (upgrade.requests if upgrade else None) or UpgradeRequests()
-    # With a failure it waits for the lock, and is carried out then.
+    # After a failure it waits for the lock, and is handled then.
     deferred = facts.upgrade.failure is not None and bool(facts.other_holder)
     handled = handled_before.model_copy(
         update={

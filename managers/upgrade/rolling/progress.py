@@ -1,6 +1,7 @@
-"""What the pods say of an upgrade, once it is known which of them are new. Pure.
+"""Progress of an upgrade by its pods, once it is known which of them are new. Pure.
 
-Called between the plan and the status: only the plan knows the newest template.
+Called by managers.cluster.reconcile between the plan and the status: only the plan knows the newest
+template.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from runtime.outcome import Done
 def track_progress(
     cluster: OpenBaoCluster, observed: Observed, decision: UpgradeDecision, desired: Desired
 ) -> UpgradeDecision:
-    """Add to the course what the pods show: how far it is, and that it is over."""
+    """Add to the decision what the pods show: progress, and completion."""
     upgrade, rolled = decision.upgrade, desired.rolled
     if upgrade is None or rolled is None or decision.place not in (ROLLING, FAILED):
         return decision
@@ -37,7 +38,7 @@ def track_progress(
         return decision
     changes = _changes(upgrade, rolled, desired.effects, observed.now)
     if _has_stepped_down(observed, decision):
-        # Nobody has to look at that Job again.
+        # That Job need not be read again.
         changes |= {"step_down_job": None}
     updated = upgrade.model_copy(update=changes)
     if updated == upgrade:
@@ -47,10 +48,10 @@ def track_progress(
 
 
 def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
-    """Tell whether all servers run the target, and the leader finds them well if it can be asked.
+    """Report whether all servers run the target, and are healthy for the leader if it is readable.
 
-    The version is what servers say of themselves; that of another build with the same number is
-    told by the template alone.
+    The version is what servers report; another build with the same number differs in the template
+    alone.
     """
     if any(pod.registration.version != upgrade.target_version for pod in observed.pods):
         return False
@@ -65,12 +66,12 @@ def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
 
 
 def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:
-    """Tell whether the leader that a Job asked leads no more."""
+    """Report whether the leader that a Job stepped down no longer leads."""
     job, hand_over, upgrade = observed.upgrade.job, decision.hand_over, decision.upgrade
     if job is None or hand_over is None or job.state == "Active" or len(observed.leaders) != 1:
         return False
     if upgrade is None or upgrade.step_down_job != job.name:
-        # That Job is behind us, and the next one may just have been asked for.
+        # That Job is over, and the next one may just have been requested.
         return False
     return all(hand_over.job(leader.uid) != job.name for leader in observed.leaders)
 

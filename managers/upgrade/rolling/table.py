@@ -1,17 +1,16 @@
-"""The table of all that may happen to a rolling upgrade. Pure.
+"""The state machine of a rolling upgrade. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
 | Idle | the servers have the release that was accepted last |
-| Preparing | a newer one was asked for and may come; the lock is taken |
-| Snapshot | an OpenBaoBackup is made first |
+| Preparing | a newer one is requested and valid; the lock is taken |
+| Snapshot | an OpenBaoBackup is created first |
 | Rolling | the new release is accepted, and the pods are replaced |
-| Failed | it stopped: no pod is touched until somebody asks again, or for another release |
+| Failed | it stopped: no pod is touched until a user requests a retry or another release |
 
-Of the rows of a place the first whose guard has something to say decides (contracts.state_machine).
-Its act is done, then its next place is written; a crash between the two repeats the act, which is
-safe. That the last pod is new and well is told by managers.upgrade.rolling.progress, which sees
-them.
+The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
+action runs, then its next state is written; a crash between the two repeats the action, which is
+safe. managers.upgrade.rolling.progress reports that the last pod is new and healthy.
 """
 
 from __future__ import annotations
