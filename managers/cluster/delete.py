@@ -1,12 +1,12 @@
-"""Deletion under the finalizer: what goes with a cluster, and in which order.
+"""Deletion under the finalizer: what is deleted with a cluster, and in which order.
 
 | policy | volumes, audit files | unseal key, root token, recovery shares |
 |---|---|---|
 | Retain (default) | stay | stay, without owner |
-| DeletePVCs, DeleteAll | go, after the pods | go with the cluster |
+| DeletePVCs, DeleteAll | deleted after the pods | deleted with the cluster |
 
-Everything else goes by garbage collection through owner references. Backups always stay: their
-objects and their snapshots. No server is asked for anything.
+Everything else is garbage-collected through owner references. Backups always stay: their objects
+and their snapshots. No request is sent to a server.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from runtime.types import (
 )
 
 PODS_RECHECK = 5.0
-# So long the volumes wait for the pods. A node that is gone, or a server that hangs, must wedge
-# neither the cluster nor its namespace; then the API server itself keeps each volume until its pod
-# has ended (PROTECTED).
+# How long the deletion of volumes waits for the pods. A lost node, or a server that hangs, must
+# block neither the cluster nor its namespace; then the API server itself keeps each volume until
+# its pod has ended (PROTECTED).
 PODS_GRACE_PERIOD = timedelta(seconds=30)
 PROTECTED = "kubernetes.io/pvc-protection"
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """A cluster that goes, when somebody asked for it, and the Secrets that may stay.
+    """A cluster under deletion, the time of the request, and the Secrets that may stay.
 
     `voters`: StatefulSets of voters that the status names; the first one served.
     """
@@ -66,11 +66,12 @@ class Going:
 
 
 class Deletion:
-    """Carries a deletion out, one look at a time; every step may be repeated.
+    """Runs a deletion, one reconcile at a time; every step may be repeated.
 
-    Guarantees: keys that can open retained volumes are let go of before the finalizer is; a
-    volume is deleted only with its UID, only when it carries our UID, and never under a pod that
-    could write to it; it ends within PODS_GRACE_PERIOD and a look, whatever the servers do.
+    Guarantees: keys that can open retained volumes lose their owner before the finalizer is
+    removed; a volume is deleted only with its UID, only when it carries our UID, and never under a
+    pod that could write to it; it ends within PODS_GRACE_PERIOD and one reconcile, whatever the
+    servers do.
     """
 
     def __init__(self, context: Context, informers: Mapping[Resource, Cache]) -> None:
@@ -80,10 +81,10 @@ class Deletion:
     async def run(
         self, cluster: OpenBaoCluster | None, owner: Owner, requested_at: datetime
     ) -> Outcome:
-        """Do what the policy asks; `Wait` while pods still run, `Done` when the cluster may go.
+        """Apply the policy; `Wait` while pods still run, `Done` when the finalizer may go.
 
-        A cluster whose spec cannot be read any more (None) loses nothing: it is retained. `asked`:
-        when the deletion was asked for (metadata.deletionTimestamp).
+        A cluster whose spec cannot be read any more (None) is retained. `requested_at`:
+        metadata.deletionTimestamp.
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
         sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
@@ -112,14 +113,14 @@ class Deletion:
         key = ObjectKey(target.owner.namespace, target.voters[0])
         stateful_set = self._informers[STATEFUL_SET].get(key)
         if stateful_set is not None and oversize_of(stateful_set) is not None:
-            # What it says is not known, and a deletion has to end: the usual number is let go.
+            # Its content is unknown, and a deletion has to end: the usual number is orphaned.
             return 0
         live = own_set_facts(target.owner, stateful_set)
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 
     async def _orphan(self, key: ObjectKey, owner: Owner) -> None:
-        """Take our owner reference off a Secret; its annotation still says whose it was."""
+        """Remove our owner reference from a Secret; its annotation still names the owner."""
         try:
             secret = await self._context.client.get(SECRET, key, metadata_only=True)
             controller = controller_of(secret)
@@ -166,7 +167,7 @@ class Deletion:
             if is_terminating(pvc) or not _is_ours(pvc, owner):
                 continue
             if pods and PROTECTED not in (pvc["metadata"].get("finalizers") or ()):
-                # Nothing would keep it from a pod that still writes.
+                # Nothing would protect it while a pod still writes.
                 unprotected.append(pvc)
                 continue
             with contextlib.suppress(NotFound, Conflict):
@@ -211,7 +212,7 @@ class Deletion:
         return sorted((pod for pod in pods if _set_of(owner, key_of(pod).name)), key=key_of)
 
     def _sets(self, target: Going) -> list[str]:
-        """Name the StatefulSets: those that are known, and all that left a pod or a volume."""
+        """Name the StatefulSets: those of the status, and all that left a pod or a volume."""
         owner = target.owner
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         leftovers = {_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
@@ -220,7 +221,7 @@ class Deletion:
         return list(dict.fromkeys((*named, *sorted(leftovers - {""}))))
 
     def _claims(self, owner: Owner) -> list[Object]:
-        """Every volume that servers of this name use, whoever made it."""
+        """Return every volume that servers of this name use, whoever created it."""
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         keys = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
         common_pvcs = (self._informers[PVC].get(key) for key in keys)
@@ -231,7 +232,7 @@ class Deletion:
         return [pvc for pvc in self._claims(owner) if not _is_ours(pvc, owner)]
 
     async def _stop(self, owner: Owner, name: str) -> bool:
-        """Delete a StatefulSet of ours if it is there; tell whether it still is."""
+        """Delete a StatefulSet of ours if it exists; report whether it still does."""
         key = ObjectKey(owner.namespace, name)
         live = self._informers[STATEFUL_SET].get(key)
         if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
@@ -254,7 +255,7 @@ POLICIES: Mapping[str, tuple[Step, ...]] = {
 
 
 def _set_of(owner: Owner, pod: str) -> str:
-    """Return the StatefulSet of servers that a pod of this name is of; "" for any other pod."""
+    """Return the StatefulSet of servers of a pod of this name; "" for any other pod."""
     if names.read_ordinal_of(owner.name, pod) is not None:
         return names.read_stateful_set(owner.name)
     return stateful_set_of(owner.name, pod) or ""

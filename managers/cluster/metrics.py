@@ -1,11 +1,12 @@
-"""The Prometheus families about clusters.
+"""The Prometheus families of clusters.
 
-Nearly all of them are read at each scrape off the clusters in the cache and what was last read of
-their Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
-counters are fed pass by pass. Only the leader tells them: a standby would tell everything twice.
-Composed by `baoctl.process.wiring`; docs/status.md lists what is here, and a test compares.
+Nearly all of them are read at each scrape from the cached clusters and the last reads of their
+Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
+counters are updated by each reconcile. Only the leader reports them: a standby would report
+everything twice. Composed by `baoctl.process.wiring`; docs/status.md lists them, and a test
+compares.
 
-Labels are namespace, name and words of a fixed set (reliability T18): a fleet of N clusters gives
+Labels are namespace, name and values of a fixed set (reliability T18): a fleet of N clusters gives
 at most `SERIES_PER_CLUSTER` times N series, whatever their users write.
 """
 
@@ -56,7 +57,7 @@ Sample = tuple[tuple[str, ...], float]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One family of gauges: what it says of a cluster and its status, as stored."""
+    """One family of gauges, read from the stored spec and status of a cluster."""
 
     name: str
     meaning: str
@@ -65,7 +66,7 @@ class Family:
 
 
 def _map(value: Any) -> Object:
-    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    """Return a map; a status that is unreadable must not fail a scrape."""
     return value if isinstance(value, dict) else {}
 
 
@@ -149,14 +150,14 @@ SERIES_PER_CLUSTER: Final = 1 + 2 + len(REPORTED_CONDITIONS) + 1 + len(_READ_REP
 
 @dataclass(slots=True)
 class _Previous:
-    """What the last pass of a cluster found; "" is nothing."""
+    """The values of the last reconcile of a cluster; "" is none."""
 
     certificate: str = ""
     leader: str = ""
 
 
 class ClusterMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ class ClusterMetrics:
         self._changes = metrics.object_counter(LEADER_CHANGES, LEADER_CHANGES_MEANING)
 
     def note(self, key: ObjectKey) -> None:
-        """Count what changed since the last pass of that cluster."""
+        """Count what changed since the last reconcile of that cluster."""
         live = self._clusters.get(key)
         if live is None:
             self._previous.pop(key, None)
@@ -220,7 +221,7 @@ class ClusterMetrics:
         return self._clusters.list() if self._is_leader() else ()
 
     def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
-        """Fingerprint, end and mode of the server certificate, as far as it was read."""
+        """Return fingerprint, end and mode of the server certificate, as far as it was read."""
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
@@ -236,7 +237,7 @@ class ClusterMetrics:
 
 
 def counted(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
-    """The same reconciler, with its passes noted, whatever became of them."""
+    """Wrap a reconciler so that each reconcile is counted, whatever its outcome."""
 
     async def count(request: Request, /) -> Outcome:
         try:

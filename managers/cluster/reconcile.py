@@ -1,8 +1,9 @@
-"""The workload reconciler: the whole way of the data, from the spec to the status.
+"""The workload reconciler: the whole data flow, from the spec to the status.
 
-    spec -> observe -> direct -> resolve -> plan -> apply -> effects -> follow -> status
+    spec -> observe -> decide_upgrade -> resolve -> plan -> track_progress -> apply -> effects
+    -> status
 
-`decide_upgrade` decides which release the servers have, and `track_progress` how far they are on
+`decide_upgrade` decides which release the servers run, and `track_progress` how far they are on
 the way to it.
 
 Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
@@ -50,14 +51,14 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
-# Failures in a row before the status speaks of them.
+# Consecutive failures before the status reports them.
 REPORT_AFTER_FAILURES = 3
 
 read_cluster = memoize(OpenBaoCluster.from_object)
 
 
 class ClusterReconciler:
-    """Brings the objects of one cluster to what its spec asks, and says how far it came."""
+    """Brings the objects of one cluster to the desired state, and reports the progress."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class ClusterReconciler:
         )
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._clusters.get(request)
         if live is None:
             self._statuses.forget(request)
@@ -89,7 +90,7 @@ class ClusterReconciler:
             self._failures.pop(request, None)
             return Done()
         if _is_pause_acknowledged(live):
-            # Not even what pods do meanwhile: the status is that of the moment of the pause.
+            # While paused the status is frozen, even if pods change.
             return Done()
         if names.FINALIZER not in (live["metadata"].get("finalizers") or ()):
             self._observer.cache_refresher.mark_new(owner_of(live))
@@ -117,7 +118,7 @@ class ClusterReconciler:
     async def _report_unreadable(self, live: Object, error: str) -> None:
         oversize = oversize_of(live)
         if oversize is not None and oversize.member == "status":
-            # A status that is not known cannot be written: what is in it would be lost.
+            # A status that was cut from the cache cannot be written: its content would be lost.
             self._context.events.event(live, "Warning", "InvalidSpec", error)
             return
         await self._statuses.write(live, unreadable(live, error, self._context.clock.now()))
@@ -125,7 +126,7 @@ class ClusterReconciler:
     async def _report_failure(
         self, live: Object, cluster: OpenBaoCluster, error: Exception
     ) -> None:
-        """Show an error that lasts in the status; a single one is the log's business."""
+        """Report a lasting error in the status; a single one is only logged."""
         key = key_of(live)
         self._failures[key] = self._failures.get(key, 0) + 1
         if self._failures[key] < REPORT_AFTER_FAILURES:
@@ -163,7 +164,7 @@ class ClusterReconciler:
             with_accepted_release(cluster), owner, observed, self._observer.installation
         )
         if isinstance(resolved, Blocked):
-            # A spec for the next release alone is no news while that release is on its way.
+            # A spec that needs the next release is not reported while that release rolls out.
             refusal = resolved if isinstance(decision.outcome, Done) else decision.outcome
             return ReconcileResult(cluster, observed, refusal, decision=decision, notes=events)
         resolved = with_green_pool(
@@ -180,7 +181,7 @@ class ClusterReconciler:
     def _with_evidence(
         self, cluster: OpenBaoCluster, observed: Observed
     ) -> tuple[OpenBaoCluster, tuple[EventRecord, ...]]:
-        """Put right what the status says of servers that show something else."""
+        """Correct the status where the servers show something else."""
         pool = PoolFacts(observed.stateful_set, observed.pods, observed.claims)
         corrected = with_corrected_status(
             cluster, pool, self._observer.installation.image_repository
@@ -190,7 +191,7 @@ class ClusterReconciler:
 
 
 def _is_pause_acknowledged(live: Object) -> bool:
-    """Tell whether a cluster is paused and its status says so: then nothing is done at all."""
+    """Report whether a cluster is paused and its status says so: then nothing is done at all."""
     if not is_paused(live):
         return False
     try:

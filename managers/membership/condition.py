@@ -1,4 +1,4 @@
-"""What RaftMembershipReady says. Pure; called by `managers.cluster.status.conditions`."""
+"""The condition RaftMembershipReady. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def membership_ready(
 ) -> ConditionUpdate:
     """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
 
-    `raft` is what the leader said last, None when it never did; `trouble` why not. `second`: so
-    many servers of a second set may be members, too (managers.membership.green_members).
+    `raft` is the last report of the leader, None when there was none; `error` why not.
+    `green_servers`: number of green servers that may be members, too
+    (managers.membership.green_members).
     """
     readers = spec.servers - spec.replicas
     if error is not None and error.reason == UNUSABLE:
@@ -47,7 +48,7 @@ def membership_ready(
 
 
 def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> ConditionUpdate:
-    """Judge the members while one set takes over from another: who votes changes step by step."""
+    """Judge the members during a blue/green upgrade: the voters change step by step."""
     readers, joined_readers = spec.servers - spec.replicas, raft.read_replicas or 0
     without = raft.non_voters - joined_readers
     message = (
@@ -66,7 +67,7 @@ def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> 
 
 
 def even_replicas(replicas: int) -> str:
-    """Advise against an even number of voters; "" when there is nothing to say."""
+    """Advise against an even number of voters; "" for an odd number."""
     if replicas % 2:
         return ""
     return (

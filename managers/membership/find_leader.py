@@ -1,8 +1,9 @@
-"""Who leads, when the labels of the pods do not agree.
+"""Finds the leader when the labels of the pods are ambiguous.
 
-A server labels its own pod, and sometimes a label stays behind: a server that lost an election
-while the API server did not answer goes on saying that it leads. Labels cost nothing to read, so
-they are believed as long as exactly one pod says that it leads; otherwise the servers are asked.
+A server labels its own pod, and a label may be stale: a server that lost an election while the API
+server did not answer keeps its label as the leader. Labels cost nothing to read, so they are
+trusted as long as exactly one pod is labelled as the leader; otherwise the servers are asked.
+Called by managers.cluster.observe.observer.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from managers.bao.client import Bao, BaoError
 
 
 async def resolve_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
-    """Put the answers of the servers (sys/health) in the place of their labels.
+    """Replace the labels of the servers by their answers (sys/health).
 
-    A server that does not answer keeps its label, unless another one answers that it leads: a
-    server that was killed leaves its label behind. Never raises.
+    A server that does not answer keeps its label, unless another one answers that it leads: the
+    label of a killed server is stale. Never raises.
     """
     answers = await asyncio.gather(*(_is_active(bao, pod) for pod in pods))
     answered = any(answers)

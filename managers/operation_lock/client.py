@@ -1,8 +1,8 @@
-"""Taking, renewing and releasing the operation lock, by compare-and-swap.
+"""Acquires, renews and releases the operation lock, by compare-and-swap.
 
-Every decision is made on a fresh read and written only if the cluster is still the one that was
-read: of two that see the same free lock the API server lets one write. What the loser reads next is
-the lock of the winner.
+Every decision is made on a fresh read and written only if the cluster did not change since: of two
+writers that read the same free lock, the API server accepts one. The other one then reads the lock
+of the first.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 LOCK_MANAGER: Final = "openbao-operator-lock"
 TRIES: Final = 5
-"""Writes that lose against another write of the same cluster, before the pass is given up."""
+"""Conflicting writes of the same cluster before the reconcile fails."""
 
 
 class OtherClusterError(Transient):
-    """The cluster of that name is another one than was asked about."""
+    """The cluster of that name has another uid than requested."""
 
 
 Answer = TypeVar("Answer", bound=Acquired | HeldBy | Free)
 
 Force = Callable[[OperationLock], bool]
-"""Whether that lock may be overridden; asked anew about each lock that is found."""
+"""Whether that lock may be overridden; called again for each lock that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class OperationLocks:
 
     Methods raise NotFound when there is no cluster of that name, OtherClusterError when it has
     another uid, Transient when it changes faster than it can be written, and what else the client
-    raises. After a TransportError the lock may be held or not: ask again, a holder is recognised
+    raises. After a TransportError the lock may be held or not: call again, a holder is identified
     by its name.
     """
 
@@ -67,7 +67,7 @@ class OperationLocks:
     async def acquire(
         self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | HeldBy:
-        """Take the lock of a cluster, or renew it if the claimant holds it already."""
+        """Acquire the lock of a cluster, or renew it if the requester holds it already."""
 
         def decide(current: _LockSnapshot) -> Acquired | HeldBy:
             forced = current.lock is not None and force is not None and force(current.lock)
@@ -79,7 +79,7 @@ class OperationLocks:
     async def renew(
         self, key: ObjectKey, request: LockRequest, *, uid: str
     ) -> Acquired | HeldBy | Free:
-        """Say that the claimant still holds the lock; one that was lost is not taken again."""
+        """Renew the lock that the requester holds; a lost one is not acquired again."""
         return await self._compare_and_swap(
             key,
             uid,
@@ -90,9 +90,9 @@ class OperationLocks:
     async def release(
         self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
     ) -> Free | HeldBy:
-        """Let go of the lock. Nothing happens to what another holds, nor if the cluster is gone.
+        """Release the lock. The lock of another holder stays; a deleted cluster is no error.
 
-        `epoch`: only the lock that was given under it; for whoever is not the holder.
+        `epoch`: release only the lock of this epoch; for callers that are not the holder.
         """
         try:
             return await self._compare_and_swap(
@@ -133,10 +133,10 @@ class OperationLocks:
     async def _write(
         self, key: ObjectKey, current: _LockSnapshot, lock: OperationLock | None
     ) -> None:
-        """Write all of the lock, or take all of it away, whoever wrote parts of it.
+        """Write all of the lock, or remove all of it, whatever field managers own parts of it.
 
-        Raises Conflict or PatchFailed when the cluster is not as it was read. A patch and no apply:
-        an apply leaves fields behind that somebody else owns too, and with them the lock.
+        Raises Conflict or PatchFailed when the cluster changed since the read. A patch and no
+        apply: an apply keeps fields that another manager owns too, and with them the lock.
         """
         ops: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(current.live)},
@@ -162,7 +162,7 @@ class OperationLocks:
 
 
 def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
-    """Read the lock of a stored status; one that nobody can read is not the same as none."""
+    """Read the lock of a stored status; an unreadable one is not the same as none."""
     stored = status.get("operationLock")
     if stored is None:
         return None
@@ -178,7 +178,7 @@ def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
 def _log_change(
     key: ObjectKey, before: OperationLock | None, after: OperationLock | None, holder: str
 ) -> None:
-    """Say who got or gave the lock; a renewal is no news."""
+    """Log a change of the holder; a renewal is not logged."""
     if after is None:
         if before is not None:
             _log(key, "operation lock released", holder, before)
@@ -189,7 +189,7 @@ def _log_change(
 
 
 def _log(key: ObjectKey, event: str, holder: str, lock: OperationLock) -> None:
-    """One audit record. What repeats with every look of somebody who waits is for debugging."""
+    """Write one audit record. What repeats with every check of a waiting requester is debug."""
     emit = log.debug if lock.holder != holder and "held" in event else log.info
     emit(
         event,
