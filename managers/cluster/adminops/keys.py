@@ -1,6 +1,6 @@
-"""What the adminops reconciler does about keys: recovery shares, and the keys of its own login.
+"""The key tasks of the adminops reconciler: recovery shares, and the keys of its own login.
 
-Each duty costs nothing once its status says that it is done.
+A task whose status is complete sends no request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runtime.errors import Transient
 
 
 class KeyDuties:
-    """Both duties, for one cluster at a time."""
+    """Both tasks, for one cluster at a time."""
 
     def __init__(self, context: Context, observer: ClusterObserver) -> None:
         self._context = context
@@ -38,10 +38,10 @@ class KeyDuties:
         cluster: OpenBaoCluster,
         owner: Owner,
     ) -> dict[str, Any]:
-        """Return the parts of `status.adminOps` that are about keys, as they are now.
+        """Run both tasks and return their parts of `status.adminOps`.
 
-        Without a leader, or when somebody does not answer, they are as they were. Raises what the
-        API server refuses.
+        Without a leader, or without an answer, they stay as they were. Raises errors of the API
+        server.
         """
         before = cluster.status.admin_ops or AdminOpsStatus()
         shares, trusted = before.recovery_keys, before.operator_login
@@ -53,7 +53,7 @@ class KeyDuties:
                 trusted = await self._trusted(bao, leader.ip, login, cluster)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
-                # The next look, which a quiet cluster gets every minute, asks again.
+                # The next reconcile, which a settled cluster gets every minute, asks again.
                 pass
         return {"recovery_keys": shares, "operator_login": trusted}
 

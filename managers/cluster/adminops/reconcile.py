@@ -1,7 +1,7 @@
-"""The adminops reconciler: what the operator does inside of OpenBao, once data exists.
+"""The adminops reconciler: operations inside of OpenBao, once data exists.
 
-It owns `status.adminOps` and nothing else. For now it watches over the raft membership; upgrades
-and backups will be its steps.
+It owns `status.adminOps` and nothing else: raft membership, autopilot, recovery shares, the
+operator login and the rewrap of the seal.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from runtime.types import Request, Resource, is_terminating
 
 
 class AdminOpsReconciler:
-    """Asks the servers of one cluster and reports what they say."""
+    """Reads the servers of one cluster and reports their state."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class AdminOpsReconciler:
         self._keys = KeyDuties(context, observer)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Look once. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._clusters.get(request)
         if live is None:
             self._logins.forget(request)
@@ -74,15 +74,15 @@ class AdminOpsReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports it.
             return Done()
         if cluster.spec.paused or cluster.spec.hibernate or not cluster.status.initialized:
-            # Who sleeps, or falls asleep, has no answers: the last ones stand.
+            # Hibernated servers do not answer: the last status is kept.
             return Done()
         owner = owner_of(live)
         client_config = await self._observer.client_config(cluster, owner)
         if client_config is None:
-            # Nobody watches Secrets: without a timer it would be found by accident only.
+            # Secrets are not watched: only a timer finds it.
             recheck = self._observer.installation.secret_recheck
             return Wait("TLSSecretMissing", "the authority of the servers is not known", recheck)
         status, outcome = await self._check_servers(cluster, owner, client_config)
@@ -120,7 +120,7 @@ class AdminOpsReconciler:
     async def _autopilot(
         self, cluster: OpenBaoCluster, owner: Owner, session: Asking
     ) -> AutopilotStatus | None:
-        """Keep the autopilot's settings; what was refused lately is not asked again."""
+        """Apply the autopilot's settings; what was refused lately is not tried again."""
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
         settings, now = desired_settings(cluster.spec), self._context.clock.now()
         attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)

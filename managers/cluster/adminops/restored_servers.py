@@ -1,6 +1,6 @@
-"""Looks at the servers of a cluster whose data were replaced, for managers.restore.
+"""Reads the servers of a cluster whose data were restored, for managers.restore.
 
-What it means is decided there (managers.restore.server_recovery).
+managers.restore.server_recovery decides by it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runtime.types import Resource
 
 
 class RestoredServers:
-    """Asks the servers that the spec wants, over their own TLS and with the operator's login."""
+    """Asks the servers of the spec, over their own TLS and with the operator's login."""
 
     def __init__(
         self, informers: Mapping[Resource, Cache], observer: ClusterObserver, logins: Logins
@@ -49,7 +49,7 @@ class RestoredServers:
         return {pod.name: pod for pod in server_facts(voter_sets(cluster), pods)}
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
-        """Look at every server; see managers.restore.server_recovery.ServerSight."""
+        """Read every server; see managers.restore.server_recovery.ServerSight."""
         expected, voters = expected_servers(cluster, owner.name)
         client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
@@ -72,7 +72,7 @@ class RestoredServers:
 
 
 def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
-    """The names of all servers that are to run, and of those that are to vote."""
+    """Return the names of all servers that should run, and of those that should vote."""
     spec = cluster.spec
     serving = serving_set(cluster)
     voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
@@ -85,9 +85,9 @@ def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str],
 def servers_to_restart(
     cluster: OpenBaoCluster, name: str, pods: Mapping[str, PodFacts]
 ) -> Sequence[str]:
-    """The names of the servers that are restarted after a restore: wanted, or on their way out.
+    """Return the names of the servers to restart after a restore: expected, or being removed.
 
-    One that the spec asks for no more votes until it has left: it needs the data as the others do.
+    One that the spec has no more votes until it has left: it needs the data as the others do.
     """
     expected, _ = expected_servers(cluster, name)
     fenced = frozenset(cluster.spec.fenced_pods)
@@ -103,7 +103,7 @@ def observed_server(
     *,
     led: bool = False,
 ) -> ServerSeen:
-    """What is known of one server."""
+    """Return the facts of one server."""
     if pod is None or pod.terminating:
         return ServerSeen(name)
     return ServerSeen(
@@ -117,7 +117,7 @@ def observed_server(
 
 
 def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> PodFacts | None:
-    """The one server that answers that it leads; None if that is not exactly one."""
+    """Return the one server that answers that it leads; None if that is not exactly one."""
     leaders = [
         pod
         for pod in pods
@@ -130,9 +130,9 @@ def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> 
 
 
 async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
-    """Ask the leader how far it is, and after that every server. Never raises.
+    """Read the applied index of the leader, and after that of every server. Never raises.
 
-    In this order: who is as far as the leader was has all that the leader had then.
+    In this order: a server at the leader's index has all data that the leader had then.
     """
     present = [pods[name] for name in expected if name in pods]
     healths = await _healths(bao, present)
@@ -148,13 +148,13 @@ async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFac
 
 
 async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, ServerHealth]:
-    """What those that answer say, by name."""
+    """Return the health of the servers that answer, by name."""
     answers = await asyncio.gather(*(_health(bao, pod) for pod in pods))
     return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
 
 
 async def _led(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
-    """Names of those that know who leads."""
+    """Return the names of the servers that know the leader."""
     answers = await asyncio.gather(*(_leader(bao, pod) for pod in pods))
     return frozenset(pod.name for pod, address in zip(pods, answers, strict=True) if address)
 
@@ -187,7 +187,7 @@ async def _health(bao: Bao, pod: PodFacts) -> ServerHealth | None:
 async def _members(
     bao: Bao, leader: PodFacts | None, login: TokenSource | None
 ) -> tuple[tuple[Member, ...] | None, str]:
-    """Ask the leader for its members: them, or why it does not say."""
+    """Ask the leader for its members: return them, or why it did not answer."""
     if login is None or leader is None:
         return None, ""
     try:

@@ -27,9 +27,9 @@ OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "
 """Sub-trees with writers of their own: managers.backup, managers.operation_lock, managers.restore.
 """
 
-# Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
-# a headline never waits. A new leader is one, and so is a ready server more or less once the
-# cluster runs: people and clients look there.
+# Details may lag this many seconds behind, so that the start of a pod costs few writes; a headline
+# never waits. A new leader is one, and so is a change of ready servers once the cluster runs: users
+# and clients rely on them.
 DETAIL_INTERVAL = 2.0
 HEADLINES = frozenset(
     {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
@@ -37,15 +37,15 @@ HEADLINES = frozenset(
 
 
 class Counting(Protocol):
-    """Counts what changes of a status say, and drops it with the cluster."""
+    """Counts the changes of a status, and drops the series with the cluster."""
 
     def changed(
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
     ) -> None:
-        """Count what is new in `after`."""
+        """Count the changes in `after`."""
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop the series of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
 
 
 class StatusWriter:
@@ -59,7 +59,7 @@ class StatusWriter:
         clock: Clock,
         counting: Counting | None = None,
     ) -> None:
-        """`counting` is told of every write of the status, once it has succeeded."""
+        """`counting` is called after every successful write of the status."""
         self._counting = counting
         self._client = client
         self._clusters = clusters
@@ -70,11 +70,11 @@ class StatusWriter:
     async def write(
         self, live: Object, status: ClusterStatus, events: Sequence[EventRecord] = ()
     ) -> float | None:
-        """Apply everything but what is in OTHERS, if it is not there already.
+        """Apply everything except OTHERS, if it differs.
 
-        `told`: events about what the pass decided, which nothing but this write carries out.
-        Returns None, or after how many seconds a change of mere details is due that was held
-        back. What flipped is told as events, once the write that says so has succeeded.
+        `events`: events of decisions that take effect with this write. Returns None, or the seconds
+        until a deferred change of mere details is due. Changed conditions are recorded as events
+        after a successful write.
         """
         desired = _ours(status.to_object())
         current = _ours(live.get("status") or {})
@@ -96,13 +96,13 @@ class StatusWriter:
         return None
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is remembered of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         self._written.pop(key, None)
         if self._counting is not None:
             self._counting.forget(key)
 
     async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
-        """Apply `adminOps` alone, if it is not there already; tell whether we wrote."""
+        """Apply `adminOps` alone, if it differs; report whether it was written."""
         if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
             return False
         return await self._apply(live, {ADMINOPS: adminops}, ADMINOPS_MANAGER)
@@ -115,13 +115,13 @@ class StatusWriter:
             "metadata": {
                 "name": metadata["name"],
                 "namespace": metadata["namespace"],
-                # A cluster that was deleted and made anew has a status of its own.
+                # A cluster that was deleted and created again has a status of its own.
                 "uid": uid_of(live),
             },
             "status": status,
         }
         try:
-            # Forced: each manager owns its part whole, and repairs what others wrote into it.
+            # Forced: each manager owns its part, and overwrites what others wrote into it.
             result = await self._client.apply(
                 CLUSTERS, body, field_manager=manager, force=True, subresource="status"
             )
@@ -132,10 +132,10 @@ class StatusWriter:
         return True
 
     async def _clear(self, live: Object, desired: dict[str, Any]) -> None:
-        """Take away what is left in our parts because somebody else wrote it, too.
+        """Remove leftovers in our parts that another field manager owns, too.
 
-        An apply leaves a field alone that another manager owns: of a status that was edited or put
-        back, an upgrade that is long over would stay for ever.
+        An apply keeps a field that another manager owns: in a status that was edited or restored,
+        an upgrade that is long over would stay forever.
         """
         ops = leftovers(live.get("status") or {}, desired)
         if not ops:
@@ -148,7 +148,7 @@ class StatusWriter:
                 "value": resource_version_of(live),
             },
         ]
-        # Whoever wrote in between wakes the next pass, which looks again.
+        # A concurrent write triggers the next reconcile, which checks again.
         with contextlib.suppress(NotFound, Conflict, PatchFailed):
             written = await self._client.json_patch(
                 CLUSTERS,
@@ -161,9 +161,9 @@ class StatusWriter:
 
 
 def leftovers(current: dict[str, Any], desired: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of a JSON patch that make our parts of a status what was applied.
+    """Return the JSON patch that makes our parts of a status equal to what was applied.
 
-    Conditions of others are left alone: their list is made for several writers.
+    Conditions of others stay: their list allows several writers.
     """
     ours = {ADMINOPS: current.get(ADMINOPS)} if desired.keys() == {ADMINOPS} else _ours(current)
     return [
@@ -180,7 +180,7 @@ def _ours(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
-    """Tell whether a change may not wait."""
+    """Report whether a change must not be deferred."""
     if after.active_leader and after.active_leader != before.active_leader:
         return True
     if before.phase == "Running" and after.ready_replicas != before.ready_replicas:
@@ -189,8 +189,8 @@ def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
 
 
 def _headline(status: ClusterStatus) -> tuple[object, ...]:
-    """What of a status may not wait."""
-    # What an upgrade decided is what its next pass goes by.
+    """Return the parts of a status that must not be deferred."""
+    # The next reconcile continues from the decision of an upgrade.
     upgrades = (
         status.release,
         status.upgrade,

@@ -1,6 +1,6 @@
-"""What the jobs of a cluster have in common, decided. Pure.
+"""Decides the Job template of a cluster. Pure.
 
-Called by `managers.cluster.jobs.template_source`, which brings what has to be asked.
+Called by `managers.cluster.jobs.template_source`, which reads the inputs.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SERVICE_PORT = 443
 def job_image(
     cluster: OpenBaoCluster, job: Job, overrides: JobOverrides, installation: Installation
 ) -> str:
-    """Choose the image, before anything is proven of it; "" when nobody knows one."""
+    """Choose the image, before its verification; "" when none is known."""
     block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
     return overrides.image or (block.image if block else None) or installation.operator_image
 
 
 def image_unknown(job: Job) -> Blocked:
-    """Say that there is no image to run."""
+    """Report that there is no image to run."""
     block = "upgrade" if job == "upgrade" else "backup"
     return Blocked(
         IMAGE_UNKNOWN,
@@ -55,19 +55,19 @@ def image_unknown(job: Job) -> Blocked:
 
 
 def account_missing(account: str) -> Wait:
-    """Say that the account of the jobs is still to be made."""
+    """Report that the account of the jobs does not exist yet."""
     return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
 
 
 def snapshot_claim(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> str:
-    """Name the volume claim that snapshots are kept on; "" for a store in the network, or none."""
+    """Name the PVC that stores snapshots; "" for a store in the network, or none."""
     backup = None if job == "upgrade" else cluster.spec.backup
     pvc = backup.target.pvc if backup else None
     return (pvc.claim_name if pvc else "") if overrides.claim is None else overrides.claim
 
 
 def pvc_missing(pvc: str) -> Blocked:
-    """Say that there is nothing to keep snapshots on."""
+    """Report that the PVC for snapshots does not exist."""
     return Blocked(
         PVC_MISSING,
         f"PersistentVolumeClaim {pvc} does not exist, and the operator never makes it: create "
@@ -79,9 +79,9 @@ def pvc_missing(pvc: str) -> Blocked:
 def proven_image(
     cluster: OpenBaoCluster, job: Job, reference: str, verdict: ImageVerdict | None
 ) -> str | Wait | Blocked:
-    """Return the reference that may run: pinned to what was proven, if a policy asks.
+    """Return the reference that may run: pinned to the verified digest, if a policy asks.
 
-    No policy for the servers' image stands in for the one of the operator's images.
+    The policy for the servers' image does not replace the one for the operator's images.
     """
     policy = cluster.spec.operator_image_verification
     if policy is None or not policy.enabled:
@@ -104,13 +104,13 @@ def proven_image(
 
 
 def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobLogin | Blocked:
-    """Choose the login: what is said in so many words wins over the role of the first boot.
+    """Choose the login: an explicit setting wins over the role of the self-init.
 
-    A role wins over a token where both are said, and what a restore says over what its cluster
-    says. The root token is never used.
+    A role wins over a token where both are set, and a restore's setting over that of its cluster.
+    The root token is never used.
     """
     spec = cluster.spec
-    # Restores have none here: each brings its own.
+    # Restores have none here: each has its own.
     spec_section = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
     secret_ref = spec_section.token_secret_ref if spec_section else None
     if overrides.role or (not overrides.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
@@ -130,9 +130,9 @@ def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobL
 
 
 def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
-    """Name the authorities that signed the servers' certificates, as the servers have them.
+    """Name the CA bundle of the servers' certificates, as the servers have it.
 
-    None: one that the system knows. Never the Secret of the authority itself, which holds its key.
+    None: a CA that the system trusts. Never the Secret of the CA itself, which holds its key.
     """
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
@@ -142,7 +142,7 @@ def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
 
 
 def forbidden_addresses(hosts: tuple[str, ...], endpoints: ApiEndpoints) -> tuple[str, ...]:
-    """List where the API server is: ADDRESS:PORT, an IPv6 address in brackets."""
+    """List the endpoints of the API server: ADDRESS:PORT, an IPv6 address in brackets."""
     addresses = [(host, SERVICE_PORT) for host in hosts]
     addresses += [(address, endpoints.port) for address in endpoints.addresses]
     return tuple(
@@ -161,7 +161,7 @@ def job_template_of(
     installation: Installation,
     forbidden: tuple[str, ...],
 ) -> JobTemplate:
-    """Put everything together."""
+    """Build the Job template."""
     spec, key = cluster.spec, key_of(cluster)
     hardening = spec.workload_hardening
     return JobTemplate(
@@ -188,9 +188,9 @@ def key_of(cluster: OpenBaoCluster) -> ObjectKey:
 
 
 def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Name the pods that may lead: those that are wanted, and those that are about to go.
+    """Name the pods that may lead: the desired ones, and those about to be removed.
 
-    While there is a second set of voters: as many of each.
+    During a blue/green upgrade: as many of each pool.
     """
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     members = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
@@ -199,6 +199,6 @@ def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
 
 
 def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:
-    """Return the nodes that the cluster may use; how its servers keep apart is no matter here."""
+    """Return the nodes that the cluster may use, without the anti-affinity of its servers."""
     scheduling = cluster.spec.scheduling.to_object() if cluster.spec.scheduling else {}
     return {key: scheduling[key] for key in ("nodeSelector", "tolerations") if scheduling.get(key)}

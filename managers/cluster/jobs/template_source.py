@@ -1,8 +1,7 @@
-"""Finding out what the jobs of a cluster have in common: asks registries and the API server.
+"""Reads the inputs of the Job template of a cluster: asks registries and the API server.
 
-Handed to the reconcilers of backups, restores and tests as
-contracts.jobs.template.JobTemplateSource; what the answers mean is decided in
-`managers.cluster.jobs.template`.
+Passed to the reconcilers of backups, restores, restore tests and upgrades as
+contracts.jobs.template.JobTemplateSource; `managers.cluster.jobs.template` decides by them.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from runtime.types import Object, ObjectKey, Resource
 
 
 class ExecutorSource:
-    """Knows the installation, and asks about the rest when a job is about to be made."""
+    """Has the settings of the installation, and reads the rest before a Job is created."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class ExecutorSource:
     async def of(
         self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
     ) -> JobTemplate | Wait | Blocked:
-        """Describe the executor of a job, or say what stands in the way."""
+        """Return the template of a Job, or why there is none."""
         login = login_of(cluster, job, overrides)
         if isinstance(login, Blocked):
             return login
@@ -84,7 +83,7 @@ class ExecutorSource:
     async def _account(
         self, cluster: OpenBaoCluster, template: JobTemplate
     ) -> Wait | Blocked | None:
-        """A Job whose account is missing starts late and says nothing: look before."""
+        """Check the account first: a Job without it starts late and reports nothing."""
         account = await self._get(SERVICE_ACCOUNT, ObjectKey(template.namespace, template.account))
         if account is None:
             return account_missing(template.account)

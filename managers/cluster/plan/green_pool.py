@@ -1,7 +1,7 @@
-"""A second set of voters: what is meant of it, and its objects. Pure.
+"""The green pool: its resolved spec, and its objects. Pure.
 
-There is one while an upgrade by a second set goes on (managers.upgrade.bluegreen.facts). The set
-that serves is planned by the steps of every cluster; here is what stands beside it.
+It exists during a blue/green upgrade (managers.upgrade.bluegreen.facts). The serving pool is
+planned by the steps of every cluster; this module adds green.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def with_green_pool(
     installation: Installation,
     decision: BlueGreenDecision | None,
 ) -> Resolved:
-    """Add to what is meant a second set, and to which of the two clients are sent.
+    """Add the green pool to the resolved cluster, and the pool that clients are sent to.
 
     `cluster` is the CR as its user wrote it.
     """
@@ -53,7 +53,7 @@ def with_green_pool(
 
 
 def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
-    """Tell whether clients find the first set by its label: before green is made, all of it."""
+    """Report whether clients find the first pool by its label: before green exists, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     if decision.place == IDLE:
         return bool(ready) and all(pod.first_set for pod in ready)
@@ -63,7 +63,7 @@ def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
 def written(
     resolved: Resolved, decision: BlueGreenDecision | None, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
-    """Leave out the StatefulSet that serves while it has to stay as it is."""
+    """Leave out the serving StatefulSet while it has to stay as it is."""
     serving_spec = decision.set_of(resolved.revision) if decision is not None else None
     if serving_spec is None or serving_spec.applied:
         return intents
@@ -96,14 +96,14 @@ def _green(
 
 
 def files(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the configuration of the second set; that of one which goes is spared."""
+    """Plan the configuration of green; that of a pool under deletion is not pruned."""
     if resolved.green is not None:
         return Plan((config_map(green_view(resolved, resolved.green)),))
     return Plan(spared=_spared(resolved, observed))
 
 
 def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
-    """A server that starts once more before it goes still needs what it was started with."""
+    """Keep the configuration: a server that restarts before its deletion still needs it."""
     pool, other = observed.green, resolved.other
     if other is None or not (pool.stateful_set or pool.pods):
         return ()
@@ -111,10 +111,10 @@ def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
 
 
 def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
-    """Want the servers of the second set; `serving` is what those of the first one read.
+    """Plan the servers of green; `serving` are the inputs of the serving pool.
 
-    None of them is ever replaced while it is the second: whoever upgrades waits for them as they
-    are, or gives them up. They read newer files when they are told to.
+    No server of green is ever replaced: the upgrade waits for them as they are, or gives them up.
+    They reload newer files.
     """
     green, label_effects = resolved.green, first_marks(resolved, observed)
     if green is None:

@@ -1,4 +1,4 @@
-"""The ordered table of the steps of a plan, and how they fold into one `Desired`. Pure."""
+"""The ordered table of the steps of a plan, and their merge into one `Desired`. Pure."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ FOUNDATION: tuple[Step, ...] = (
     Step("audit", audit_storage.plan),
     Step("certs", certs.plan),
     Step("second set", green_pool.files),
-    # Before the pods, so that none ever runs unguarded or without its rights.
+    # Before the pods, so that none ever runs without its network policy or its rights.
     Step("networking", networking.plan),
     Step("identity", identity.plan),
-    # Last: it only says whether pods may be touched.
+    # Last: it only decides whether pods may be changed.
     Step("images", images.plan),
 )
 
@@ -51,7 +51,7 @@ FOUNDATION: tuple[Step, ...] = (
 def _workload(
     resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
 ) -> Plan:
-    """Want the StatefulSets, the budget, and at most one pod of each replaced."""
+    """Plan the StatefulSets, the disruption budget, and at most one replaced pod of each."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
     inputs = workload.Inputs(
@@ -85,10 +85,10 @@ WORKLOAD = Step("workload", _workload)
 def merge_plans(
     resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
 ) -> Desired:
-    """Ask every step what it wants, on the course that was decided.
+    """Plan every step, under the upgrade decision.
 
-    A step that is not content holds back the pods when it says so; the others go on, so that one
-    missing thing does not stop the repair of the rest.
+    A step can gate the pods; the other steps continue, so that one missing object does not block
+    the repair of the rest.
     """
     plans = [step.plan(resolved, observed) for step in FOUNDATION]
     foundation = tuple(intent for plan in plans for intent in plan.intents)

@@ -1,4 +1,4 @@
-"""Who may log in to the auth method jwt-operator, as the first boot sets it up. Pure.
+"""The subjects that may log in to the auth method jwt-operator, as the self-init sets it up. Pure.
 
 Called by `managers.cluster.resolve.resolve`.
 """
@@ -22,7 +22,7 @@ BLUE_GREEN = "BlueGreen"
 def operator_login(
     spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
 ) -> OidcBootstrap | None:
-    """Describe the login; None when the spec wants none, or nobody knows who signs tokens."""
+    """Describe the login; None when the spec has none, or the token issuer is unknown."""
     oidc = spec.self_init.oidc if spec.self_init else None
     if oidc is None or not spec.wants_operator_login or issuer is None:
         return None
@@ -42,7 +42,7 @@ def _roles(
     delivers_shares = keys is not None and keys.initial is not None
     rewraps = spec.unseal.type == "static"
     roles = [operator_role(_each(operators), hands_over=delivers_shares, rewraps=rewraps)]
-    # One day it may have to be backed up, upgraded or restored: roles come from the first boot.
+    # Only the self-init creates roles, and backups, upgrades or restores may be enabled later.
     name = job_role(spec, "backup")
     test = spec.backup.restore_test if spec.backup else None
     canary = test.canary_path if test else None
@@ -67,7 +67,7 @@ def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def wrong_audience(spec: ClusterSpec, owner: Owner, installation: Installation) -> Blocked | None:
-    """Refuse a login by tokens that the operator will never have."""
+    """Refuse a login with an audience that the operator's tokens never have."""
     oidc = spec.self_init.oidc if spec.self_init else None
     if oidc is None or not spec.wants_operator_login or oidc.audience is None:
         return None

@@ -1,4 +1,4 @@
-"""The resolve step: what was meant. Every default, merge and choice is made here, once. Pure."""
+"""The resolve step: every default, merge and choice is made here, once. Pure."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ LOOPBACK = ("127.0.0.1", "::1")
 def resolve_now(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
-    """Resolve, and hold a first boot back whose recovery keys are not good at this moment.
+    """Resolve, and block an initialization whose recovery keys are not valid at this moment.
 
-    Apart from `resolve`, because `baoctl render` prints the same at any moment.
+    Separate from `resolve`, because `baoctl render` prints the same at any moment.
     """
     resolved = resolve(cluster, owner, observed, installation)
     if isinstance(resolved, Blocked) or resolved.initialized:
@@ -64,7 +64,7 @@ def resolve_now(
 def resolve(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
-    """Turn a spec and what is observed into what is meant, or say why nothing may be done."""
+    """Turn a spec and the observed facts into a Resolved, or return why nothing may be done."""
     refusal = _refusal(cluster, owner, observed, installation)
     if refusal is not None:
         return refusal
@@ -84,13 +84,13 @@ def resolve(
     try:
         return _resolve(cluster, owner, installation, overrides)
     except UnwritableError as error:
-        # The schema lets every character by, and the file of the server does not.
+        # The schema allows every character, and the file of the server does not.
         return Blocked("InvalidSpec", f"a text of the spec cannot be in config.hcl: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What was decided with more than the spec."""
+    """Decisions that need more than the spec."""
 
     login: OidcBootstrap | None
     images: ImageChoice
@@ -99,9 +99,9 @@ class Overrides:
     reuses_account: bool
     fixed_ids: bool
     read_pool: bool
-    """Read replicas are asked for, or some are left."""
+    """Read replicas are requested, or some are left."""
     restored: str
-    """UID of the last restore since which servers have to be made."""
+    """UID of the last restore after which servers have to be created."""
 
 
 @memoize
@@ -173,18 +173,18 @@ def _certificate_names(spec: ClusterSpec, owner: Owner, ways: ExposureSpec) -> t
 
 
 def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
-    # In the form in which a certificate gives them back, or it would never carry what is asked.
+    # In the form that a certificate has them in, so that the comparison succeeds.
     addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
     return tuple(dict.fromkeys((*LOOPBACK, *addresses)))
 
 
 def _restoring(cluster: OpenBaoCluster) -> str:
-    """Name the restore that has the cluster to itself; "" once it asked for a restart."""
+    """Name the restore that blocks the cluster; "" once it requested a restart."""
     lock, restored = cluster.status.operation_lock, cluster.status.restore
     if lock is None or lock.operation != "Restore":
         return ""
     restarts = restored is not None and restored.restart_completed_at is None
-    # The name alone may be that of an earlier one, which is over.
+    # The name alone may be that of an earlier restore, which is over.
     if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
         return ""
     return lock.holder
@@ -193,7 +193,7 @@ def _restoring(cluster: OpenBaoCluster) -> str:
 def _refusal(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Blocked | None:
-    """Judge by the rules of the API, by what this release can do, and by what already runs."""
+    """Check the rules of the API, the features of this release, and the running servers."""
     error = _spec_error(cluster)
     if error is not None:
         return error
@@ -221,12 +221,12 @@ def _refusal(
 
 
 def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
-    """Refuse to make servers beside others that may hold the data, and that no status names.
+    """Refuse to create servers while others may hold the data, and no status names them.
 
-    Only the status tells which set serves after an upgrade by a second set, and it may be lost.
+    Only the status names the serving pool after a blue/green upgrade, and it may be lost.
     """
-    # Beside a StatefulSet of this cluster the volumes of an earlier set prove nothing: those of a
-    # set that was given up stay with spec.deletionPolicy Retain, and hold its old data.
+    # With a StatefulSet of this cluster the volumes of an earlier pool prove nothing: those of an
+    # abandoned pool stay with spec.deletionPolicy Retain, and hold its old data.
     is_named = cluster.status.blue_green is not None and bool(
         observed.pods or (observed.claims and not observed.rivals)
     )
@@ -255,11 +255,11 @@ def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
 
 
 def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether data exists. Once true it stays true, whatever becomes of the pods.
+    """Report whether data exists. Once true it stays true, whatever happens to the pods.
 
     A server runs the requests of the first boot before it opens its port (OpenBao 2.4.0,
-    command/server.go), so the first one that is ready has run them all. The template that no
-    longer carries the first boot is the second witness: a status may be lost.
+    command/server.go), so the first one that is ready has run them all. A template without the
+    self-init is further evidence: a status may be lost.
     """
     stateful_set = observed.stateful_set
     return (
@@ -280,9 +280,9 @@ def _voters(cluster: OpenBaoCluster) -> int | None:
 
 
 def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts | None:
-    """Find a first server that was started again before it was known to be initialised.
+    """Return a first server that restarted before its initialization was recorded.
 
-    The second start finds the storage initialised and skips the requests that are left
+    The second start detects the initialised storage and skips the remaining requests
     (OpenBao 2.4.0), so being ready no longer proves that all of them ran.
     """
     stateful_set = observed.stateful_set
