@@ -1,6 +1,6 @@
-"""How a pass comes to see its cluster: by watches, which need nothing done, or by asking.
+"""Keeps the caches of a cluster fresh: by watches, which need no action, or by polling.
 
-The reconcilers are the same for both. `WatchCacheRefresher` is here; who asks is
+The reconcilers are the same for both. `WatchCacheRefresher` is here; polling is
 managers.cluster.observe.polling.
 """
 
@@ -22,11 +22,11 @@ class CacheRefresher(Protocol):
     """Keeps the caches of one cluster as fresh as the mode allows."""
 
     def mark_new(self, owner: Owner) -> None:
-        """Take note that no object of this very cluster can exist yet."""
+        """Record that no object of this cluster can exist yet."""
         ...
 
     async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Make the caches fresh enough for a pass. Raises the API's errors."""
+        """Make the caches fresh enough for a reconcile. Raises the API's errors."""
         ...
 
     async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
@@ -41,23 +41,23 @@ class CacheRefresher(Protocol):
         ...
 
     def secret_age(self, owner: Owner) -> float:
-        """Tell how old what is known of a Secret may be, in seconds."""
+        """Return the maximum age of a cached Secret, in seconds."""
         ...
 
     def next_refresh(self, this: ReconcileResult) -> float | None:
-        """Tell after how many seconds to look again, whatever happens; None: an event tells."""
+        """Return the seconds to the next refresh in any case; None: an event triggers it."""
         ...
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         ...
 
 
 class WatchCacheRefresher:
-    """The caches are told of everything: only what nobody watches needs another look.
+    """Watches keep the caches fresh: only unwatched state needs a refresh.
 
-    Nobody watches Secrets, and nobody tells when servers that cannot agree on a leader come to
-    agree. Seconds between two looks at Secrets: of a cluster, and of one that is well.
+    Secrets are not watched, and no event reports the end of an ambiguous leader. The arguments are
+    the seconds between two reads of Secrets: of a cluster, and of a healthy one.
     """
 
     def __init__(self, secret_recheck: float, when_well: float | None = None) -> None:
@@ -66,7 +66,7 @@ class WatchCacheRefresher:
         self._well: set[ObjectKey] = set()
 
     def mark_new(self, owner: Owner) -> None:
-        """Nothing to note."""
+        """Nothing to do."""
 
     async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Nothing to do."""
@@ -78,11 +78,11 @@ class WatchCacheRefresher:
         """Nothing to do."""
 
     def secret_age(self, owner: Owner) -> float:
-        """As the installation says."""
+        """Return the setting of the installation."""
         return self._when_well if owner.key in self._well else self._recheck
 
     def next_refresh(self, this: ReconcileResult) -> float | None:
-        """Look again at Secrets, and sooner where the leader is in doubt."""
+        """Read Secrets again, and sooner where the leader is ambiguous."""
         metadata = this.cluster.metadata
         key = ObjectKey(metadata.namespace, metadata.name)
         self._well.discard(key)
@@ -96,12 +96,12 @@ class WatchCacheRefresher:
         return self._when_well
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         self._well.discard(key)
 
 
 def is_well(this: ReconcileResult) -> bool:
-    """Whether a pass found that nothing is left to do, and every server ready."""
+    """Report whether a reconcile has nothing left to do, and every server is ready."""
     observed = this.observed
     return (
         isinstance(this.outcome, Done)

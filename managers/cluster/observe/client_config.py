@@ -1,6 +1,6 @@
-"""How the operator reaches the servers of a cluster: whom it trusts, and for which name it asks.
+"""The client config of the servers of a cluster: their CA bundle and their server name.
 
-Pure; called by `managers.cluster.observe.observer`, which puts the answer into `Observed`.
+Pure; called by `managers.cluster.observe.observer`, which puts the result into `Observed`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str,
 
 
 def ca_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
-    """Name those that tell whom to trust; what pods still mount from before is among them.
+    """Name the Secrets with the CA, with those that pods still mount from before.
 
-    Of pods only what the cluster may name: whoever may write pods must not choose what is read.
+    Of pods only what the cluster may name: a writer of pods must not choose what is read.
     """
     access = secret_access(cluster)
     issuer = tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None
@@ -37,15 +37,15 @@ def ca_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, 
 def client_config_of(
     cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts], pods: Iterable[PodFacts]
 ) -> ServerClientConfig | None:
-    """Say how to reach the servers; None when it is not known whom to trust.
+    """Return the client config of the servers; None when their CA is not known.
 
-    While the certificates move from one Secret to another, both kinds of servers are trusted.
+    While the certificates move from one Secret to another, both CAs are trusted.
     """
     name = tls_names.server_name(cluster)
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
         if issuer is None:
-            # A public authority: those that the operator's own host knows.
+            # A public CA: the trust store of the operator's host.
             return ServerClientConfig("", name)
         secret = secrets.get(issuer)
         return _client_config(secret.authority, name) if secret and secret.authority else None
@@ -66,5 +66,5 @@ def _client_config(authority: str, name: str) -> ServerClientConfig:
 
 
 def _is_trusted(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
-    """Tell whether it is ours, or was named by the user, whose it may be."""
+    """Report whether the Secret is ours, or an external one that the user named."""
     return secret.mine or cluster.spec.tls.mode == "External"

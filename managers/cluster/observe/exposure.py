@@ -1,7 +1,7 @@
-"""Looks at the ways in: which optional kinds there are, our own objects of them, the Gateway.
+"""Reads the exposure of a cluster: available optional kinds, our objects of them, the Gateway.
 
-Reads only. Costs nothing for a cluster that asks for no way in, and no request while the kind of
-its route is not there.
+Reads only. Costs nothing for a cluster without exposure, and no request while the kind of its route
+does not exist.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ wishes_of = memoize(ways_wishes)
 
 
 class WaysIn:
-    """Facts about the ways in to a cluster."""
+    """Facts about the exposure of a cluster."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class WaysIn:
         self._named = gateway_class
 
     async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> ExposureFacts:
-        """Look at what the spec asks for. Raises the API's errors."""
+        """Read what the spec exposes. Raises the API's errors."""
         spec, offers = wishes_of(cluster), self._kinds.offers
         if spec.ingress is None and spec.gateway is None and spec.monitor is None:
             return ExposureFacts(offers)

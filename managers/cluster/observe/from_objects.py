@@ -48,13 +48,13 @@ RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
 )
 Ordinal = Callable[[str], int | None]
-"""Tells the ordinal in the name of an object of one pool of servers; None for any other."""
+"""Returns the ordinal in the name of an object of one pool of servers; None for any other."""
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretReading:
-    """What is kept of a Secret in memory: metadata and the public facts of its certificates."""
+    """The cached part of a Secret: metadata and the public facts of its certificates."""
 
     live: Object
     content: CertificateContent
@@ -63,7 +63,7 @@ class SecretReading:
 
 
 def secret_reading(live: Object) -> SecretReading:
-    """Project a Secret, or its metadata alone, to what decisions need. Drops every key."""
+    """Reduce a Secret, or its metadata alone, to what decisions need. Drops every key."""
     data = (live.get("data") or {}) if "data" in live else None
     return SecretReading(
         {"metadata": live["metadata"]},
@@ -74,7 +74,7 @@ def secret_reading(live: Object) -> SecretReading:
 
 
 def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
-    """Judge a Secret for one cluster."""
+    """Read the facts of a Secret for one cluster."""
     mine = ownership_of(reading.live, owner, MARKS) is not Ownership.FOREIGN
     content = reading.content
     return SecretFacts(
@@ -123,9 +123,9 @@ def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
 def read_pool_facts(
     owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
 ) -> PoolFacts:
-    """Read the StatefulSet, the pods and the data volume claims of the read replicas.
+    """Read the StatefulSet, the pods and the data PVCs of the read replicas.
 
-    A StatefulSet of that name that belongs to somebody else is none of ours to judge.
+    A StatefulSet of that name with another owner is ignored.
     """
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
@@ -140,7 +140,7 @@ def green_pool_facts(
     live: Object | None,
     objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> PoolFacts:
-    """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
+    """Read the green pool; `objects` are pods and data PVCs of the cluster."""
     pods, claims = objects
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
@@ -150,20 +150,20 @@ def green_pool_facts(
 
 
 def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
-    """Read the StatefulSet of a cluster; one of that name that is somebody else's counts as absent.
+    """Read the StatefulSet of a cluster; one of that name with another owner counts as absent.
 
-    Any editor of the namespace can make one, and what it says is no fact about our servers.
+    Any editor of the namespace can create one, and it is no fact about our servers.
     """
     mine = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
     return stateful_set_facts(live) if mine else None
 
 
 class CutObjectError(Transient):
-    """An object of a cluster is larger than the cache keeps, so nobody knows what it says."""
+    """An object of a cluster is larger than the cache keeps, so its content is unknown."""
 
 
 def _require_whole(live: Object) -> None:
-    """Raise CutObjectError where a fact would be a guess; nothing is done until it is smaller."""
+    """Raise CutObjectError for a truncated object; nothing is done until it is smaller."""
     large = oversize_of(live)
     if large is not None:
         raise CutObjectError(
@@ -218,7 +218,7 @@ def _image(spec: Mapping[str, Any]) -> str:
 
 
 def _is_gated(pod: Mapping[str, Any]) -> bool:
-    """Tell whether our own scheduling gate is in the spec of a pod or of a template."""
+    """Report whether our own scheduling gate is in the spec of a pod or of a template."""
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
     return any(gate.get("name") == labels.FENCE_GATE for gate in gates)
 
@@ -239,7 +239,7 @@ def _tls_secret(pod: Object) -> str:
 
 
 def named_claim_facts(pvc: Object) -> NamedClaimFacts:
-    """Read a claim that servers share; whole, since its access modes count."""
+    """Read a PVC that servers share; in full, since its access modes count."""
     return NamedClaimFacts(
         name=key_of(pvc).name,
         owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
@@ -313,7 +313,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
 
 
 def claim_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
-    """Read the data volume claims of one set of voters, by name."""
+    """Read the data PVCs of one pool of voters, by name."""
     return _claims(claims, voters.claim_ordinal_of)
 
 

@@ -1,7 +1,8 @@
-"""Asks quiet servers how they are, so that the API server need not be asked.
+"""Polls the health of the servers of a calm cluster, instead of the API server.
 
-`sys/health` needs no login. Connections are kept, so that a look costs the servers next to nothing;
-what is told is no more than "something changed here": the facts come from the API server.
+`sys/health` needs no login. Connections are kept, so that a poll costs the servers next to nothing;
+the result is only whether something changed: the facts come from the API server. Called by
+managers.cluster.observe.polling.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Answer = tuple[bool, bool] | None
 
 
 class HealthSession(Protocol):
-    """What is needed of a session with the servers of one cluster."""
+    """A session with the servers of one cluster."""
 
     async def health(self, address: str) -> ServerHealth: ...
 
@@ -29,7 +30,7 @@ class HealthSession(Protocol):
 
 @dataclass(slots=True)
 class _Watched:
-    """A cluster that is asked, how it is reached, and what its servers said the last time."""
+    """A polled cluster: its client config, its session, and the last answers of its servers."""
 
     client_config: ServerClientConfig
     session: HealthSession
@@ -37,7 +38,7 @@ class _Watched:
 
 
 class HealthPoller:
-    """Remembers, per cluster, what its servers said."""
+    """Keeps, per cluster, the last answers of its servers."""
 
     def __init__(self, connect: Callable[[str, str], HealthSession]) -> None:
         self._connect = connect
@@ -46,10 +47,9 @@ class HealthPoller:
     async def changed(
         self, uid: str, client_config: ServerClientConfig, pods: Sequence[PodFacts]
     ) -> bool:
-        """Ask every server; tell whether one says something else than the last time.
+        """Ask every server; report whether an answer differs from the last one.
 
-        Of one that was not asked before it is thought that it is unsealed, and leads if its pod
-        says so.
+        A server without an earlier answer is assumed unsealed, and active if its pod label says so.
         """
         watched = await self._session(uid, client_config)
         targets = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}
@@ -62,7 +62,7 @@ class HealthPoller:
         )
 
     def forget(self, uid: str) -> Awaitable[None] | None:
-        """Ask that cluster no longer; what is returned closes its connections."""
+        """Stop polling that cluster; the returned awaitable closes its connections."""
         watched = self._watched.pop(uid, None)
         return None if watched is None else watched.session.close()
 

@@ -1,6 +1,6 @@
-"""The observe step: caches, Secrets by name, and what the API server says of itself.
+"""The observe step: caches, Secrets by name, and facts about the API server.
 
-Reads only, and decides nothing.
+Reads only, and decides nothing. Called by managers.cluster.reconcile and managers.cluster.adminops.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from runtime.clock import Clock
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 CLUSTER_INDEX = "cluster"
-# How many times later a key is asked for again that was not there.
+# Factor of the maximum age for a key that was absent.
 ABSENT_KEY = 4
 
 
@@ -83,7 +83,7 @@ def by_cluster(obj: Object) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class ObserverDependencies:
-    """Whom an observer asks beside caches and Secrets; None: nobody is asked."""
+    """Sources of an observer in addition to caches and Secrets; None: not read."""
 
     logins: Logins
     attempts: AttemptLog
@@ -93,13 +93,13 @@ class ObserverDependencies:
     accounts: TtlGetter | None = None
     ways: WaysIn | None = None
     sight: CacheRefresher | None = None
-    """None: everything is watched."""
+    """None: all kinds are watched."""
     admission: AdmissionPolicies | None = None
     upgrades: UpgradeObserver | None = None
 
 
 class ClusterObserver:
-    """Collects the facts for one pass."""
+    """Collects the facts for one reconcile."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class ClusterObserver:
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
 
     async def observe(self, cluster: OpenBaoCluster, owner: Owner) -> Observed:
-        """Read everything that the decisions about one cluster may look at."""
+        """Read all inputs of the decisions about one cluster."""
         await self.cache_refresher.refresh(cluster, owner)
         slot = str(owner.key)
         pods = self._informers[POD].by_index(CLUSTER_INDEX, slot)
@@ -196,7 +196,7 @@ class ClusterObserver:
         owner: Owner,
         observed: Observed,
     ) -> Mapping[str, ImageVerdict]:
-        """Ask about the images of the set that serves, and of the one that is to take over."""
+        """Verify the images of the serving pool, and of green."""
         spec, installation = clusters[0].spec, self.installation
         if self._images is None or spec.paused:
             return {}
@@ -206,7 +206,7 @@ class ClusterObserver:
             if one is not None
         )
         candidates = (helper_question(spec, owner.namespace, installation.operator_image), *servers)
-        # One and the same image is asked about once.
+        # Each image is verified once.
         questions = {one.reference: one for one in candidates if one is not None}
         lives = (observed.stateful_set, observed.green.stateful_set)
         records = tuple(text for live in lives if live for text in live.image_records)
@@ -246,7 +246,7 @@ class ClusterObserver:
         secrets: Mapping[str, SecretFacts],
         pods: tuple[PodFacts, ...],
     ) -> tuple[PodFacts, ...]:
-        """Look at the certificates that ready pods serve, where it is known which they ought to."""
+        """Probe the certificates that ready pods serve, where the expected one is known."""
         server = secrets.get(tls_names.server_secret(cluster) or "")
         if self._served is None or server is None or server.certificate is None:
             return pods
@@ -265,7 +265,7 @@ class ClusterObserver:
     async def client_config(
         self, cluster: OpenBaoCluster, owner: Owner
     ) -> ServerClientConfig | None:
-        """Say how to reach the servers; None when it is not known whom to trust."""
+        """Return the client config of the servers; None when their CA is not known."""
         await self.cache_refresher.ensure_filled(cluster, owner)
         slot = str(owner.key)
         pods = server_facts(voter_sets(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot))
@@ -273,14 +273,14 @@ class ClusterObserver:
         return client_config_of(cluster, await self._facts_of(contents, owner), pods)
 
     async def token_issuer(self) -> TokenIssuer | None:
-        """Ask the API server, or remember, who signs ServiceAccount tokens."""
+        """Return the issuer of ServiceAccount tokens, from the API server or the cache."""
         return await self._api_server.token_issuer()
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of the Secrets and claims of a cluster that is gone."""
+        """Drop the cached Secrets and PVCs of a deleted cluster."""
         self.cache_refresher.forget(key)
         if not names.is_cluster_name(key.name):
-            # Anybody may put our label on a pod, with the name of a cluster that cannot be.
+            # Any user may put our label on a pod, with an invalid name of a cluster.
             return
         for name in (
             names.tls_ca_secret(key.name),
@@ -310,14 +310,14 @@ class ClusterObserver:
         if not searching and not misnamed(owner.name, unseal, ring, facts):
             return facts
         candidates = unseal_secrets(owner.name, unseal, ring, seeking=True)
-        # Few of these exist: one that was absent is asked for again later than the others.
+        # Few of these exist: an absent one is read again later than the others.
         rarely_read = [name for name in candidates if name not in contents]
         return await self._facts_of(dict.fromkeys(candidates, False) | contents, owner, rarely_read)
 
     async def _facts_of(
         self, contents: Mapping[str, bool], owner: Owner, rarely_read: Iterable[str] = ()
     ) -> dict[str, SecretFacts]:
-        """Read Secrets by name; the value tells whether their content is looked at."""
+        """Read Secrets by name; the value says whether their content is read."""
         age = self.cache_refresher.secret_age(owner)
         space = owner.namespace
         absent = {one for one in rarely_read if self._secrets.known(ObjectKey(space, one)) is None}
@@ -340,13 +340,13 @@ class ClusterObserver:
 
 
 def _server_fingerprint(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
-    """Return the fingerprint of the certificate that the servers ought to show; "" if not known."""
+    """Return the fingerprint of the certificate that the servers should serve; "" if unknown."""
     server = secrets.get(tls_names.server_secret(cluster) or "")
     return server.certificate.fingerprint if server and server.certificate else ""
 
 
 def members(status: ClusterStatus) -> int | None:
-    """Read from the last status how many members but read replicas raft had; None if unknown."""
+    """Read from the last status the number of raft members without read replicas; None: unknown."""
     raft = status.admin_ops.raft if status.admin_ops else None
     return None if raft is None else raft.voters + raft.non_voters - (raft.read_replicas or 0)
 
@@ -362,7 +362,7 @@ def ring_of(status: ClusterStatus) -> str:
 
 
 def secret_names(cluster: OpenBaoCluster, ring: str = "") -> tuple[tuple[str, bool], ...]:
-    """Name the Secrets that a cluster uses, and whether their content is looked at.
+    """Name the Secrets that a cluster uses, and whether their content is read.
 
     `ring`: the keys of the static seal that the pod template names.
     """

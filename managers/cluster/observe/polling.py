@@ -1,13 +1,13 @@
-"""Sees a cluster by asking for its objects by name: for modes that may neither list nor watch.
+"""Observes a cluster by reading its objects by name: for modes that may neither list nor watch.
 
 | when | servers (no request to the API) | pods and StatefulSets | the rest |
 |---|---|---|---|
-| something changes | | each second or sooner; later less often | as it is needed |
-| all is well | every five seconds | minutes, or when a server says something new | a quarter hour |
-| paused, or asleep | | never: the spec wakes us | never |
+| something changes | | each second or sooner; later less often | as needed |
+| healthy | every five seconds | minutes, or when the health of a server changes | a quarter hour |
+| paused, or hibernated | | never: a change of the spec triggers | never |
 
-Which names there are is the table contracts.pools.owned_names. Secrets are asked for by the
-observer, with the age that is told here.
+The names are in the table contracts.pools.owned_names. The observer reads Secrets, with the age
+that is returned here.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating
 
 PACE = 1.0
 SWIFT = 0.6
-"""Seconds between two looks at servers that run and are not ready: that takes them little time."""
+"""Seconds between two reads of servers that run and are not ready: they soon will be."""
 BACKOFF_AFTER = 30.0
-"""Seconds without a change after which we ask less often, ..."""
+"""Seconds without a change after which reads become rarer, ..."""
 SLOWEST = 15.0
-"""... and how often at last."""
+"""... and the longest interval."""
 CALM_AFTER = 5.0
-"""Seconds without a change before a cluster that is well is called calm: its servers have said by
-then in their labels who leads."""
+"""Seconds without a change before a healthy cluster counts as calm: by then the labels of its
+servers name the leader."""
 PULSE = 5.0
 JITTER = 0.2
 PVC_RECHECK = 3.0
@@ -60,7 +60,7 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """How old may be what is known, in seconds."""
+    """Maximum ages of cached objects, in seconds."""
 
     sets: float
     pods: float
@@ -72,12 +72,12 @@ class Ages:
 
 EAGER = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
 CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
-"""Together less than six requests a minute for three servers with certificates of ours."""
+"""In total less than six requests a minute for three servers with operator-managed TLS."""
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What is remembered of one cluster between two passes."""
+    """State of one cluster between two reconciles."""
 
     owner: Owner
     changed: float
@@ -92,8 +92,8 @@ class _Memory:
 
 
 class PollingCacheRefresher:
-    """The sight of a process that asks; see managers.cluster.observe.cache_refresh for what the
-    methods mean.
+    """The CacheRefresher of a process that polls; managers.cluster.observe.cache_refresh documents
+    the methods.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class PollingCacheRefresher:
         self._closing: set[asyncio.Task[None]] = set()
 
     def mark_new(self, owner: Owner) -> None:
-        """Take note that no object of this very cluster can exist yet.
+        """Record that no object of this cluster can exist yet.
 
-        Its children are not asked for then: creating them tells if somebody else has the name.
+        Its children are not read then: their creation fails if another owner has the name.
         """
         self._of(owner).newborn = True
 
     async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Ask for what is too old, in few rounds: what is found tells what else there may be."""
+        """Read what is too old, in few rounds: each result shows what else may exist."""
         memory = self._of(owner)
         spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
         if memory.calm and (memory.spec_key != spec_key or await self._has_changed(memory)):
@@ -136,12 +136,12 @@ class PollingCacheRefresher:
         memory.stocked = True
 
     async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Ask once per process, if no pass did."""
+        """Read once per process, if no reconcile did."""
         if not self._of(owner).stocked:
             await self.refresh(cluster, owner)
 
     async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
-        """Ask for all that a deletion looks at."""
+        """Read all objects that a deletion needs."""
         memory = self._of(owner)
         memory.changed = self._clock.monotonic()
         memory.calm = False
@@ -153,12 +153,12 @@ class PollingCacheRefresher:
         )
 
     def secret_age(self, owner: Owner) -> float:
-        """Believe for longer what is known of the Secrets of a calm cluster."""
+        """Return a longer age for the Secrets of a calm cluster."""
         memory = self._memories.get(owner.key)
         return (CALM if memory is not None and memory.calm else EAGER).secrets
 
     def next_refresh(self, this: ReconcileResult) -> float | None:
-        """Judge by the pass how soon something may change."""
+        """Return the time to the next refresh, by the result of the reconcile."""
         cluster, observed = this.cluster, this.observed
         memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
         if memory is None or cluster.spec.paused or _is_asleep(this):
@@ -175,7 +175,7 @@ class PollingCacheRefresher:
         return self._pace(memory)
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         memory = self._memories.pop(key, None)
         if memory is None:
             return
@@ -210,7 +210,7 @@ class PollingCacheRefresher:
         return await self._health.changed(memory.owner.uid, memory.client_config, memory.servers)
 
     def _pace(self, memory: _Memory) -> float:
-        """Tell how often to ask: the longer nothing happens, the less."""
+        """Return the polling interval: the longer nothing changes, the longer it is."""
         idle = self._clock.monotonic() - memory.changed
         pace = SWIFT if any(map(_starts, memory.servers)) else PACE
         return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
@@ -218,7 +218,7 @@ class PollingCacheRefresher:
     async def _servers(
         self, memory: _Memory, sets: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
-        """StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
+        """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
         owner = memory.owner
         pools = server_pools(owner.name, sets)
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
@@ -237,10 +237,10 @@ class PollingCacheRefresher:
         )
 
     async def _ordinals(self, memory: _Memory, polled: PolledKind) -> None:
-        """Ask for one kind of object of each ordinal, until enough of them are not there."""
+        """Read one kind of object of each ordinal, until enough of them do not exist."""
         mirror, owner = self._mirrors[polled.resource], memory.owner
         replicas = replicas_of(self._mirrors[STATEFUL_SET].get(polled.pool), owner, polled.most)
-        # Pods of a new cluster are made by a StatefulSet that we make; volumes may have waited.
+        # Only our StatefulSet creates pods of a new cluster; volumes may exist before.
         margin = 0 if memory.newborn and polled.resource == POD else BEYOND
         checked = 0
         while True:
@@ -254,15 +254,15 @@ class PollingCacheRefresher:
             soon = self._soon(memory) if polled.resource == POD else PVC_RECHECK
             for number, key in enumerate(keys, checked):
                 if number < replicas and mirror.get(key) is None:
-                    # Kubernetes makes it: in a calm cluster it was there, and nobody said it went.
+                    # Kubernetes creates it: in a calm cluster it existed, and no change was seen.
                     due[key] = polled.age if memory.calm else soon
             await self._refresh_each(memory, polled.resource, due)
             checked = limit
 
     def _present_ordinals(self, memory: _Memory, polled: PolledKind, checked: int) -> list[int]:
-        """The ordinals that are there as far as we know: they are asked for until they are not.
+        """Return the ordinals that exist in the cache: they are read until they do not exist.
 
-        Nobody else says that one has gone whose StatefulSet wants it no more, or went before it.
+        No event reports the deletion of one that its StatefulSet has no more, or outlived it.
         """
         ages: list[int] = []
         ordinal = 0
@@ -307,9 +307,9 @@ class PollingCacheRefresher:
         memory: _Memory,
         steady: Callable[[Object], bool],
     ) -> dict[ObjectKey, float]:
-        """Say how old each answer may be: what moves is asked for soon.
+        """Return the maximum age of each object: a changing one is read soon.
 
-        That there is none of a name stays true until we make one, or Kubernetes does for us.
+        An absent object stays absent until the operator creates it, or Kubernetes does for it.
         """
         soon = self._soon(memory)
         ages = {}
@@ -357,7 +357,7 @@ def _starts(pod: PodFacts) -> bool:
 
 
 def _is_asleep(this: ReconcileResult) -> bool:
-    """Whether the servers sleep, and nothing is left to be done about it."""
+    """Report whether the hibernation of the servers is complete."""
     observed = this.observed
     sets = (observed.stateful_set, observed.read.stateful_set)
     return (

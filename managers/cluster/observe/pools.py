@@ -1,8 +1,7 @@
-"""The sets of servers of one cluster as they are observed: one question to the caches. Pure.
+"""The observed server pools of one cluster, from the caches. Pure.
 
-Called by `managers.cluster.observe.observer`. Which set is which follows from the status and,
-before an upgrade, from what would be made next (managers.upgrade.bluegreen.facts); any other one is
-nobody's here.
+Called by `managers.cluster.observe.observer`. The status names the pools and, before an upgrade,
+managers.upgrade.bluegreen.facts the one that would be created next; any other one is unknown.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ NOTHING = PoolFacts()
 
 @dataclass(frozen=True, slots=True)
 class ObservedPools:
-    """The voters that serve, a second set of voters, and the read replicas."""
+    """The serving voters, the green pool, and the read replicas."""
 
     voters: PoolFacts
     green: PoolFacts
     read: PoolFacts
     unknown_sets: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
-    """Both as in contracts.records.observed."""
+    """Both as `strays` and `rivals` of contracts.records.observed."""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
@@ -45,7 +44,7 @@ class ObservedPools:
         return self.voters.pods + self.green.pods + self.read.pods
 
     def with_pod_facts(self, servers: tuple[PodFacts, ...]) -> ObservedPools:
-        """Return the same with what more was found of each pod, in the order of `servers`."""
+        """Return the same with more facts of each pod, in the order of `servers`."""
         first = len(self.voters.pods)
         last = first + len(self.green.pods)
         return replace(
@@ -66,7 +65,7 @@ def pools_of(
     stateful_set: Callable[[ObjectKey], Object | None],
     objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> ObservedPools:
-    """Read the sets of a cluster; `found` are its pods and its data volume claims."""
+    """Read the pools of a cluster; `objects` are its pods and its data PVCs."""
     pods, claims = objects
     serving, *others = sets = pools_to_observe(cluster)
 

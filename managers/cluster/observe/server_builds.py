@@ -1,7 +1,7 @@
-"""What the servers of a cluster run, as their StatefulSet and their pods show it. Pure.
+"""The builds that the servers of a cluster run, by their StatefulSet and their pods. Pure.
 
-Called by managers.cluster.observe.status_evidence, which compares it with what the status says was
-accepted.
+Called by managers.cluster.observe.status_evidence, which compares them with the accepted release of
+the status.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _REFERENCE_MAX: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What one server runs, or a template makes servers of; "" where nothing shows it."""
+    """Image and version of one server or of a template; "" if unknown."""
 
     image: str
     version: str
 
     def is_of(self, release: Release, repository: str) -> bool:
-        """Tell whether exactly this release is rendered like this; a proven image has a digest."""
+        """Report whether exactly this release renders this image; a verified one has a digest."""
         expected = image_named(release.version, release.image, repository)
         if self.image == expected:
             return True
@@ -39,13 +39,13 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Builds:
-    """What the set that serves runs."""
+    """The builds of the serving pool."""
 
     template: Build | None
-    """None: there is no StatefulSet, or it does not show an image."""
+    """None: there is no StatefulSet, or it has no image."""
     pods: tuple[Build, ...]
     led: tuple[str, ...]
-    """Versions of those that say they lead."""
+    """Versions of the pods that report to lead."""
 
     @property
     def versions(self) -> frozenset[str]:
@@ -60,10 +60,10 @@ class Builds:
 
     @property
     def runs(self) -> Build | None:
-        """What the servers run, or are on their way to.
+        """The build that the servers run, or are being rolled to.
 
-        In the middle of a roll that is the build of the template. A template that no pod was made
-        from proves nothing: its release was not rolled out, or somebody else wrote it.
+        In the middle of a roll that is the build of the template. A template that no pod was
+        created from proves nothing: its release was not rolled out, or another writer changed it.
         """
         if self.template is None or (self.pods and not self._is_rolled_out(self.template)):
             return self.newest
@@ -75,7 +75,7 @@ class Builds:
         return template.version in self.versions
 
     def outruns(self, version: str) -> bool:
-        """Tell whether the data may have been written by something newer than a version.
+        """Report whether a newer version may have written the data.
 
         Only a leader writes. When all of several servers are newer, one of them has led.
         """
@@ -85,7 +85,7 @@ class Builds:
 
 
 def builds_of(pool: PoolFacts) -> Builds:
-    """Read what a set of servers runs."""
+    """Read the builds of a pool."""
     live = pool.stateful_set
     template = None
     if live is not None and live.image:
@@ -109,11 +109,11 @@ def _version_of(pod: PodFacts) -> str:
 
 
 def tag_of(image: str) -> str:
-    """Return the version in the tag of an image; "" for a tag that is none."""
+    """Return the version in the tag of an image; "" for a tag that is no version."""
     return _tag_of(image) if len(image) <= _REFERENCE_MAX else ""
 
 
-# Pods name few images, and a pass asks for each of them.
+# Pods name few images, and each reconcile parses all of them.
 @lru_cache(maxsize=64)
 def _tag_of(image: str) -> str:
     try:
@@ -125,7 +125,7 @@ def _tag_of(image: str) -> str:
 
 
 def name_of(image: str) -> str:
-    """Return an image without tag and digest; "" for a text that is none."""
+    """Return an image without tag and digest; "" for an invalid reference."""
     try:
         return image_reference.parse(image).name
     except ValueError:
@@ -133,7 +133,7 @@ def name_of(image: str) -> str:
 
 
 def _same_digest(image: str, expected: str) -> bool:
-    """Tell whether an image is the very content of the expected one, by its digest."""
+    """Report whether an image has the content of the expected one, by its digest."""
     try:
         actual, expected_ref = image_reference.parse(image), image_reference.parse(expected)
     except ValueError:
@@ -144,11 +144,11 @@ def _same_digest(image: str, expected: str) -> bool:
 
 
 def order(version: str) -> semver.Version:
-    """Return what a version is compared by; one that is none comes first."""
+    """Return the sort key of a version; an invalid one comes first."""
     return version_matrix.parse(version) or semver.Version(0)
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Tell whether a version is newer than another one; False when one of them is none."""
+    """Report whether a version is newer than another one; False when one of them is invalid."""
     left, right = version_matrix.parse(version), version_matrix.parse(than)
     return left is not None and right is not None and left > right
