@@ -1,4 +1,4 @@
-"""The status step: what the pass found and did, as the status of the cluster. Pure.
+"""The status step: computes the status of the cluster from the result of a reconcile. Pure.
 
 One writer of everything under `status` except `status.adminOps`, which the adminops reconciler
 writes and this step only reads.
@@ -40,9 +40,8 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Outcome, Wait
 from runtime.types import Object
 
-# What is said of a cluster when less than a whole pass is known. The three of kstatus (Ready,
-# Reconciling, Stalled) are told together always: an older answer of one would contradict the new
-# one of another.
+# Conditions of a cluster after an incomplete reconcile. The three of kstatus (Ready, Reconciling,
+# Stalled) are always set together: an older one would contradict the new ones.
 FAILING: tuple[tuple[str, Status], ...] = (
     ("Ready", "Unknown"),
     ("Reconciling", "True"),
@@ -65,7 +64,7 @@ UNREADABLE: tuple[tuple[str, Status], ...] = (
 
 TLS_SECRETS_MAX = 16
 
-# Pure functions whose answers are the same in nearly every pass.
+# Pure functions whose results are the same in nearly every reconcile.
 _unserved_fields = memoize(unserved_fields)
 _ways = memoize(ways_wishes)
 _condition = lru_cache(maxsize=256)(condition)
@@ -73,7 +72,7 @@ _condition = lru_cache(maxsize=256)(condition)
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """One pass of the workload reconciler, as far as it came."""
+    """The result of one workload reconcile, as far as it came."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -81,15 +80,15 @@ class ReconcileResult:
     resolved: Resolved | None = None
     applied: AppliedSet | None = None
     decision: UpgradeDecision | None = None
-    """None: nothing was decided about releases, as the cluster is paused."""
+    """None: there is no upgrade decision, as the cluster is paused."""
     notes: tuple[EventRecord, ...] = ()
-    """Events about what was put right in the status."""
+    """Events about corrected fields of the status."""
 
 
 def compute(result: ReconcileResult) -> ClusterStatus:
-    """Compute the status after a pass; equal input gives an equal status.
+    """Compute the status after a reconcile; equal input gives an equal status.
 
-    Nothing in it changes merely because time went by.
+    Nothing in it changes merely because time passes.
     """
     cluster, observed = result.cluster, result.observed
     previous = cluster.status
@@ -145,7 +144,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
 
 
 def _self_initialized(cluster: OpenBaoCluster) -> bool:
-    """Only the first boot decides it, whatever the spec says later."""
+    """Report whether the cluster initialized itself; later changes of the spec have no effect."""
     before = cluster.status
     if before.initialized and "self_initialized" in before.model_fields_set:
         return before.self_initialized
@@ -153,9 +152,9 @@ def _self_initialized(cluster: OpenBaoCluster) -> bool:
 
 
 def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...] | None:
-    """Remember which Secrets the spec named while pods mount them.
+    """Keep the Secrets that the spec named while pods mount them.
 
-    Only what a spec named once counts: whoever may write pods must not choose what is read.
+    Only Secrets that a spec named count: a writer of pods must not choose what is read.
     """
     own = names.tls_server_secret(cluster.metadata.name)
     mounted = {pod.tls_secret for pod in observed.servers}
@@ -165,12 +164,12 @@ def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...]
 
 
 def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
-    """Say that passes fail, and leave everything else as it was last seen."""
+    """Report that reconciles fail, and leave everything else as it was last observed."""
     return held_back(cluster, Wait("TransientError", error), now)
 
 
 def held_back(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStatus:
-    """Say why no pass is made, and leave everything else as it was last seen."""
+    """Report why no reconcile runs, and leave everything else as it was last observed."""
     generation = cluster.metadata.generation
     conditions = [
         condition(kind, status, wait.reason, wait.message, generation) for kind, status in FAILING
@@ -179,7 +178,7 @@ def held_back(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStat
 
 
 def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
-    """Say that the cluster goes, and what that waits for."""
+    """Report that the cluster is being deleted, and what that waits for."""
     generation = cluster.metadata.generation
     conditions = [
         condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING
@@ -188,9 +187,9 @@ def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStat
 
 
 def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
-    """Say that the spec is none that this version can read, and leave everything else.
+    """Report that this version cannot read the spec, and leave everything else.
 
-    The CRD refuses such a spec today; an older one may have let it in.
+    The CRD rejects such a spec today; an older one may have accepted it.
     """
     generation = live["metadata"].get("generation", 0)
     conditions = [
@@ -201,7 +200,7 @@ def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
 
 
 def _with(status: ClusterStatus, conditions: Sequence[Condition], now: datetime) -> ClusterStatus:
-    # Others may have written conditions of their own: the next whole status drops them.
+    # Other writers may have set conditions of their own: the next full status drops them.
     own_types = {kind.name for kind in TYPES} - {new.type for new in conditions}
     retained = [old for old in status.conditions if old.type in own_types]
     merged = merge(status.conditions, [*retained, *conditions], now)
@@ -219,7 +218,7 @@ def _conditions(
 
 
 def _operation(result: ReconcileResult) -> Operation | None:
-    """What the plan of this pass does; a paused or refused pass does nothing."""
+    """Return the operation of the plan; a paused or refused reconcile has none."""
     return result.applied.desired.operation if result.applied is not None else None
 
 
@@ -247,13 +246,13 @@ def _version(observed: Observed) -> str:
 
 
 def _unseal(result: ReconcileResult) -> UnsealStatus | None:
-    """Which keys the pod template names, as far as this pass came to it."""
+    """Return the keys that the pod template names, as far as this reconcile came to it."""
     rotation = result.resolved.unseal.rotation if result.resolved else None
     if rotation is None:
         return result.cluster.status.unseal if result.resolved is None else None
     live = result.observed.stateful_set
     if live is None and result.applied is not None and not result.applied.desired.workload:
-        # Nothing carries them yet: the last word stands.
+        # No object names them yet: the last status is kept.
         return result.cluster.status.unseal
     return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
 
@@ -288,12 +287,12 @@ def _rolling_since(
     reasons = {*ROLL, QUESTION_REFUSED} if rolls else ROLL
     if isinstance(outcome, Wait) and outcome.reason in reasons:
         return since or now.replace(microsecond=0)
-    # Something else has the word for now; the pods may still be on their way.
+    # Another outcome is reported for now; the pods may still be rolling.
     return since if isinstance(outcome, Blocked) else None
 
 
 def _resumed_at(result: ReconcileResult) -> datetime | None:
-    """When the last pause ended: in the pass whose status is the first to say that it did."""
+    """Return when the last pause ended: the time of the first reconcile after it."""
     status = result.cluster.status
     if result.cluster.spec.paused or not is_told(status):
         return status.resumed_at
@@ -301,7 +300,7 @@ def _resumed_at(result: ReconcileResult) -> datetime | None:
 
 
 def _release(result: ReconcileResult) -> ReleaseStatus | None:
-    """Which release was accepted; a spec that was refused accepts none."""
+    """Return the accepted release; a refused spec accepts none."""
     decision, accepted = result.decision, result.cluster.status.release
     if decision is None or decision.accepted is None:
         return accepted
@@ -316,7 +315,7 @@ def _upgrade(result: ReconcileResult) -> UpgradeStatus | None:
     stored = result.cluster.status.upgrade
     if result.decision is not None:
         return result.decision.upgrade
-    # A pause takes no time from the step that it falls into.
+    # A pause does not count against the deadline of a step.
     return stored and stored.model_copy(update={"step_started_at": None})
 
 

@@ -1,8 +1,8 @@
-"""What the facts of one pass say about each condition. Pure; called by
+"""Computes each condition from the facts of one reconcile. Pure; called by
 `managers.cluster.status.cluster_status`.
 
-One function per condition, and one table that names them all. Messages say what is, why, and
-what to do; programs read type, status and reason.
+One function per condition, and one table of them all. Messages state what is, why, and what to do;
+programs read type, status and reason.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
 from runtime.outcome import Blocked, Wait
 
-# A pass that waits for one of these is changing something on purpose. How long that may take is
-# judged where it is planned: a roll that is late waits for RolloutStuck.
+# A wait for one of these is an intended change. Its plan checks how long that may take: a roll that
+# is late waits for RolloutStuck.
 ON_PURPOSE = frozenset(
     {
         "RollingOut",
@@ -63,11 +63,11 @@ ON_PURPOSE = frozenset(
 
 
 Judge = Callable[[ConditionFacts], ConditionUpdate | None]
-"""None: the spec does not ask for what the condition is about, so it is not stated."""
+"""None: the spec does not request the feature of the condition, so it is not reported."""
 
 
 def findings(facts: ConditionFacts) -> tuple[ConditionUpdate, ...]:
-    """Judge every condition, in the order of the table."""
+    """Compute every condition, in the order of the table."""
     updates = (judge(facts) for judge in JUDGES)
     return tuple(update for update in updates if update is not None)
 
@@ -87,7 +87,7 @@ def _ready(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate("Ready", "False", "SplitBrain", facts.trouble.message)
     match len(facts.observed.leaders):
         case 0:
-            # A server that lost sight of its leader passes its probe and refuses every request.
+            # A server without contact to its leader passes its probe and refuses every request.
             message = f"{count(facts)}, and none of them leads"
             return ConditionUpdate("Ready", "False", "LeaderUnknown", message)
         case 1:
@@ -153,7 +153,7 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
             kind, "Unknown", "Hibernated", "The members sleep, and are members still"
         )
     cluster = facts.cluster
-    # While another set takes over, the number of servers is that of its beginning.
+    # During a blue/green upgrade the replicas are those of its beginning.
     spec = with_accepted_release(cluster).spec if cluster is not None else facts.spec
     return membership_ready(
         spec, facts.raft, facts.trouble, green_servers=green_member_count(cluster)
@@ -228,7 +228,7 @@ def _images(facts: ConditionFacts) -> ConditionUpdate | None:
     if problem is not None:
         unreachable = problem.problem == "unreachable"
         reason = "ImageRegistryUnavailable" if unreachable else "ImageVerificationFailed"
-        # With Warn the image is used all the same: that is a fact, and not an open question.
+        # With Warn the image is used anyway: then the status is not Unknown.
         blocked = unreachable and policy.failure_policy == "Block"
         status: Status = "Unknown" if blocked else "False"
         return ConditionUpdate(kind, status, reason, problem.message)
@@ -253,7 +253,7 @@ def _production(facts: ConditionFacts) -> ConditionUpdate:
 
 
 def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
-    """Reason and message of everything that does, the gravest first."""
+    """Yield reason and message of every blocker, the gravest first."""
     spec = facts.spec
     if spec.profile is None:
         yield "ProfileNotSet", "spec.profile is not set"

@@ -1,8 +1,7 @@
-"""Who can get in: what the conditions about logins say. Pure; asked by
-managers.cluster.status.conditions.
+"""The conditions about logins. Pure; called by managers.cluster.status.conditions.
 
-Nobody looks into the server for this: what a request of the first boot leaves behind is guessed
-from its path, so UserAccessBootstrap warns and never stops anything.
+The servers are not read for this: the effect of a self-init request is inferred from its path, so
+UserAccessBootstrap warns and never blocks anything.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _WRITES = ("create", "update", "patch")
 
 
 def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpdate:
-    """Judge whether the root token of a cluster that the operator initialises is a way in."""
+    """Judge whether a root token gives access to a cluster that the operator initialises."""
     kind = "UserAccessBootstrap"
     if exists:
         return ConditionUpdate(
@@ -40,7 +39,7 @@ def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpd
 
 @memoize
 def user_access(spec: ClusterSpec) -> ConditionUpdate:
-    """Judge whether a person can log in after the first boot of a cluster that does it itself."""
+    """Judge whether a user can log in after the self-init of a cluster."""
     kind = "UserAccessBootstrap"
     mount = user_login(spec)
     if mount:
@@ -71,7 +70,7 @@ def user_login(spec: ClusterSpec) -> str:
     for mount in mounts:
         for request in writes:
             subpath = request.path.removeprefix(f"auth/{mount}/")
-            # Settings alone let nobody in.
+            # Settings alone grant no login.
             if subpath != request.path and subpath != "config":
                 return mount
     return ""
@@ -84,9 +83,9 @@ def _mount_of(request: SelfInitRequest) -> re.Match[str] | None:
 def recovery_keys(
     spec: ClusterSpec, status: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
 ) -> ConditionUpdate | None:
-    """Judge whether the first recovery keys are where their recipients find them.
+    """Judge whether the initial recovery keys are available to their recipients.
 
-    None when the spec asks for none.
+    None when the spec requests none.
     """
     kind = "RecoveryKeysReady"
     if spec.recovery_keys is None or spec.recovery_keys.initial is None:
@@ -127,7 +126,7 @@ def operator_login(
             kind, "Unknown", "Unknown", "The keys of the login were not compared yet"
         )
     if status.problem:
-        # Without a reason it is of an earlier version, which knew but the one.
+        # Without a reason it is of an earlier version, which had only this one.
         return ConditionUpdate(
             kind, "False", status.reason or "OperatorLoginOutdated", status.problem
         )

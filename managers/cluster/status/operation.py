@@ -1,4 +1,4 @@
-"""What is being done to a cluster, as `status.operation`. Pure."""
+"""The current operation of a cluster, as `status.operation`. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from contracts.records.desired import Operation
 def operation_status(
     operation: Operation | None, previous: OperationStatus | None, now: datetime
 ) -> OperationStatus | None:
-    """Tell what is done, how far it is, and since when; None when nothing is.
+    """Return the operation, its progress, and its start; None when there is none.
 
-    It began when its kind was first told: steps that are added or fall away meanwhile are no new
-    beginning. `now` is UTC; fractions of a second are cut, as the API server stores none.
+    It began when its kind was first reported: steps that are added or dropped meanwhile do not
+    restart it. `now` is UTC; fractions of a second are cut, as the API server stores none.
     """
     if operation is None:
         return None
@@ -30,7 +30,7 @@ def operation_status(
 
 
 def summary(operation: Operation) -> str:
-    """Say both in short, such as `Rolling 2/3`; the kind alone while nothing can be counted."""
+    """Return kind and progress, such as `Rolling 2/3`; the kind alone without a count."""
     if not operation.total:
         return operation.kind
     return f"{operation.kind} {operation.done}/{operation.total}"
