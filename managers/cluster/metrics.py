@@ -178,7 +178,7 @@ class ClusterMetrics:
         self._rotations = metrics.object_counter(ROTATIONS, ROTATIONS_MEANING)
         self._changes = metrics.object_counter(LEADER_CHANGES, LEADER_CHANGES_MEANING)
 
-    def note(self, key: ObjectKey) -> None:
+    def record(self, key: ObjectKey) -> None:
         """Count what changed since the last reconcile of that cluster."""
         live = self._clusters.get(key)
         if live is None:
@@ -243,6 +243,6 @@ def counted(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
         try:
             return await reconcile(request)
         finally:
-            metrics.note(request)
+            metrics.record(request)
 
     return count

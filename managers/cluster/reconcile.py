@@ -110,7 +110,7 @@ class ClusterReconciler:
             raise
         self._failures.pop(key_of(live), None)
         blue_green = result.decision.second if result.decision else None
-        events = (*result.notes, *(blue_green.announcements if blue_green else ()))
+        events = (*result.events, *(blue_green.announcements if blue_green else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
         return combine(result.outcome, recheck, Done(details_due))
@@ -157,7 +157,7 @@ class ClusterReconciler:
         observed = await self._observer.observe(cluster, owner)
         cluster, events = self._with_evidence(cluster, observed)
         if cluster.spec.paused:
-            return ReconcileResult(cluster, observed, Done(), notes=events)
+            return ReconcileResult(cluster, observed, Done(), events=events)
         decision = decide_upgrade(cluster, observed, self._observer.installation.pod_deadline)
         await self._effects.begin(owner, decision.effects)
         resolved = resolve_now(
@@ -166,7 +166,7 @@ class ClusterReconciler:
         if isinstance(resolved, Blocked):
             # A spec that needs the next release is not reported while that release rolls out.
             refusal = resolved if isinstance(decision.outcome, Done) else decision.outcome
-            return ReconcileResult(cluster, observed, refusal, decision=decision, notes=events)
+            return ReconcileResult(cluster, observed, refusal, decision=decision, events=events)
         resolved = with_green_pool(
             resolved, cluster, observed, self._observer.installation, decision.second
         )

@@ -33,7 +33,7 @@ class Answers:
     """Pod name to the cluster id that the server in it reports."""
     members: tuple[Member, ...] | None
     """None when no server could be asked."""
-    trouble: str
+    error: str
     """Why the members are not known, for a user; "" when they are."""
     healthy: frozenset[str] = frozenset()
     """Node ids that are healthy for the autopilot; only read with read replicas."""
@@ -70,8 +70,8 @@ def judge(
         error = ("SplitBrain", split)
     elif answers.unusable:
         error = (UNUSABLE, _explain_unusable(answers.unusable))
-    elif answers.trouble:
-        error = ("MembershipUnknown", answers.trouble)
+    elif answers.error:
+        error = ("MembershipUnknown", answers.error)
     elif outside := _outside(answers, expected):
         error = (OUTSIDE, _how_to_join(outside))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)

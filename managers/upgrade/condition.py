@@ -14,9 +14,9 @@ from managers.upgrade.messages import (
     BACK,
     HELD,
     PAUSED,
+    ROLLBACK_PHASES,
     RUNS,
     SAFE_MODE,
-    WAY_BACK,
     goes_on,
     where,
     where_stored,
@@ -104,7 +104,7 @@ def _blue_green(decision: UpgradeDecision, blue_green: BlueGreenDecision) -> Con
         return ConditionUpdate(KIND, "Unknown", PAUSED, f"{progress}; {_SUSPENDED}")
     if reason == HELD:
         return ConditionUpdate(KIND, "True", HELD, f"{progress}: {message}")
-    if blue_green.status.phase not in WAY_BACK:
+    if blue_green.status.phase not in ROLLBACK_PHASES:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{progress}: {message}" if message else progress
         )

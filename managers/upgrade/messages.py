@@ -38,7 +38,7 @@ WORDS: Final[Mapping[BlueGreenPhase, str]] = {
     "RollingBack": "blue gets its votes back, and comes to lead",
     "RollbackCleanup": "green is taken away",
 }
-WAY_BACK: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
+ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
 def goes_on(status: BlueGreenStatus | None) -> bool:
@@ -54,7 +54,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
     target = Release(status.green_version or before.version, status.green_image or "")
     if not status.green_version or target == before:
         route = f"to {before}"
-    elif status.phase in WAY_BACK:
+    elif status.phase in ROLLBACK_PHASES:
         route = f"{target} back to {before}"
     else:
         route = f"{before} to {target}"

@@ -81,7 +81,7 @@ class ReconcileResult:
     applied: AppliedSet | None = None
     decision: UpgradeDecision | None = None
     """None: there is no upgrade decision, as the cluster is paused."""
-    notes: tuple[EventRecord, ...] = ()
+    events: tuple[EventRecord, ...] = ()
     """Events about corrected fields of the status."""
 
 
@@ -101,7 +101,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         initialized=initialized,
         raft=previous.admin_ops.raft if previous.admin_ops else None,
         autopilot=previous.admin_ops.autopilot if previous.admin_ops else None,
-        trouble=previous.admin_ops.last_error if previous.admin_ops else None,
+        error=previous.admin_ops.last_error if previous.admin_ops else None,
         was_running=previous.phase == "Running",
         unserved=_unserved_fields(cluster.spec),
         conflicts=_conflicts(result.applied, result.outcome),

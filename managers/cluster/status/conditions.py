@@ -83,8 +83,8 @@ def _ready(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate("Ready", "False", facts.stopped.reason, facts.stopped.message)
     if not facts.all_ready:
         return ConditionUpdate("Ready", "False", "NotReady", count(facts))
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate("Ready", "False", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate("Ready", "False", "SplitBrain", facts.error.message)
     match len(facts.observed.leaders):
         case 0:
             # A server without contact to its leader passes its probe and refuses every request.
@@ -127,8 +127,8 @@ def _degraded(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate("Degraded", "True", failure.reason, failure.message)
     if isinstance(facts.outcome, Blocked):
         return ConditionUpdate("Degraded", "True", facts.outcome.reason, facts.outcome.message)
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate("Degraded", "True", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate("Degraded", "True", "SplitBrain", facts.error.message)
     if len(facts.observed.leaders) > 1:
         return ConditionUpdate("Degraded", "True", "MultipleLeaders", leaders(facts))
     on_purpose = isinstance(facts.outcome, Wait) and facts.outcome.reason in ON_PURPOSE
@@ -146,8 +146,8 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
     kind = "RaftMembershipReady"
     if not facts.initialized:
         return ConditionUpdate(kind, "Unknown", "NotInitialized", "There are no members yet")
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate(kind, "False", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate(kind, "False", "SplitBrain", facts.error.message)
     if facts.asleep:
         return ConditionUpdate(
             kind, "Unknown", "Hibernated", "The members sleep, and are members still"
@@ -156,7 +156,7 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
     # During a blue/green upgrade the replicas are those of its beginning.
     spec = with_accepted_release(cluster).spec if cluster is not None else facts.spec
     return membership_ready(
-        spec, facts.raft, facts.trouble, green_servers=green_member_count(cluster)
+        spec, facts.raft, facts.error, green_servers=green_member_count(cluster)
     )
 
 

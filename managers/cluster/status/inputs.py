@@ -29,7 +29,7 @@ class ConditionFacts:
     initialized: bool
     raft: RaftStatus | None
     autopilot: AutopilotStatus | None
-    trouble: LastError | None
+    error: LastError | None
     """The last error of the adminops reconciler."""
     was_running: bool
     unserved: tuple[str, ...]

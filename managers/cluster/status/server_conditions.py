@@ -32,9 +32,9 @@ def initialized(facts: ConditionFacts) -> ConditionUpdate:
 
 
 def sealed(facts: ConditionFacts) -> ConditionUpdate:
-    why = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
+    reason = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
     # Servers over data of an earlier cluster have never been ready here.
-    if not facts.initialized and not why:
+    if not facts.initialized and not reason:
         return ConditionUpdate(
             "OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal"
         )
@@ -46,7 +46,10 @@ def sealed(facts: ConditionFacts) -> ConditionUpdate:
     sealed = [pod.name for pod in pods if pod.registration.sealed]
     if sealed:
         return ConditionUpdate(
-            "OpenBaoSealed", "True", "Sealed", f"Sealed: {', '.join(sealed)}{why and '. '}{why}"
+            "OpenBaoSealed",
+            "True",
+            "Sealed",
+            f"Sealed: {', '.join(sealed)}{reason and '. '}{reason}",
         )
     unknown = [pod.name for pod in pods if pod.registration.sealed is None]
     if unknown or not pods:

@@ -19,20 +19,24 @@ REMOVAL_FAILED: Final = "RollbackCleanupPeerRemovalFailed"
 _NONCE = 32
 
 
-def glass_of(facts: BlueGreenFacts) -> BreakGlass:
+def break_glass_of(facts: BlueGreenFacts) -> BreakGlass:
     """Return the stored break glass status."""
     return facts.cluster.status.break_glass or BreakGlass()
 
 
 def is_active(facts: BlueGreenFacts) -> bool:
     """Report whether break glass is active, acknowledged or not."""
-    return glass_of(facts).active
+    return break_glass_of(facts).active
 
 
 def is_acknowledged(facts: BlueGreenFacts) -> bool:
     """Report whether break glass is active and its nonce was repeated."""
-    glass = glass_of(facts)
-    return glass.active and bool(glass.nonce) and facts.cluster.spec.break_glass_ack == glass.nonce
+    break_glass = break_glass_of(facts)
+    return (
+        break_glass.active
+        and bool(break_glass.nonce)
+        and facts.cluster.spec.break_glass_ack == break_glass.nonce
+    )
 
 
 def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
@@ -40,7 +44,7 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
 
     Raises ValueError without a nonce of 32 characters: a guessable nonce protects nothing.
     """
-    before = glass_of(facts)
+    before = break_glass_of(facts)
     if before.active:
         return before
     if len(facts.nonce) < _NONCE:
@@ -58,7 +62,7 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
 
 def acknowledged(facts: BlueGreenFacts) -> BreakGlass:
     """Leave break glass; its reason and message stay."""
-    return glass_of(facts).model_copy(
+    return break_glass_of(facts).model_copy(
         update={"active": False, "acknowledged_at": _timestamp(facts)}
     )
 

@@ -15,7 +15,7 @@ from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEA
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
 from managers.upgrade.condition import KIND
-from managers.upgrade.messages import HELD, WAY_BACK, WORDS, goes_on
+from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS, goes_on
 
 PHASE = "BlueGreenPhase"
 SWITCHED = "TrafficSwitched"
@@ -43,7 +43,7 @@ def blue_green_events(before: ClusterStatus, after: ClusterStatus) -> Iterator[E
 
 def rolled_back(was: BlueGreenStatus, now: BlueGreenStatus) -> bool:
     """Report whether a rollback begins."""
-    return now.phase in WAY_BACK and was.phase not in WAY_BACK
+    return now.phase in ROLLBACK_PHASES and was.phase not in ROLLBACK_PHASES
 
 
 def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
@@ -63,9 +63,9 @@ def _of_end(
     if not goes_on(was) or goes_on(now):
         return
     if was.phase == ROLLBACK_CLEANUP:
-        why = f": {now.rollback_reason}" if now.rollback_reason else ""
+        reason = f": {now.rollback_reason}" if now.rollback_reason else ""
         serves = f"{after.release.version} serves as before; " if after.release else ""
-        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(was)} was taken away{why}")
+        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(was)} was taken away{reason}")
     elif was.phase == IDLE and now.failed_revision == was.failed_revision:
         yield EventRecord(
             "Normal", CANCELLED, f"{_target(was)} is no longer asked for; nothing was made"

@@ -55,8 +55,8 @@ def goes_on(cluster: OpenBaoCluster) -> bool:
 
 def decides(cluster: OpenBaoCluster) -> bool:
     """Report whether the blue/green table decides: an upgrade in progress keeps its strategy."""
-    glass = cluster.status.break_glass
-    if goes_on(cluster) or (glass is not None and glass.active):
+    break_glass = cluster.status.break_glass
+    if goes_on(cluster) or (break_glass is not None and break_glass.active):
         return True
     spec = cluster.spec.upgrade
     selected = spec is not None and spec.strategy == "BlueGreen"

@@ -10,7 +10,7 @@ from contracts.records.bluegreen import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts
 from contracts.records.upgrade import SNAPSHOT_TRIES
 from managers.operation_lock import decide as oplock
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.bluegreen.break_glass import glass_of, is_acknowledged, is_active
+from managers.upgrade.bluegreen.break_glass import break_glass_of, is_acknowledged, is_active
 from managers.upgrade.bluegreen.validation_hook import step
 
 Facts = BlueGreenFacts
@@ -28,10 +28,10 @@ def answered(facts: Facts) -> str | None:
 
 
 def unanswered(facts: Facts) -> str | None:
-    glass = glass_of(facts)
+    break_glass = break_glass_of(facts)
     if not is_active(facts):
         return None
-    return f"{glass.message}; follow status.breakGlass.steps, then set spec.breakGlassAck"
+    return f"{break_glass.message}; follow status.breakGlass.steps, then set spec.breakGlassAck"
 
 
 def held_by_another(facts: Facts) -> str | None:
@@ -50,20 +50,22 @@ def _holds_lock(facts: Facts) -> bool:
 
 
 def failed_before(facts: Facts) -> str | None:
-    failed = facts.status.failed_revision
-    if not failed or facts.pending("retry"):
+    failed_revision = facts.status.failed_revision
+    if not failed_revision or facts.pending("retry"):
         return None
-    if failed != facts.next_revision:
+    if failed_revision != facts.next_revision:
         return None
-    why = facts.status.rollback_reason or "it failed"
-    return f"{facts.asked} was given up ({why}); set spec.upgrade.requests.retry or ask for another"
+    reason = facts.status.rollback_reason or "it failed"
+    return (
+        f"{facts.asked} was given up ({reason}); set spec.upgrade.requests.retry or ask for another"
+    )
 
 
 def up_to_date(facts: Facts) -> str | None:
     return "" if not facts.begun and facts.asked == facts.accepted else None
 
 
-def lock_left(facts: Facts) -> str | None:
+def leftover_lock(facts: Facts) -> str | None:
     if facts.begun or not _holds_lock(facts):
         return None
     idle = up_to_date(facts) is not None or facts.refusal is not None
@@ -90,13 +92,13 @@ def obstructed_first(facts: Facts) -> str | None:
     return None if facts.begun else obstructed(facts)
 
 
-def _left(facts: Facts) -> bool:
+def _has_leftovers(facts: Facts) -> bool:
     return not facts.begun and bool(facts.green.uid or facts.green.pods or facts.green.claims)
 
 
-def left_members(facts: Facts) -> str | None:
+def leftover_members(facts: Facts) -> str | None:
     """Leftover green servers that are raft members may serve: they are never deleted."""
-    if not _left(facts):
+    if not _has_leftovers(facts):
         return None
     if facts.membership is None:
         return "there are servers of that revision, and nobody can say whether they are members"
@@ -108,12 +110,16 @@ def left_members(facts: Facts) -> str | None:
     )
 
 
-def left_set(facts: Facts) -> str | None:
-    return "a set of an earlier try is deleted" if _left(facts) and facts.green.uid else None
+def leftover_set(facts: Facts) -> str | None:
+    return (
+        "a set of an earlier try is deleted" if _has_leftovers(facts) and facts.green.uid else None
+    )
 
 
-def left_pods(facts: Facts) -> str | None:
-    return "pods of an earlier try are ending" if _left(facts) and facts.green.pods else None
+def leftover_pods(facts: Facts) -> str | None:
+    return (
+        "pods of an earlier try are ending" if _has_leftovers(facts) and facts.green.pods else None
+    )
 
 
 def foreign_claims(facts: Facts) -> str | None:
@@ -127,9 +133,9 @@ def foreign_claims(facts: Facts) -> str | None:
     )
 
 
-def kept_claims(facts: Facts) -> str | None:
+def retained_claims(facts: Facts) -> str | None:
     """Volumes of that revision, which served before: only a user may delete them."""
-    if not _left(facts) or not facts.keeps_volumes:
+    if not _has_leftovers(facts) or not facts.keeps_volumes:
         return None
     names = " ".join(pvc.name for pvc in facts.green.claims)
     return (
@@ -138,8 +144,8 @@ def kept_claims(facts: Facts) -> str | None:
     )
 
 
-def left_claims(facts: Facts) -> str | None:
-    return "volumes of an earlier try are deleted" if _left(facts) else None
+def leftover_claims(facts: Facts) -> str | None:
+    return "volumes of an earlier try are deleted" if _has_leftovers(facts) else None
 
 
 def unbegun(facts: Facts) -> str | None:
@@ -264,8 +270,8 @@ def tried_enough(facts: Facts) -> bool:
 def retry_is_due(facts: Facts) -> bool:
     """Report whether a retry request is due, in this or a later reconcile."""
     if facts.status.phase == IDLE:
-        failed = facts.status.failed_revision
-        return not facts.begun and failed == facts.next_revision
+        failed_revision = facts.status.failed_revision
+        return not facts.begun and failed_revision == facts.next_revision
     return _job_failed(facts) is not None or step(facts) in ("failed", "unknown")
 
 

@@ -36,7 +36,7 @@ from managers.upgrade.rolling.outcome import snapshot_attempt
 Choice = TransitionDecision[BlueGreenFacts]
 
 _ID = 10
-_WAY_BACK = (ROLLING_BACK, ROLLBACK_CLEANUP)
+_ROLLBACK_PHASES = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
 def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
@@ -137,7 +137,7 @@ def _after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     }
     if to == DEMOTING:
         changes["traffic_switched_time"] = timestamp
-    if to in _WAY_BACK and choice.row.at not in _WAY_BACK:
+    if to in _ROLLBACK_PHASES and choice.row.at not in _ROLLBACK_PHASES:
         # A release that a user took back may be requested again; a failed one waits for a user.
         failed = None if facts.asked == facts.accepted else facts.status.green_revision
         changes |= {
@@ -174,7 +174,7 @@ def _in_phase(facts: BlueGreenFacts, action: str) -> dict[str, Any]:
         changes["validation_hook"] = receipt_after(facts, step(facts))
     elif action == FORGET_HOOK:
         changes["validation_hook"] = None
-    elif action == LEAVE_SAFE_MODE and status.phase in _WAY_BACK:
+    elif action == LEAVE_SAFE_MODE and status.phase in _ROLLBACK_PHASES:
         return {
             "rollback_attempt": (status.rollback_attempt or 0) + 1,
             "job_failure_count": None,

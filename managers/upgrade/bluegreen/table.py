@@ -199,21 +199,23 @@ def _hook_undecided(facts: Facts) -> str | None:
 
 _IDLE: Transitions = (
     *_common(IDLE),
-    Transition(IDLE, guards.lock_left, "lock left", act=FREE_LOCK),
+    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
     Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
     Transition(IDLE, guards.given_up, "failed before", reason=BACK, blocked=True),
     _wait(IDLE, guards.obstructed_first, "obstructed", OBSTRUCTED),
-    Transition(IDLE, guards.left_members, "members left", reason=HELD, after=SLOW, blocked=True),
-    Transition(IDLE, guards.left_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
-    _wait(IDLE, guards.left_pods, "pods left"),
+    Transition(
+        IDLE, guards.leftover_members, "members left", reason=HELD, after=SLOW, blocked=True
+    ),
+    Transition(IDLE, guards.leftover_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
+    _wait(IDLE, guards.leftover_pods, "pods left"),
     Transition(
         IDLE, guards.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
     ),
-    Transition(IDLE, guards.kept_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
+    Transition(IDLE, guards.retained_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
     Transition(
-        IDLE, guards.left_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK
+        IDLE, guards.leftover_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK
     ),
     Transition(IDLE, guards.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
     Transition(IDLE, guards.changed, "changed", act=DROP, reason=RUNS, after=SOON),

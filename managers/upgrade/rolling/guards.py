@@ -67,7 +67,7 @@ def own_lock(facts: RollingFacts) -> str | None:
     return "" if facts.holds_lock else None
 
 
-def lock_left(facts: RollingFacts) -> str | None:
+def leftover_lock(facts: RollingFacts) -> str | None:
     """The lock of an upgrade whose status is lost, when none is about to begin."""
     idle = up_to_date(facts) is not None or refused(facts) is not None
     return own_lock(facts) if idle else None

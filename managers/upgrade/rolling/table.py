@@ -37,7 +37,7 @@ from managers.upgrade.rolling.facts import (
 )
 
 TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
-    Transition(IDLE, guards.lock_left, "lock left", act=FREE_LOCK),
+    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),

@@ -55,13 +55,13 @@ class Bench:
         version = str(self.version)
         self.cache.says(*(one.marked(resourceVersion=version).object() for one in clusters))
         for cluster in clusters:
-            self.ours.note(ObjectKey(gen.NAMESPACE, cluster.name))
+            self.ours.record(ObjectKey(gen.NAMESPACE, cluster.name))
 
     def serves(self, certificate: str) -> None:
         """Let a certificate of that fingerprint be in the Secret of the servers."""
         metadata = {"name": "x-tls-server", "namespace": gen.NAMESPACE}
         self.secrets.written({"metadata": {**metadata, "resourceVersion": certificate}})
-        self.ours.note(KEY)
+        self.ours.record(KEY)
 
     def series(self, word: str = "openbao_") -> dict[str, float]:
         """Every series whose line begins with that word."""
@@ -140,7 +140,7 @@ class TestRotations:
         bench.show(FINE)
         bench.serves("first")
         bench.secrets.drop(ObjectKey(gen.NAMESPACE, "x-tls-server"))
-        bench.ours.note(KEY)
+        bench.ours.record(KEY)
         assert not bench.series("openbao_tls_cert_expiry_timestamp{")
         bench.serves("first")
         assert bench.series()[self.ROTATED] == 0
@@ -160,7 +160,7 @@ def test_the_series_of_a_cluster_end_with_it() -> None:
     bench.serves("second")
     assert len(bench.names()) >= 7
     bench.cache.says()
-    bench.ours.note(KEY)
+    bench.ours.record(KEY)
     assert not bench.series()
     bench.show(FINE)
     # A cluster of the same name starts anew.
@@ -201,7 +201,7 @@ def test_attack_t13_no_status_makes_a_scrape_fail(field: str, value: Any) -> Non
     spoilt = FINE.object()
     spoilt["status"][field] = value
     bench.cache.says(spoilt)
-    bench.ours.note(KEY)
+    bench.ours.record(KEY)
     assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
 
 
@@ -211,7 +211,7 @@ def test_attack_t13_no_spec_or_whole_status_makes_a_scrape_fail(value: Any) -> N
     for part in ("spec", "status"):
         spoilt = {**FINE.object(), part: value}
         bench.cache.says(spoilt)
-        bench.ours.note(KEY)
+        bench.ours.record(KEY)
         bench.series()
 
 
