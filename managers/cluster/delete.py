@@ -221,7 +221,7 @@ class Deletion:
         return list(dict.fromkeys((*named, *sorted(leftovers - {""}))))
 
     def _claims(self, owner: Owner) -> list[Object]:
-        """Return every volume that servers of this name use, whoever created it."""
+        """Return every volume that servers of this name use, with any owner."""
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         keys = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
         common_pvcs = (self._informers[PVC].get(key) for key in keys)

@@ -49,10 +49,10 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
         return Quorum(trouble=str(error), refused=path)
     except BaoError as error:
         return Quorum(trouble=str(error))
-    others = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
-    indexes = await asyncio.gather(*(_log_index(bao, pod.ip) for pod in others))
+    followers = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
+    indexes = await asyncio.gather(*(_log_index(bao, pod.ip) for pod in followers))
     following = {
-        pod.name for pod, index in zip(others, indexes, strict=True) if index >= leader_index
+        pod.name for pod, index in zip(followers, indexes, strict=True) if index >= leader_index
     }
     return _quorum(members, state, following | {leaders[0].name})
 

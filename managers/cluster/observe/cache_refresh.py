@@ -44,7 +44,7 @@ class CacheRefresher(Protocol):
         """Return the maximum age of a cached Secret, in seconds."""
         ...
 
-    def next_refresh(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, result: ReconcileResult) -> float | None:
         """Return the seconds to the next refresh in any case; None: an event triggers it."""
         ...
 
@@ -81,16 +81,16 @@ class WatchCacheRefresher:
         """Return the setting of the installation."""
         return self._when_well if owner.key in self._well else self._recheck
 
-    def next_refresh(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, result: ReconcileResult) -> float | None:
         """Read Secrets again, and sooner where the leader is ambiguous."""
-        metadata = this.cluster.metadata
+        metadata = result.cluster.metadata
         key = ObjectKey(metadata.namespace, metadata.name)
         self._well.discard(key)
-        if this.applied is None:
+        if result.applied is None:
             return None
-        if this.observed.leader_in_doubt:
+        if result.observed.leader_in_doubt:
             return LEADER_RECHECK
-        if not is_well(this):
+        if not is_well(result):
             return self._recheck
         self._well.add(key)
         return self._when_well
@@ -100,13 +100,13 @@ class WatchCacheRefresher:
         self._well.discard(key)
 
 
-def is_well(this: ReconcileResult) -> bool:
+def is_well(result: ReconcileResult) -> bool:
     """Report whether a reconcile has nothing left to do, and every server is ready."""
-    observed = this.observed
+    observed = result.observed
     return (
-        isinstance(this.outcome, Done)
-        and this.applied is not None
-        and _all_ready(this.cluster.spec.servers, observed)
+        isinstance(result.outcome, Done)
+        and result.applied is not None
+        and _all_ready(result.cluster.spec.servers, observed)
         and not observed.leader_in_doubt
         and observed.quorum is None
     )

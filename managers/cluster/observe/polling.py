@@ -76,7 +76,7 @@ CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0
 
 
 @dataclass(slots=True)
-class _Memory:
+class _ClusterState:
     """State of one cluster between two reconciles."""
 
     owner: Owner
@@ -109,7 +109,7 @@ class PollingCacheRefresher:
         self._health = health
         self._clock = clock
         self._rng = rng
-        self._memories: dict[ObjectKey, _Memory] = {}
+        self._states: dict[ObjectKey, _ClusterState] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def mark_new(self, owner: Owner) -> None:
@@ -121,19 +121,19 @@ class PollingCacheRefresher:
 
     async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Read what is too old, in few rounds: each result shows what else may exist."""
-        memory = self._of(owner)
+        state = self._of(owner)
         spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
-        if memory.calm and (memory.spec_key != spec_key or await self._has_changed(memory)):
-            memory.calm = False
-            memory.changed = self._clock.monotonic()
-        memory.spec_key = spec_key
-        ages = CALM if memory.calm else EAGER
+        if state.calm and (state.spec_key != spec_key or await self._has_changed(state)):
+            state.calm = False
+            state.changed = self._clock.monotonic()
+        state.spec_key = spec_key
+        ages = CALM if state.calm else EAGER
         await asyncio.gather(
-            self._servers(memory, pools_to_observe(cluster), cluster.spec.replicas, ages),
-            self._children(memory, cluster, ages),
-            self._optional(memory, ages),
+            self._servers(state, pools_to_observe(cluster), cluster.spec.replicas, ages),
+            self._children(state, cluster, ages),
+            self._optional(state, ages),
         )
-        memory.stocked = True
+        state.stocked = True
 
     async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Read once per process, if no reconcile did."""
@@ -142,46 +142,46 @@ class PollingCacheRefresher:
 
     async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Read all objects that a deletion needs."""
-        memory = self._of(owner)
-        memory.changed = self._clock.monotonic()
-        memory.calm = False
+        state = self._of(owner)
+        state.changed = self._clock.monotonic()
+        state.calm = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
         sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
-            self._servers(memory, sets, 0, eager), self._refresh(memory, PVC, common, PACE)
+            self._servers(state, sets, 0, eager), self._refresh(state, PVC, common, PACE)
         )
 
     def secret_age(self, owner: Owner) -> float:
         """Return a longer age for the Secrets of a calm cluster."""
-        memory = self._memories.get(owner.key)
-        return (CALM if memory is not None and memory.calm else EAGER).secrets
+        state = self._states.get(owner.key)
+        return (CALM if state is not None and state.calm else EAGER).secrets
 
-    def next_refresh(self, this: ReconcileResult) -> float | None:
+    def next_refresh(self, result: ReconcileResult) -> float | None:
         """Return the time to the next refresh, by the result of the reconcile."""
-        cluster, observed = this.cluster, this.observed
-        memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
-        if memory is None or cluster.spec.paused or _is_asleep(this):
+        cluster, observed = result.cluster, result.observed
+        state = self._states.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
+        if state is None or cluster.spec.paused or _is_asleep(result):
             return None
         now = self._clock.monotonic()
-        facts = _facts(this)
-        if memory.facts != facts:
-            memory.facts, memory.changed = facts, now
-        memory.servers, memory.client_config = observed.servers, observed.reach
-        idle = now - memory.changed
-        memory.calm = idle >= CALM_AFTER and is_well(this)
-        if memory.calm:
+        facts = _facts(result)
+        if state.facts != facts:
+            state.facts, state.changed = facts, now
+        state.servers, state.client_config = observed.servers, observed.reach
+        idle = now - state.changed
+        state.calm = idle >= CALM_AFTER and is_well(result)
+        if state.calm:
             return PULSE * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
-        return self._pace(memory)
+        return self._pace(state)
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the state of a deleted cluster."""
-        memory = self._memories.pop(key, None)
-        if memory is None:
+        state = self._states.pop(key, None)
+        if state is None:
             return
-        for resource, requested in memory.requested:
-            self._mirrors[resource].forget((requested,))
-        self._disconnect(memory)
+        for resource, object_key in state.requested:
+            self._mirrors[resource].forget((object_key,))
+        self._disconnect(state)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -189,45 +189,45 @@ class PollingCacheRefresher:
 
     # ------------------------------------------------------------------------------------------
 
-    def _of(self, owner: Owner) -> _Memory:
-        memory = self._memories.get(owner.key)
-        if memory is None or memory.owner != owner:
-            if memory is not None:
-                self._disconnect(memory)
-            memory = self._memories[owner.key] = _Memory(owner, self._clock.monotonic())
-        return memory
+    def _of(self, owner: Owner) -> _ClusterState:
+        state = self._states.get(owner.key)
+        if state is None or state.owner != owner:
+            if state is not None:
+                self._disconnect(state)
+            state = self._states[owner.key] = _ClusterState(owner, self._clock.monotonic())
+        return state
 
-    def _disconnect(self, memory: _Memory) -> None:
-        closing = self._health.forget(memory.owner.uid)
+    def _disconnect(self, state: _ClusterState) -> None:
+        closing = self._health.forget(state.owner.uid)
         if closing is not None:
             task = asyncio.ensure_future(closing)
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    async def _has_changed(self, memory: _Memory) -> bool:
-        if memory.client_config is None:
+    async def _has_changed(self, state: _ClusterState) -> bool:
+        if state.client_config is None:
             return False
-        return await self._health.changed(memory.owner.uid, memory.client_config, memory.servers)
+        return await self._health.changed(state.owner.uid, state.client_config, state.servers)
 
-    def _pace(self, memory: _Memory) -> float:
+    def _pace(self, state: _ClusterState) -> float:
         """Return the polling interval: the longer nothing changes, the longer it is."""
-        idle = self._clock.monotonic() - memory.changed
-        pace = SWIFT if any(map(_starts, memory.servers)) else PACE
+        idle = self._clock.monotonic() - state.changed
+        pace = SWIFT if any(map(_starts, state.servers)) else PACE
         return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
 
     async def _servers(
-        self, memory: _Memory, sets: Iterable[ServerPool], replicas: int, ages: Ages
+        self, state: _ClusterState, sets: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
         """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
-        owner = memory.owner
+        owner = state.owner
         pools = server_pools(owner.name, sets)
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
-        due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, is_settled)
-        await self._refresh_each(memory, STATEFUL_SET, due)
+        due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_settled)
+        await self._refresh_each(state, STATEFUL_SET, due)
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(memory, PolledKind(resource, name, key, count, pool.most, age))
+                self._ordinals(state, PolledKind(resource, name, key, count, pool.most, age))
                 for key, pool, count in zip(keys, pools, least, strict=True)
                 for resource, name, age in (
                     (POD, pool.pod, ages.pods),
@@ -236,30 +236,32 @@ class PollingCacheRefresher:
             )
         )
 
-    async def _ordinals(self, memory: _Memory, polled: PolledKind) -> None:
+    async def _ordinals(self, state: _ClusterState, polled: PolledKind) -> None:
         """Read one kind of object of each ordinal, until enough of them do not exist."""
-        mirror, owner = self._mirrors[polled.resource], memory.owner
+        mirror, owner = self._mirrors[polled.resource], state.owner
         replicas = replicas_of(self._mirrors[STATEFUL_SET].get(polled.pool), owner, polled.most)
         # Only our StatefulSet creates pods of a new cluster; volumes may exist before.
-        margin = 0 if memory.newborn and polled.resource == POD else BEYOND
+        margin = 0 if state.newborn and polled.resource == POD else BEYOND
         checked = 0
         while True:
-            present = self._present_ordinals(memory, polled, checked)
+            present = self._present_ordinals(state, polled, checked)
             limit = max((replicas, polled.least, *(ordinal + 1 for ordinal in present))) + margin
             limit = min(limit, ORDINALS_MAX)
             if limit <= checked:
                 return
             keys = [ObjectKey(owner.namespace, polled.name(one)) for one in range(checked, limit)]
-            due = self._by_age(polled.resource, keys, polled.age, memory, polled.steady)
-            soon = self._soon(memory) if polled.resource == POD else PVC_RECHECK
+            due = self._by_age(polled.resource, keys, polled.age, state, polled.steady)
+            soon = self._soon(state) if polled.resource == POD else PVC_RECHECK
             for number, key in enumerate(keys, checked):
                 if number < replicas and mirror.get(key) is None:
                     # Kubernetes creates it: in a calm cluster it existed, and no change was seen.
-                    due[key] = polled.age if memory.calm else soon
-            await self._refresh_each(memory, polled.resource, due)
+                    due[key] = polled.age if state.calm else soon
+            await self._refresh_each(state, polled.resource, due)
             checked = limit
 
-    def _present_ordinals(self, memory: _Memory, polled: PolledKind, checked: int) -> list[int]:
+    def _present_ordinals(
+        self, state: _ClusterState, polled: PolledKind, checked: int
+    ) -> list[int]:
         """Return the ordinals that exist in the cache: they are read until they do not exist.
 
         No event reports the deletion of one that its StatefulSet has no more, or outlived it.
@@ -267,51 +269,51 @@ class PollingCacheRefresher:
         ages: list[int] = []
         ordinal = 0
         while True:
-            key = ObjectKey(memory.owner.namespace, polled.name(ordinal))
-            if ordinal >= checked and (polled.resource, key) not in memory.requested:
+            key = ObjectKey(state.owner.namespace, polled.name(ordinal))
+            if ordinal >= checked and (polled.resource, key) not in state.requested:
                 return ages
             if self._mirrors[polled.resource].get(key) is not None:
                 ages.append(ordinal)
             ordinal += 1
 
-    async def _children(self, memory: _Memory, cluster: OpenBaoCluster, ages: Ages) -> None:
-        owner = memory.owner
-        accounts = [account_name(cluster) or "", *(pod.service_account for pod in memory.servers)]
+    async def _children(self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages) -> None:
+        owner = state.owner
+        accounts = [account_name(cluster) or "", *(pod.service_account for pod in state.servers)]
         for resource, names in owned_names(owner.name, voter_sets(cluster), accounts).items():
             mirror = self._mirrors[resource]
             keys = [ObjectKey(owner.namespace, name) for name in names]
-            if memory.newborn:
+            if state.newborn:
                 keys = [key for key in keys if mirror.is_known(key)]
-            due = self._by_age(resource, keys, ages.children, memory, _always)
-            await self._refresh_each(memory, resource, due)
-            memory.requested |= {(resource, ObjectKey(owner.namespace, name)) for name in names}
+            due = self._by_age(resource, keys, ages.children, state, _always)
+            await self._refresh_each(state, resource, due)
+            state.requested |= {(resource, ObjectKey(owner.namespace, name)) for name in names}
 
-    async def _optional(self, memory: _Memory, ages: Ages) -> None:
-        offers, owner = self._offers(), memory.owner
+    async def _optional(self, state: _ClusterState, ages: Ages) -> None:
+        optional_kinds, owner = self._offers(), state.owner
         for kind, name in OPTIONAL_NAMES.items():
-            offer = offers.get(kind.definition)
-            if offer is None or offer.resource is None:
+            optional_kind = optional_kinds.get(kind.definition)
+            if optional_kind is None or optional_kind.resource is None:
                 continue
             key = ObjectKey(owner.namespace, name(owner.name))
-            due = self._by_age(offer.resource, [key], ages.optional, memory, _always)
-            await self._refresh_each(memory, offer.resource, due)
+            due = self._by_age(optional_kind.resource, [key], ages.optional, state, _always)
+            await self._refresh_each(state, optional_kind.resource, due)
 
-    def _soon(self, memory: _Memory) -> float:
-        return self._pace(memory) * 0.9
+    def _soon(self, state: _ClusterState) -> float:
+        return self._pace(state) * 0.9
 
     def _by_age(
         self,
         resource: Resource,
         keys: Iterable[ObjectKey],
         age: float,
-        memory: _Memory,
+        state: _ClusterState,
         steady: Callable[[Object], bool],
     ) -> dict[ObjectKey, float]:
         """Return the maximum age of each object: a changing one is read soon.
 
         An absent object stays absent until the operator creates it, or Kubernetes does for it.
         """
-        soon = self._soon(memory)
+        soon = self._soon(state)
         ages = {}
         for key in keys:
             live = self._mirrors[resource].get(key)
@@ -322,26 +324,26 @@ class PollingCacheRefresher:
         return ages
 
     async def _refresh_each(
-        self, memory: _Memory, resource: Resource, due: Mapping[ObjectKey, float]
+        self, state: _ClusterState, resource: Resource, due: Mapping[ObjectKey, float]
     ) -> None:
         by_age: dict[float, list[ObjectKey]] = {}
         for key, age in due.items():
             by_age.setdefault(age, []).append(key)
         await asyncio.gather(
-            *(self._refresh(memory, resource, keys, age) for age, keys in by_age.items())
+            *(self._refresh(state, resource, keys, age) for age, keys in by_age.items())
         )
 
     async def _refresh(
-        self, memory: _Memory, resource: Resource, keys: Iterable[ObjectKey], age: float
+        self, state: _ClusterState, resource: Resource, keys: Iterable[ObjectKey], age: float
     ) -> None:
         pending = tuple(keys)
-        memory.requested |= {(resource, key) for key in pending}
+        state.requested |= {(resource, key) for key in pending}
         await self._mirrors[resource].refresh(pending, age)
 
 
-def _facts(this: ReconcileResult) -> object:
-    observed = this.observed
-    outcome: Outcome = this.outcome
+def _facts(result: ReconcileResult) -> object:
+    observed = result.observed
+    outcome: Outcome = result.outcome
     return (
         observed.stateful_set,
         observed.pods,
@@ -356,14 +358,14 @@ def _starts(pod: PodFacts) -> bool:
     return bool(pod.ip) and not (pod.ready or pod.waiting or pod.terminating)
 
 
-def _is_asleep(this: ReconcileResult) -> bool:
+def _is_asleep(result: ReconcileResult) -> bool:
     """Report whether the hibernation of the servers is complete."""
-    observed = this.observed
+    observed = result.observed
     sets = (observed.stateful_set, observed.read.stateful_set)
     return (
-        this.cluster.spec.hibernate
-        and isinstance(this.outcome, Done)
-        and this.applied is not None
+        result.cluster.spec.hibernate
+        and isinstance(result.outcome, Done)
+        and result.applied is not None
         and not observed.servers
         and all(live is None or live.replicas == 0 for live in sets)
     )

@@ -87,19 +87,19 @@ def correction_events(
     before: OpenBaoCluster, after: OpenBaoCluster, pool: PoolFacts
 ) -> tuple[EventRecord, ...]:
     """Return the events about corrected fields of a status, and about an assumed release."""
-    was, now = before.status, after.status
+    old, new = before.status, after.status
     notes = [
         EventRecord(
             "Warning",
             MENDED,
-            f"status.{field} was {_text(getattr(was, field))}, and the StatefulSet and its pods "
-            f"show {_text(getattr(now, field))}, which is written: find out who else writes it",
+            f"status.{field} was {_text(getattr(old, field))}, and the StatefulSet and its pods "
+            f"show {_text(getattr(new, field))}, which is written: find out who else writes it",
         )
         for field in _FIELDS
         if _is_news(before, after, field)
     ]
-    unknown = now.release is None and not now.current_version and not pool.stateful_set
-    if now.initialized and unknown and not pool.pods and pool.claims:
+    unknown = new.release is None and not new.current_version and not pool.stateful_set
+    if new.initialized and unknown and not pool.pods and pool.claims:
         notes.append(
             EventRecord(
                 "Warning",
@@ -116,10 +116,10 @@ _FIELDS = ("release", "upgrade", "unseal")
 
 
 def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
-    was, now = getattr(before.status, field), getattr(after.status, field)
+    old, new = getattr(before.status, field), getattr(after.status, field)
     # An operator without such a field leaves a cluster like this.
-    harmless = was is None and Release.accepted(after) == Release.asked(after)
-    return was != now and not (field == "release" and harmless)
+    harmless = old is None and Release.accepted(after) == Release.asked(after)
+    return old != new and not (field == "release" and harmless)
 
 
 def _text(value: object) -> str:

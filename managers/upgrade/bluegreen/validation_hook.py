@@ -92,7 +92,7 @@ def identity(facts: BlueGreenFacts, hook: PrePromotionHook) -> HookIdentity:
 
 
 def job_name(facts: BlueGreenFacts) -> str:
-    """Name the Job that has to be looked up; "" when there is none to look for."""
+    """Return the name of the recorded Job; "" when there is none."""
     receipt = receipt_of(facts)
     return receipt.job_name if receipt else ""
 

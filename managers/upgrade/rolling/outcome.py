@@ -42,7 +42,7 @@ def upgrade_decision_of(
         # A release is rendered once it is written that it was accepted, never before.
         release=facts.accepted,
         halt=_halt(facts, decision, accepted),
-        hand_over=_hand_over(facts, upgrade),
+        hand_over=_step_down(facts, upgrade),
         outcome=_outcome(facts, decision),
         effects=_effects(facts, decision, upgrade),
         place=state,
@@ -67,7 +67,7 @@ def _halt(
     return decision.message or "an upgrade is being prepared"
 
 
-def _hand_over(facts: RollingFacts, upgrade: UpgradeStatus | None) -> StepDownJob | None:
+def _step_down(facts: RollingFacts, upgrade: UpgradeStatus | None) -> StepDownJob | None:
     if upgrade is None or not jobs_can_log_in(facts.cluster):
         return None
     count = upgrade.step_downs or 0
@@ -93,8 +93,8 @@ def _reason(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
     if not decision.message:
         return ""
     verdict = facts.verdict(resuming=facts.upgrade.phase == ROLLING)
-    reason = verdict.refusal or facts.verdict(resuming=False).obstacle
-    return reason.reason if reason is not None else _WAITING
+    blocker = verdict.refusal or facts.verdict(resuming=False).obstacle
+    return blocker.reason if blocker is not None else _WAITING
 
 
 def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> UpgradeStatus:
