@@ -22,7 +22,7 @@ from contracts.datacenter.schema import crds as datacenter_crds
 from contracts.state_machine import diagram
 from managers.datacenter.lifecycle.state_machine import TABLE as SERVICE_ROWS
 from managers.upgrade.bluegreen.table import TABLE as BLUE_GREEN_ROWS
-from managers.upgrade.rolling.table import ROWS as ROLLING_ROWS
+from managers.upgrade.rolling.table import TRANSITIONS as ROLLING_ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD_FOLDER = Path("config") / "crd"

@@ -1,5 +1,5 @@
-"""The spine: observe, resolve, plan, apply, effects, status, and deletion of one OpenBaoCluster.
+"""The reconcile of one OpenBaoCluster: observe, resolve, plan, apply, effects, status, deletion.
 
-`reconcile.py` shows the whole way of the data on one screen. May import every feature; is
-composed by `baoctl.process.wiring`.
+`reconcile.py` has the whole data flow. May import every feature; composed by
+`baoctl.process.wiring`.
 """

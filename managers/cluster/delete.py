@@ -1,12 +1,12 @@
-"""Deletion under the finalizer: what goes with a cluster, and in which order.
+"""Deletion under the finalizer: what is deleted with a cluster, and in which order.
 
 | policy | volumes, audit files | unseal key, root token, recovery shares |
 |---|---|---|
 | Retain (default) | stay | stay, without owner |
-| DeletePVCs, DeleteAll | go, after the pods | go with the cluster |
+| DeletePVCs, DeleteAll | deleted after the pods | deleted with the cluster |
 
-Everything else goes by garbage collection through owner references. Backups always stay: their
-objects and their snapshots. No server is asked for anything.
+Everything else is garbage-collected through owner references. Backups always stay: their objects
+and their snapshots. No request is sent to a server.
 """
 
 from __future__ import annotations
@@ -45,79 +45,82 @@ from runtime.types import (
 )
 
 PODS_RECHECK = 5.0
-# So long the volumes wait for the pods. A node that is gone, or a server that hangs, must wedge
-# neither the cluster nor its namespace; then the API server itself keeps each volume until its pod
-# has ended (PROTECTED).
-PODS_PATIENCE = timedelta(seconds=30)
+# How long the deletion of volumes waits for the pods. A lost node, or a server that hangs, must
+# block neither the cluster nor its namespace; then the API server itself keeps each volume until
+# its pod has ended (PROTECTED).
+PODS_GRACE_PERIOD = timedelta(seconds=30)
 PROTECTED = "kubernetes.io/pvc-protection"
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """A cluster that goes, when somebody asked for it, and the Secrets that may stay.
+    """A cluster under deletion, the time of the request, and the Secrets that may stay.
 
     `voters`: StatefulSets of voters that the status names; the first one served.
     """
 
     owner: Owner
-    asked: datetime
+    requested_at: datetime
     voters: tuple[str, ...]
-    kept: tuple[str, ...] = ()
+    retained_secrets: tuple[str, ...] = ()
 
 
 class Deletion:
-    """Carries a deletion out, one look at a time; every step may be repeated.
+    """Runs a deletion, one reconcile at a time; every step may be repeated.
 
-    Guarantees: keys that can open retained volumes are let go of before the finalizer is; a
-    volume is deleted only with its UID, only when it carries our UID, and never under a pod that
-    could write to it; it ends within PODS_PATIENCE and a look, whatever the servers do.
+    Guarantees: keys that can open retained volumes lose their owner before the finalizer is
+    removed; a volume is deleted only with its UID, only when it carries our UID, and never under a
+    pod that could write to it; it ends within PODS_GRACE_PERIOD and one reconcile, whatever the
+    servers do.
     """
 
     def __init__(self, context: Context, informers: Mapping[Resource, Cache]) -> None:
         self._context = context
         self._informers = informers
 
-    async def run(self, cluster: OpenBaoCluster | None, owner: Owner, asked: datetime) -> Outcome:
-        """Do what the policy asks; `Wait` while pods still run, `Done` when the cluster may go.
+    async def run(
+        self, cluster: OpenBaoCluster | None, owner: Owner, requested_at: datetime
+    ) -> Outcome:
+        """Apply the policy; `Wait` while pods still run, `Done` when the finalizer may go.
 
-        A cluster whose spec cannot be read any more (None) loses nothing: it is retained. `asked`:
-        when the deletion was asked for (metadata.deletionTimestamp).
+        A cluster whose spec cannot be read any more (None) is retained. `requested_at`:
+        metadata.deletionTimestamp.
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
         sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
         voters = tuple(one.stateful_set for one in sets)
-        going = Going(owner, asked, voters, kept_secrets(cluster, owner.name))
+        target = Going(owner, requested_at, voters, kept_secrets(cluster, owner.name))
         for step in POLICIES[policy]:
-            outcome = await step(self, going)
+            outcome = await step(self, target)
             if not isinstance(outcome, Done):
                 return outcome
         return Done()
 
-    async def _retain_keys(self, going: Going) -> Outcome:
-        owner = going.owner
-        wanted = dict.fromkeys(going.kept)
-        if names.unseal_key_secret(owner.name) in wanted:
+    async def _retain_keys(self, target: Going) -> Outcome:
+        owner = target.owner
+        secrets = dict.fromkeys(target.retained_secrets)
+        if names.unseal_key_secret(owner.name) in secrets:
             # Older keys open older snapshots, and a newer one may have been drawn a moment ago.
-            newest = self._newest_key(going) + 1
-            wanted |= dict.fromkeys(
+            newest = self._newest_key(target) + 1
+            secrets |= dict.fromkeys(
                 names.unseal_key_secret(owner.name, number) for number in range(1, newest + 1)
             )
-        for name in wanted:
+        for name in secrets:
             await self._orphan(ObjectKey(owner.namespace, name), owner)
         return Done()
 
-    def _newest_key(self, going: Going) -> int:
-        key = ObjectKey(going.owner.namespace, going.voters[0])
-        found = self._informers[STATEFUL_SET].get(key)
-        if found is not None and oversize_of(found) is not None:
-            # What it says is not known, and a deletion has to end: the usual number is let go.
+    def _newest_key(self, target: Going) -> int:
+        key = ObjectKey(target.owner.namespace, target.voters[0])
+        stateful_set = self._informers[STATEFUL_SET].get(key)
+        if stateful_set is not None and oversize_of(stateful_set) is not None:
+            # Its content is unknown, and a deletion has to end: the usual number is orphaned.
             return 0
-        live = own_set_facts(going.owner, found)
+        live = own_set_facts(target.owner, stateful_set)
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 
     async def _orphan(self, key: ObjectKey, owner: Owner) -> None:
-        """Take our owner reference off a Secret; its annotation still says whose it was."""
+        """Remove our owner reference from a Secret; its annotation still names the owner."""
         try:
             secret = await self._context.client.get(SECRET, key, metadata_only=True)
             controller = controller_of(secret)
@@ -139,91 +142,97 @@ class Deletion:
         except NotFound:
             return
 
-    async def _stop_servers(self, going: Going) -> Outcome:
-        owner = going.owner
-        stopping = [await self._stop(owner, name) for name in self._sets(going)]
+    async def _stop_servers(self, target: Going) -> Outcome:
+        owner = target.owner
+        stopping = [await self._stop(owner, name) for name in self._sets(target)]
         pods = self._pods(owner)
-        if not (any(stopping) or pods) or self._is_late(going):
+        if not (any(stopping) or pods) or self._is_late(target):
             return Done()
-        told = "the servers stop before their volumes go"
+        message = "the servers stop before their volumes go"
         if pods:
-            told += f": {_listed(pods)} still run (they are waited for {PODS_PATIENCE.seconds} s)"
-        kept = self._kept(owner)
-        if kept:
-            told += f"; kept, because they are of an earlier cluster of this name: {_listed(kept)}"
-        return Wait("Deleting", told, PODS_RECHECK)
+            message += (
+                f": {_names(pods)} still run (they are waited for {PODS_GRACE_PERIOD.seconds} s)"
+            )
+        retained = self._retained_claims(owner)
+        if retained:
+            message += (
+                f"; kept, because they are of an earlier cluster of this name: {_names(retained)}"
+            )
+        return Wait("Deleting", message, PODS_RECHECK)
 
-    async def _delete_volumes(self, going: Going) -> Outcome:
-        owner = going.owner
-        held, pods = [], self._pods(owner)
-        for claim in self._claims(owner):
-            if is_terminating(claim) or not _is_ours(claim, owner):
+    async def _delete_volumes(self, target: Going) -> Outcome:
+        owner = target.owner
+        unprotected, pods = [], self._pods(owner)
+        for pvc in self._claims(owner):
+            if is_terminating(pvc) or not _is_ours(pvc, owner):
                 continue
-            if pods and PROTECTED not in (claim["metadata"].get("finalizers") or ()):
-                # Nothing would keep it from a pod that still writes.
-                held.append(claim)
+            if pods and PROTECTED not in (pvc["metadata"].get("finalizers") or ()):
+                # Nothing would protect it while a pod still writes.
+                unprotected.append(pvc)
                 continue
             with contextlib.suppress(NotFound, Conflict):
-                await self._context.client.delete(PVC, key_of(claim), uid=uid_of(claim))
-        self._tell(going, pods, held)
+                await self._context.client.delete(PVC, key_of(pvc), uid=uid_of(pvc))
+        self._record_events(target, pods, unprotected)
         return Done()
 
-    def _tell(self, going: Going, pods: Sequence[Object], held: Sequence[Object]) -> None:
-        kept = self._kept(going.owner)
-        if kept:
+    def _record_events(
+        self, target: Going, pods: Sequence[Object], unprotected: Sequence[Object]
+    ) -> None:
+        retained = self._retained_claims(target.owner)
+        if retained:
             self._warn(
-                going.owner,
+                target.owner,
                 "VolumesKept",
-                f"Kept {_listed(kept)}: of an earlier cluster of this name, or of somebody else",
+                f"Kept {_names(retained)}: of an earlier cluster of this name, or of somebody else",
             )
         if pods:
             self._warn(
-                going.owner,
+                target.owner,
                 "ServersStillRun",
-                f"{_listed(pods)} did not end within {PODS_PATIENCE.seconds} s. Kubernetes deletes "
-                "each volume when its pod has ended; force the deletion of a pod only when its "
-                "node is surely off",
+                f"{_names(pods)} did not end within {PODS_GRACE_PERIOD.seconds} s. Kubernetes "
+                "deletes each volume when its pod has ended; force the deletion of a pod only "
+                "when its node is surely off",
             )
-        if held:
+        if unprotected:
             self._warn(
-                going.owner,
+                target.owner,
                 "VolumesKept",
-                f"Kept {_listed(held)}: a pod still runs, and without the finalizer {PROTECTED} "
-                "it would lose its volume. Delete them once the pod is gone",
+                f"Kept {_names(unprotected)}: a pod still runs, and without the finalizer "
+                f"{PROTECTED} it would lose its volume. Delete them once the pod is gone",
             )
 
     def _warn(self, owner: Owner, reason: str, text: str) -> None:
         self._context.events.event(owner.identity(), "Warning", reason, text)
 
-    def _is_late(self, going: Going) -> bool:
-        return self._context.clock.now() - going.asked >= PODS_PATIENCE
+    def _is_late(self, target: Going) -> bool:
+        return self._context.clock.now() - target.requested_at >= PODS_GRACE_PERIOD
 
     def _pods(self, owner: Owner) -> list[Object]:
         pods = self._informers[POD].by_index(CLUSTER_INDEX, str(owner.key))
         return sorted((pod for pod in pods if _set_of(owner, key_of(pod).name)), key=key_of)
 
-    def _sets(self, going: Going) -> list[str]:
-        """Name the StatefulSets: those that are known, and all that left a pod or a volume."""
-        owner = going.owner
+    def _sets(self, target: Going) -> list[str]:
+        """Name the StatefulSets: those of the status, and all that left a pod or a volume."""
+        owner = target.owner
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
-        left = {_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
-        left |= {_set_of_claim(owner, claim) for claim in claims}
-        known = (*going.voters, names.read_stateful_set(owner.name))
-        return list(dict.fromkeys((*known, *sorted(left - {""}))))
+        leftovers = {_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
+        leftovers |= {_set_of_pvc(owner, pvc) for pvc in claims}
+        named = (*target.voters, names.read_stateful_set(owner.name))
+        return list(dict.fromkeys((*named, *sorted(leftovers - {""}))))
 
     def _claims(self, owner: Owner) -> list[Object]:
-        """Every volume that servers of this name use, whoever made it."""
+        """Return every volume that servers of this name use, with any owner."""
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
-        common = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
-        found = (self._informers[PVC].get(key) for key in common)
-        data = sorted((claim for claim in claims if _set_of_claim(owner, claim)), key=key_of)
-        return data + [claim for claim in found if claim is not None]
+        keys = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
+        common_pvcs = (self._informers[PVC].get(key) for key in keys)
+        data = sorted((pvc for pvc in claims if _set_of_pvc(owner, pvc)), key=key_of)
+        return data + [pvc for pvc in common_pvcs if pvc is not None]
 
-    def _kept(self, owner: Owner) -> list[Object]:
-        return [claim for claim in self._claims(owner) if not _is_ours(claim, owner)]
+    def _retained_claims(self, owner: Owner) -> list[Object]:
+        return [pvc for pvc in self._claims(owner) if not _is_ours(pvc, owner)]
 
     async def _stop(self, owner: Owner, name: str) -> bool:
-        """Delete a StatefulSet of ours if it is there; tell whether it still is."""
+        """Delete a StatefulSet of ours if it exists; report whether it still does."""
         key = ObjectKey(owner.namespace, name)
         live = self._informers[STATEFUL_SET].get(key)
         if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
@@ -246,20 +255,20 @@ POLICIES: Mapping[str, tuple[Step, ...]] = {
 
 
 def _set_of(owner: Owner, pod: str) -> str:
-    """Return the StatefulSet of servers that a pod of this name is of; "" for any other pod."""
+    """Return the StatefulSet of servers of a pod of this name; "" for any other pod."""
     if names.read_ordinal_of(owner.name, pod) is not None:
         return names.read_stateful_set(owner.name)
     return stateful_set_of(owner.name, pod) or ""
 
 
-def _set_of_claim(owner: Owner, claim: Object) -> str:
+def _set_of_pvc(owner: Owner, pvc: Object) -> str:
     """Return the StatefulSet whose pod uses a data volume; "" for any other volume."""
-    return _set_of(owner, pod_of_claim(key_of(claim).name))
+    return _set_of(owner, pod_of_claim(key_of(pvc).name))
 
 
-def _is_ours(claim: Object, owner: Owner) -> bool:
-    return annotations_of(claim).get(labels.OWNER_UID) == owner.uid
+def _is_ours(pvc: Object, owner: Owner) -> bool:
+    return annotations_of(pvc).get(labels.OWNER_UID) == owner.uid
 
 
-def _listed(objects: Sequence[Object]) -> str:
+def _names(objects: Sequence[Object]) -> str:
     return ", ".join(key_of(obj).name for obj in objects)

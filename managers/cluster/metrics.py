@@ -1,11 +1,12 @@
-"""The Prometheus families about clusters.
+"""The Prometheus families of clusters.
 
-Nearly all of them are read at each scrape off the clusters in the cache and what was last read of
-their Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
-counters are fed pass by pass. Only the leader tells them: a standby would tell everything twice.
-Composed by `baoctl.process.wiring`; docs/status.md lists what is here, and a test compares.
+Nearly all of them are read at each scrape from the cached clusters and the last reads of their
+Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
+counters are updated by each reconcile. Only the leader reports them: a standby would report
+everything twice. Composed by `baoctl.process.wiring`; docs/status.md lists them, and a test
+compares.
 
-Labels are namespace, name and words of a fixed set (reliability T18): a fleet of N clusters gives
+Labels are namespace, name and values of a fixed set (reliability T18): a fleet of N clusters gives
 at most `SERIES_PER_CLUSTER` times N series, whatever their users write.
 """
 
@@ -31,7 +32,7 @@ from runtime.types import Object, ObjectKey, Request, key_of
 
 PHASES: Final = frozenset(get_args(Phase))
 OPERATIONS: Final = frozenset(get_args(OperationKind))
-TOLD_CONDITIONS: Final = frozenset(
+REPORTED_CONDITIONS: Final = frozenset(
     {
         "Ready",
         "Reconciling",
@@ -50,63 +51,63 @@ STATUSES: Final = frozenset({"True", "False", "Unknown"})
 _READ_REPLICAS: Final = ("desired", "ready", "registered", "healthy")
 ABOUT: Final = ("namespace", "name")
 
-Row = tuple[tuple[str, ...], float]
+Sample = tuple[tuple[str, ...], float]
 """Values of the labels after namespace and name, and the value of the series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One family of gauges: what it says of a cluster and its status, as stored."""
+    """One family of gauges, read from the stored spec and status of a cluster."""
 
     name: str
     meaning: str
-    read: Callable[[Object, Object], Iterable[Row]]
+    read: Callable[[Object, Object], Iterable[Sample]]
     labels: tuple[str, ...] = ()
 
 
 def _map(value: Any) -> Object:
-    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    """Return a map; a status that is unreadable must not fail a scrape."""
     return value if isinstance(value, dict) else {}
 
 
-def _number(value: Any) -> Iterator[Row]:
+def _number(value: Any) -> Iterator[Sample]:
     if isinstance(value, int) and not isinstance(value, bool):
         yield (), float(value)
 
 
-def _phase(_: Object, status: Object) -> Iterator[Row]:
+def _phase(_: Object, status: Object) -> Iterator[Sample]:
     phase = status.get("phase")
     if isinstance(phase, str) and phase in PHASES:
         yield (phase,), 1.0
 
 
-def _operation(_: Object, status: Object) -> Iterator[Row]:
+def _operation(_: Object, status: Object) -> Iterator[Sample]:
     kind = _map(status.get("operation")).get("kind")
     if isinstance(kind, str) and kind in OPERATIONS:
         yield (kind,), 1.0
 
 
-def _conditions(_: Object, status: Object) -> Iterator[Row]:
+def _conditions(_: Object, status: Object) -> Iterator[Sample]:
     conditions = status.get("conditions")
-    told: set[str] = set()
-    for one in conditions if isinstance(conditions, list) else ():
-        kind, state = (_map(one).get(field) for field in ("type", "status"))
-        known = isinstance(kind, str) and kind in TOLD_CONDITIONS and kind not in told
-        if known and isinstance(state, str) and state in STATUSES:
-            told.add(str(kind))
+    reported: set[str] = set()
+    for entry in conditions if isinstance(conditions, list) else ():
+        kind, state = (_map(entry).get(field) for field in ("type", "status"))
+        is_reported = isinstance(kind, str) and kind in REPORTED_CONDITIONS and kind not in reported
+        if is_reported and isinstance(state, str) and state in STATUSES:
+            reported.add(str(kind))
             yield (str(kind), state.lower()), 1.0
 
 
-def _ready(_: Object, status: Object) -> Iterator[Row]:
+def _ready(_: Object, status: Object) -> Iterator[Sample]:
     return _number(status.get("readyReplicas", 0))
 
 
-def _desired(spec: Object, _: Object) -> Iterator[Row]:
+def _desired(spec: Object, _: Object) -> Iterator[Sample]:
     return _number(spec.get("replicas"))
 
 
-def _replicas_of_readers(field: str) -> Callable[[Object, Object], Iterator[Row]]:
-    def read(_: Object, status: Object) -> Iterator[Row]:
+def _replicas_of_readers(field: str) -> Callable[[Object, Object], Iterator[Sample]]:
+    def read(_: Object, status: Object) -> Iterator[Sample]:
         return _number(_map(status.get("readReplicas")).get(f"{field}Replicas"))
 
     return read
@@ -144,31 +145,31 @@ ROTATIONS_MEANING: Final = "Server certificates that were replaced; the first on
 LEADER_CHANGES: Final = "openbao_cluster_leader_changes_total"
 LEADER_CHANGES_MEANING: Final = "Times that another server was seen to lead than before."
 # Phase, two numbers, conditions, an operation, readers, one certificate, two counters.
-SERIES_PER_CLUSTER: Final = 1 + 2 + len(TOLD_CONDITIONS) + 1 + len(_READ_REPLICAS) + 1 + 2
+SERIES_PER_CLUSTER: Final = 1 + 2 + len(REPORTED_CONDITIONS) + 1 + len(_READ_REPLICAS) + 1 + 2
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What the last pass of a cluster found; "" is nothing."""
+class _Previous:
+    """The values of the last reconcile of a cluster; "" is none."""
 
     certificate: str = ""
     leader: str = ""
 
 
 class ClusterMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
     def __init__(
         self,
         metrics: Metrics,
         clusters: Cache,
         secrets: SecretStore[SecretReading],
-        leads: Callable[[], bool],
+        is_leader: Callable[[], bool],
     ) -> None:
         self._clusters = clusters
         self._secrets = secrets
-        self._leads = leads
-        self._seen: dict[ObjectKey, _Seen] = {}
+        self._is_leader = is_leader
+        self._previous: dict[ObjectKey, _Previous] = {}
         for family in FAMILIES:
             metrics.read_gauge(
                 family.name, family.meaning, (*ABOUT, *family.labels), self._reader(family)
@@ -177,50 +178,50 @@ class ClusterMetrics:
         self._rotations = metrics.object_counter(ROTATIONS, ROTATIONS_MEANING)
         self._changes = metrics.object_counter(LEADER_CHANGES, LEADER_CHANGES_MEANING)
 
-    def note(self, key: ObjectKey) -> None:
-        """Count what changed since the last pass of that cluster."""
+    def record(self, key: ObjectKey) -> None:
+        """Count what changed since the last reconcile of that cluster."""
         live = self._clusters.get(key)
         if live is None:
-            self._seen.pop(key, None)
+            self._previous.pop(key, None)
             self._rotations.forget(key)
             self._changes.forget(key)
             return
-        seen = self._seen.get(key)
-        if seen is None:
-            seen = self._seen[key] = _Seen()
+        previous = self._previous.get(key)
+        if previous is None:
+            previous = self._previous[key] = _Previous()
             self._rotations.start(key)
             self._changes.start(key)
         leader = _map(live.get("status")).get("activeLeader")
-        if isinstance(leader, str) and leader not in ("", seen.leader):
-            if seen.leader:
+        if isinstance(leader, str) and leader not in ("", previous.leader):
+            if previous.leader:
                 self._changes.inc(key)
-            seen.leader = leader
-        found = self._certificate(live)
-        if found is not None and found[0] != seen.certificate:
-            if seen.certificate:
+            previous.leader = leader
+        certificate = self._certificate(live)
+        if certificate is not None and certificate[0] != previous.certificate:
+            if previous.certificate:
                 self._rotations.inc(key)
-            seen.certificate = found[0]
+            previous.certificate = certificate[0]
 
     def _reader(self, family: Family) -> Callable[[], Iterator[Reading]]:
         def read() -> Iterator[Reading]:
-            for live in self._told():
+            for live in self._reported_clusters():
                 for labels, value in family.read(_map(live.get("spec")), _map(live.get("status"))):
                     yield (*key_of(live), *labels), value
 
         return read
 
     def _expiries(self) -> Iterator[Reading]:
-        for live in self._told():
-            found = self._certificate(live)
-            if found is not None:
-                _, end, mode = found
+        for live in self._reported_clusters():
+            certificate = self._certificate(live)
+            if certificate is not None:
+                _, end, mode = certificate
                 yield (*key_of(live), mode), end.timestamp()
 
-    def _told(self) -> Iterable[Object]:
-        return self._clusters.list() if self._leads() else ()
+    def _reported_clusters(self) -> Iterable[Object]:
+        return self._clusters.list() if self._is_leader() else ()
 
     def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
-        """Fingerprint, end and mode of the server certificate, as far as it was read."""
+        """Return fingerprint, end and mode of the server certificate, as far as it was read."""
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
@@ -228,20 +229,20 @@ class ClusterMetrics:
         secret = tls_names.server_secret(cluster)
         if secret is None:
             return None
-        known = self._secrets.known(ObjectKey(cluster.metadata.namespace, secret))
-        certificate = known.content.certificate if known is not None else None
+        reading = self._secrets.known(ObjectKey(cluster.metadata.namespace, secret))
+        certificate = reading.content.certificate if reading is not None else None
         if certificate is None:
             return None
         return certificate.fingerprint, certificate.not_after, cluster.spec.tls.mode
 
 
 def counted(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
-    """The same reconciler, with its passes noted, whatever became of them."""
+    """Wrap a reconciler so that each reconcile is counted, whatever its outcome."""
 
     async def count(request: Request, /) -> Outcome:
         try:
             return await reconcile(request)
         finally:
-            metrics.note(request)
+            metrics.record(request)
 
     return count

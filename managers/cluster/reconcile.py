@@ -1,8 +1,9 @@
-"""The workload reconciler: the whole way of the data, from the spec to the status.
+"""The workload reconciler: the whole data flow, from the spec to the status.
 
-    spec -> observe -> direct -> resolve -> plan -> apply -> effects -> follow -> status
+    spec -> observe -> decide_upgrade -> resolve -> plan -> track_progress -> apply -> effects
+    -> status
 
-`decide_upgrade` decides which release the servers have, and `track_progress` how far they are on
+`decide_upgrade` decides which release the servers run, and `track_progress` how far they are on
 the way to it.
 
 Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
@@ -26,7 +27,7 @@ from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.observer import ClusterObserver
-from managers.cluster.observe.status_evidence import mended, notes_of
+from managers.cluster.observe.status_evidence import correction_events, with_corrected_status
 from managers.cluster.plan.green_pool import with_green_pool
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve_now
@@ -50,14 +51,14 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
-# Failures in a row before the status speaks of them.
-TOLD_AFTER = 3
+# Consecutive failures before the status reports them.
+REPORT_AFTER_FAILURES = 3
 
 read_cluster = memoize(OpenBaoCluster.from_object)
 
 
 class ClusterReconciler:
-    """Brings the objects of one cluster to what its spec asks, and says how far it came."""
+    """Brings the objects of one cluster to the desired state, and reports the progress."""
 
     def __init__(
         self,
@@ -81,18 +82,18 @@ class ClusterReconciler:
         )
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._clusters.get(request)
         if live is None:
             self._statuses.forget(request)
             self._observer.forget(request)
             self._failures.pop(request, None)
             return Done()
-        if _is_told_paused(live):
-            # Not even what pods do meanwhile: the status is that of the moment of the pause.
+        if _is_pause_acknowledged(live):
+            # While paused the status is frozen, even if pods change.
             return Done()
         if names.FINALIZER not in (live["metadata"].get("finalizers") or ()):
-            self._observer.sight.newborn(owner_of(live))
+            self._observer.cache_refresher.mark_new(owner_of(live))
         # The finalizer first: no child exists without it, so no deletion leaves one behind.
         return await self._finalizer.reconcile(live, apply=self._apply, cleanup=self._cleanup)
 
@@ -100,93 +101,97 @@ class ClusterReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError as invalid:
-            await self._tell_unreadable(live, str(invalid))
+            await self._report_unreadable(live, str(invalid))
             return Blocked("InvalidSpec", str(invalid))
         try:
-            this = await self._pass(cluster, owner_of(live))
+            result = await self._reconcile(cluster, owner_of(live))
         except (ApiError, Transient) as error:
-            await self._tell_failure(live, cluster, error)
+            await self._report_failure(live, cluster, error)
             raise
         self._failures.pop(key_of(live), None)
-        second = this.course.second if this.course else None
-        notes = (*this.notes, *(second.announcements if second else ()))
-        details_due = await self._statuses.write(live, compute(this), notes)
-        again = Done(self._observer.sight.next_look(this))
-        return combine(this.outcome, again, Done(details_due))
+        blue_green = result.decision.second if result.decision else None
+        events = (*result.events, *(blue_green.announcements if blue_green else ()))
+        details_due = await self._statuses.write(live, compute(result), events)
+        recheck = Done(self._observer.cache_refresher.next_refresh(result))
+        return combine(result.outcome, recheck, Done(details_due))
 
-    async def _tell_unreadable(self, live: Object, error: str) -> None:
-        large = oversize_of(live)
-        if large is not None and large.member == "status":
-            # A status that is not known cannot be written: what is in it would be lost.
+    async def _report_unreadable(self, live: Object, error: str) -> None:
+        oversize = oversize_of(live)
+        if oversize is not None and oversize.member == "status":
+            # A status that was cut from the cache cannot be written: its content would be lost.
             self._context.events.event(live, "Warning", "InvalidSpec", error)
             return
         await self._statuses.write(live, unreadable(live, error, self._context.clock.now()))
 
-    async def _tell_failure(self, live: Object, cluster: OpenBaoCluster, error: Exception) -> None:
-        """Show an error that lasts in the status; a single one is the log's business."""
+    async def _report_failure(
+        self, live: Object, cluster: OpenBaoCluster, error: Exception
+    ) -> None:
+        """Report a lasting error in the status; a single one is only logged."""
         key = key_of(live)
         self._failures[key] = self._failures.get(key, 0) + 1
-        if self._failures[key] < TOLD_AFTER:
+        if self._failures[key] < REPORT_AFTER_FAILURES:
             return
         with contextlib.suppress(ApiError, Transient):
-            told = failing(cluster, str(error), self._context.clock.now())
-            await self._statuses.write(live, told)
+            status = failing(cluster, str(error), self._context.clock.now())
+            await self._statuses.write(live, status)
 
     async def _cleanup(self, live: Object) -> Outcome:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
             cluster = None
-        asked = datetime.fromisoformat(live["metadata"]["deletionTimestamp"])
+        requested_at = datetime.fromisoformat(live["metadata"]["deletionTimestamp"])
         try:
-            await self._observer.sight.take_stock(owner_of(live), cluster)
-            outcome = await self._deletion.run(cluster, owner_of(live), asked)
+            await self._observer.cache_refresher.refresh_for_deletion(owner_of(live), cluster)
+            outcome = await self._deletion.run(cluster, owner_of(live), requested_at)
         except (ApiError, Transient) as error:
             if cluster is not None:
-                await self._tell_failure(live, cluster, error)
+                await self._report_failure(live, cluster, error)
             raise
         if isinstance(outcome, Wait) and cluster is not None:
-            told = leaving(cluster, outcome.message, self._context.clock.now())
-            await self._statuses.write(live, told)
+            status = leaving(cluster, outcome.message, self._context.clock.now())
+            await self._statuses.write(live, status)
         return outcome
 
-    async def _pass(self, cluster: OpenBaoCluster, owner: Owner) -> ReconcileResult:
+    async def _reconcile(self, cluster: OpenBaoCluster, owner: Owner) -> ReconcileResult:
         observed = await self._observer.observe(cluster, owner)
-        cluster, notes = self._borne_out(cluster, observed)
+        cluster, events = self._with_evidence(cluster, observed)
         if cluster.spec.paused:
-            return ReconcileResult(cluster, observed, Done(), notes=notes)
-        course = decide_upgrade(cluster, observed, self._observer.installation.pod_deadline)
-        await self._effects.begin(owner, course.effects)
+            return ReconcileResult(cluster, observed, Done(), events=events)
+        decision = decide_upgrade(cluster, observed, self._observer.installation.pod_deadline)
+        await self._effects.begin(owner, decision.effects)
         resolved = resolve_now(
             with_accepted_release(cluster), owner, observed, self._observer.installation
         )
         if isinstance(resolved, Blocked):
-            # A spec for the next release alone is no news while that release is on its way.
-            told = resolved if isinstance(course.outcome, Done) else course.outcome
-            return ReconcileResult(cluster, observed, told, course=course, notes=notes)
+            # A spec that needs the next release is not reported while that release rolls out.
+            refusal = resolved if isinstance(decision.outcome, Done) else decision.outcome
+            return ReconcileResult(cluster, observed, refusal, decision=decision, events=events)
         resolved = with_green_pool(
-            resolved, cluster, observed, self._observer.installation, course.second
+            resolved, cluster, observed, self._observer.installation, decision.second
         )
-        desired = merge_plans(resolved, observed, course)
-        course = track_progress(cluster, observed, course, desired)
+        desired = merge_plans(resolved, observed, decision)
+        decision = track_progress(cluster, observed, decision, desired)
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
             await self._effects.run(resolved, desired.effects)
-        outcome = combine(*applied.outcomes, *desired.outcomes, course.outcome)
-        return ReconcileResult(cluster, observed, outcome, resolved, applied, course, notes)
+        outcome = combine(*applied.outcomes, *desired.outcomes, decision.outcome)
+        return ReconcileResult(cluster, observed, outcome, resolved, applied, decision, events)
 
-    def _borne_out(
+    def _with_evidence(
         self, cluster: OpenBaoCluster, observed: Observed
     ) -> tuple[OpenBaoCluster, tuple[EventRecord, ...]]:
-        """Put right what the status says of servers that show something else."""
+        """Correct the status where the servers show something else."""
         pool = PoolFacts(observed.stateful_set, observed.pods, observed.claims)
-        known = mended(cluster, pool, self._observer.installation.image_repository)
-        as_before = known is cluster and cluster.status.release is not None
-        return known, () if as_before else notes_of(cluster, known, pool)
+        corrected = with_corrected_status(
+            cluster, pool, self._observer.installation.image_repository
+        )
+        unchanged = corrected is cluster and cluster.status.release is not None
+        return corrected, () if unchanged else correction_events(cluster, corrected, pool)
 
 
-def _is_told_paused(live: Object) -> bool:
-    """Tell whether a cluster is paused and its status says so: then nothing is done at all."""
+def _is_pause_acknowledged(live: Object) -> bool:
+    """Report whether a cluster is paused and its status says so: then nothing is done at all."""
     if not is_paused(live):
         return False
     try:

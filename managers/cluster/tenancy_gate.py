@@ -1,4 +1,4 @@
-"""Reconcilers that start only where they may: the rest of the cluster's code knows no modes."""
+"""Runs a reconciler only in namespaces with access: no other code of a cluster knows the modes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from runtime.controller.controller import Reconciler
 from runtime.outcome import Outcome, Wait
 from runtime.types import Object, Request, is_terminating
 
-PATIENCE = 10.0
-"""Seconds for which it is nobody's business that rights are being granted."""
+GRACE_PERIOD = 10.0
+"""Seconds for which pending access is not reported."""
 
 
 class TenantGate:
-    """Asks the gate before each pass; what it says is the outcome of a pass that did not start."""
+    """Asks the gate before each reconcile; a closed gate gives the outcome."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, gate: Gate) -> None:
         self._inner = inner
@@ -27,16 +27,16 @@ class TenantGate:
         self._gate = gate
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a pass, or tell what it waits for."""
+        """Reconcile, or return what it waits for."""
         live = self._clusters.get(request)
-        held = None if live is None else self._gate(live)
-        if held is not None:
-            return held
+        wait = None if live is None else self._gate(live)
+        if wait is not None:
+            return wait
         return await self._inner(request)
 
 
 class GateReporter:
-    """A gate that says in the status what lasts, as far as the rights of the operator go."""
+    """A gate that reports a lasting wait in the status, as far as the operator has the rights."""
 
     def __init__(
         self, inner: Reconciler, clusters: Cache, gate: Gate, statuses: StatusWriter, clock: Clock
@@ -49,26 +49,26 @@ class GateReporter:
         self._since: dict[Request, float] = {}
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a pass, or tell what it waits for."""
+        """Reconcile, or return what it waits for."""
         live = self._clusters.get(request)
-        held = None if live is None else self._gate(live)
-        if live is None or held is None:
+        wait = None if live is None else self._gate(live)
+        if live is None or wait is None:
             self._since.pop(request, None)
             return await self._inner(request)
         since = self._since.setdefault(request, self._clock.monotonic())
-        lasts = self._clock.monotonic() - since
-        if held.reason != ACCESS_PENDING:
-            # Without the rights of a tenant there is none to write a status either.
-            return held
-        if lasts < PATIENCE:
-            return Wait(held.reason, held.message, PATIENCE - lasts)
-        await self._tell(live, held)
-        return held
+        elapsed = self._clock.monotonic() - since
+        if wait.reason != ACCESS_PENDING:
+            # Without the rights of a tenant the operator cannot write a status either.
+            return wait
+        if elapsed < GRACE_PERIOD:
+            return Wait(wait.reason, wait.message, GRACE_PERIOD - elapsed)
+        await self._report(live, wait)
+        return wait
 
-    async def _tell(self, live: Object, held: Wait) -> None:
+    async def _report(self, live: Object, wait: Wait) -> None:
         try:
             cluster: OpenBaoCluster = read_cluster(live)
         except InvalidClusterError:
             return
         if not is_terminating(live) and not cluster.spec.paused:
-            await self._statuses.write(live, held_back(cluster, held, self._clock.now()))
+            await self._statuses.write(live, held_back(cluster, wait, self._clock.now()))

@@ -1,1 +1,1 @@
-"""Who is in the raft cluster, as its leader says: the first duty of the adminops reconciler."""
+"""Raft membership as the leader reports it: the first step of the adminops reconciler."""

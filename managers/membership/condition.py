@@ -1,4 +1,4 @@
-"""What RaftMembershipReady says. Pure; called by `managers.cluster.status.conditions`."""
+"""The condition RaftMembershipReady. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
@@ -6,67 +6,68 @@ from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import RaftStatus
 from contracts.api.cluster.status_errors import LastError
 from contracts.conditions.condition import ConditionUpdate
-from managers.membership.decide import OUTSIDE, UNUSABLE, is_as_wanted
+from managers.membership.decide import OUTSIDE, UNUSABLE, matches_spec
 
 KIND = "RaftMembershipReady"
 
 
 def membership_ready(
-    spec: ClusterSpec, raft: RaftStatus | None, trouble: LastError | None, *, second: int = 0
+    spec: ClusterSpec, raft: RaftStatus | None, error: LastError | None, *, green_servers: int = 0
 ) -> ConditionUpdate:
     """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
 
-    `raft` is what the leader said last, None when it never did; `trouble` why not. `second`: so
-    many servers of a second set may be members, too (managers.membership.green_members).
+    `raft` is the last report of the leader, None when there was none; `error` why not.
+    `green_servers`: number of green servers that may be members, too
+    (managers.membership.green_members).
     """
     readers = spec.servers - spec.replicas
-    if trouble is not None and trouble.reason == UNUSABLE:
-        return ConditionUpdate(KIND, "Unknown", UNUSABLE, trouble.message)
+    if error is not None and error.reason == UNUSABLE:
+        return ConditionUpdate(KIND, "Unknown", UNUSABLE, error.message)
     if raft is None:
-        message = trouble.message if trouble else "The members were not read yet"
+        message = error.message if error else "The members were not read yet"
         return ConditionUpdate(KIND, "Unknown", "MembershipUnknown", message)
-    if trouble is not None and trouble.reason == OUTSIDE:
-        return ConditionUpdate(KIND, "False", OUTSIDE, trouble.message)
-    if second:
-        return _of_two_sets(spec, raft, second)
-    joined = raft.read_replicas or 0
-    told = f"{raft.voters} of {spec.replicas} servers are voters"
-    if readers or joined:
-        told += f", {joined} of {readers} read replicas are members without a vote"
-    if is_as_wanted(raft, spec.replicas, readers):
-        return ConditionUpdate(KIND, "True", "AllVoters", told)
-    others = raft.non_voters - joined
-    if others:
-        told += f", {others} are members without a vote"
-    if raft.voters > spec.replicas and joined < readers:
-        told += ": somebody gave a read replica a vote (`bao operator raft list-peers` names it)"
+    if error is not None and error.reason == OUTSIDE:
+        return ConditionUpdate(KIND, "False", OUTSIDE, error.message)
+    if green_servers:
+        return _during_upgrade(spec, raft, green_servers)
+    joined_readers = raft.read_replicas or 0
+    message = f"{raft.voters} of {spec.replicas} servers are voters"
+    if readers or joined_readers:
+        message += f", {joined_readers} of {readers} read replicas are members without a vote"
+    if matches_spec(raft, spec.replicas, readers):
+        return ConditionUpdate(KIND, "True", "AllVoters", message)
+    other_non_voters = raft.non_voters - joined_readers
+    if other_non_voters:
+        message += f", {other_non_voters} are members without a vote"
+    if raft.voters > spec.replicas and joined_readers < readers:
+        message += ": somebody gave a read replica a vote (`bao operator raft list-peers` names it)"
     reason = "VotersMissing" if raft.voters < spec.replicas else "MembersUnexpected"
-    if raft.voters == spec.replicas and joined < readers:
+    if raft.voters == spec.replicas and joined_readers < readers:
         reason = "ReadReplicasMissing"
-    return ConditionUpdate(KIND, "False", reason, told)
+    return ConditionUpdate(KIND, "False", reason, message)
 
 
-def _of_two_sets(spec: ClusterSpec, raft: RaftStatus, second: int) -> ConditionUpdate:
-    """Judge the members while one set takes over from another: who votes changes step by step."""
-    readers, joined = spec.servers - spec.replicas, raft.read_replicas or 0
-    without = raft.non_voters - joined
-    told = (
-        f"A second set of {second} servers is there: {raft.voters} voters, of which "
+def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> ConditionUpdate:
+    """Judge the members during a blue/green upgrade: the voters change step by step."""
+    readers, joined_readers = spec.servers - spec.replicas, raft.read_replicas or 0
+    without = raft.non_voters - joined_readers
+    message = (
+        f"A second set of {green_servers} servers is there: {raft.voters} voters, of which "
         f"{spec.replicas} are needed, and {without} members that have no vote"
     )
-    if readers or joined:
-        told += f"; {joined} of {readers} read replicas are members without a vote"
+    if readers or joined_readers:
+        message += f"; {joined_readers} of {readers} read replicas are members without a vote"
     if raft.voters < spec.replicas:
-        return ConditionUpdate(KIND, "False", "VotersMissing", told)
-    if raft.voters + without > spec.replicas + second or joined > readers:
-        return ConditionUpdate(KIND, "False", "MembersUnexpected", told)
-    if joined < readers:
-        return ConditionUpdate(KIND, "False", "ReadReplicasMissing", told)
-    return ConditionUpdate(KIND, "True", "UpgradeInProgress", told)
+        return ConditionUpdate(KIND, "False", "VotersMissing", message)
+    if raft.voters + without > spec.replicas + green_servers or joined_readers > readers:
+        return ConditionUpdate(KIND, "False", "MembersUnexpected", message)
+    if joined_readers < readers:
+        return ConditionUpdate(KIND, "False", "ReadReplicasMissing", message)
+    return ConditionUpdate(KIND, "True", "UpgradeInProgress", message)
 
 
 def even_replicas(replicas: int) -> str:
-    """Advise against an even number of voters; "" when there is nothing to say."""
+    """Advise against an even number of voters; "" for an odd number."""
     if replicas % 2:
         return ""
     return (

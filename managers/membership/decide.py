@@ -1,4 +1,7 @@
-"""What the answers of the servers mean. Pure."""
+"""Turns the answers of the servers into `status.adminOps`. Pure.
+
+Called by managers.cluster.adminops.reconcile.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from contracts.pools.voter_pool import ServerPool
 from managers.bao.models import Member
 from runtime.outcome import Done, Outcome, Wait
 
-# Autopilot takes some ten seconds to give a new server its vote, and tells nobody.
+# Autopilot takes some ten seconds to promote a new server, and emits no event.
 CONVERGING_RECHECK = 2.0
 OUTSIDE = "ServerOutsideRaft"
 UNUSABLE = "AnswerUnusable"
@@ -24,31 +27,31 @@ QUIET_RECHECK = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the servers said in one look."""
+    """The answers of the servers in one check."""
 
     cluster_ids: Mapping[str, str]
     """Pod name to the cluster id that the server in it reports."""
     members: tuple[Member, ...] | None
-    """None when nobody could be asked."""
-    trouble: str
-    """Why the members are not known, for a person; "" when they are."""
+    """None when no server could be asked."""
+    error: str
+    """Why the members are not known, for a user; "" when they are."""
     healthy: frozenset[str] = frozenset()
-    """Node ids that the autopilot finds well; only asked for with read replicas."""
+    """Node ids that are healthy for the autopilot; only read with read replicas."""
     unusable: str = ""
-    """Which answer was not read because no OpenBao gives it, and why; "" when all were read."""
+    """The answer that no OpenBao gives, and why it was rejected; "" when all were valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMembers:
-    """Whom a spec wants in the raft cluster."""
+    """The members of the raft cluster that a spec requests."""
 
     cluster: str
     voters: int
     read_replicas: int = 0
     revision: str = ""
-    """Which set of voters serves; "" for the one without a revision."""
-    second: int = 0
-    """So many servers of another set may be members, too (managers.membership.green_members)."""
+    """Revision of the serving pool; "" for the one without a revision."""
+    green_servers: int = 0
+    """Number of green servers that may be members, too (managers.membership.green_members)."""
 
     @property
     def voter_set(self) -> ServerPool:
@@ -59,28 +62,28 @@ class ExpectedMembers:
 def judge(
     answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None, now: datetime
 ) -> tuple[AdminOpsStatus, Outcome]:
-    """Turn answers into `status.adminOps`, and say when to ask again."""
+    """Turn answers into `status.adminOps`, and return when to ask again."""
     raft = _raft(answers, expected, previous)
     split = _split(answers.cluster_ids)
     error: tuple[str, str] | None = None
     if split is not None:
         error = ("SplitBrain", split)
     elif answers.unusable:
-        error = (UNUSABLE, _whose_fault(answers.unusable))
-    elif answers.trouble:
-        error = ("MembershipUnknown", answers.trouble)
+        error = (UNUSABLE, _explain_unusable(answers.unusable))
+    elif answers.error:
+        error = ("MembershipUnknown", answers.error)
     elif outside := _outside(answers, expected):
         error = (OUTSIDE, _how_to_join(outside))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
-    changing = voters_on_their_way(answers, expected) or _on_their_way_out(answers, expected)
-    return status, _next_look(raft, expected, error, changing=changing)
+    changing = _voters_joining(answers, expected) or _voters_leaving(answers, expected)
+    return status, _next_check(raft, expected, error, changing=changing)
 
 
 def _raft(
     answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None
 ) -> RaftStatus | None:
     if answers.members is None:
-        # What was true is better than nothing while a server is away; `lastError` tells.
+        # The last known state is kept while a server is away; `lastError` reports it.
         return previous.raft if previous else None
     leaders = [member.node_id for member in answers.members if member.leader]
     readers = [member.node_id for member in answers.members if _reads(member, expected.cluster)]
@@ -97,14 +100,14 @@ def _raft(
 
 
 def _reads(member: Member, cluster: str) -> bool:
-    """Tell a read replica from a new voter, which has no vote for its first seconds."""
+    """Distinguish a read replica from a new voter, which has no vote for its first seconds."""
     return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
 
 
-def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
-    """Tell whether every voter votes, every read replica is there without a vote, and nobody else.
+def matches_spec(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
+    """Report whether all voters vote, all read replicas are non-voters, and there are no others.
 
-    A pure question about three numbers, for the next look and for the condition alike.
+    Used for the next check and for the condition alike.
     """
     return (raft.voters, raft.non_voters, raft.read_replicas or 0) == (
         voters,
@@ -113,7 +116,7 @@ def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
     )
 
 
-def _is_wanted(server: str, expected: ExpectedMembers) -> bool:
+def _is_expected(server: str, expected: ExpectedMembers) -> bool:
     voter = expected.voter_set.ordinal_of(server)
     reader = names.read_ordinal_of(expected.cluster, server)
     if voter is not None:
@@ -122,9 +125,9 @@ def _is_wanted(server: str, expected: ExpectedMembers) -> bool:
 
 
 def _outside(answers: Answers, expected: ExpectedMembers) -> tuple[str, ...]:
-    """Name the servers that are ready and to stay, and that the leader does not count as members.
+    """Name the expected servers that are ready, and that the leader does not count as members.
 
-    A new server is a member before it is ready. One that is being taken away is no news.
+    A new server is a member before it is ready. One that is being removed is ignored.
     """
     if not answers.members:
         return ()
@@ -132,7 +135,7 @@ def _outside(answers: Answers, expected: ExpectedMembers) -> tuple[str, ...]:
     return tuple(
         server
         for server, cluster_id in sorted(answers.cluster_ids.items())
-        if cluster_id and server not in members and _is_wanted(server, expected)
+        if cluster_id and server not in members and _is_expected(server, expected)
     )
 
 
@@ -147,39 +150,41 @@ def _how_to_join(outside: tuple[str, ...]) -> str:
     )
 
 
-def _whose_fault(unusable: str) -> str:
+def _explain_unusable(unusable: str) -> str:
     return (
         f"{unusable}. No OpenBao answers like this: look at the image of that server (spec.image), "
         "and at what stands between it and the operator"
     )
 
 
-def voters_on_their_way(answers: Answers, expected: ExpectedMembers) -> bool:
-    """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
+def _voters_joining(answers: Answers, expected: ExpectedMembers) -> bool:
+    """Report whether a server exists that the autopilot will promote to a voter."""
     voters = {member.node_id for member in answers.members or () if member.voter}
     return any(
         expected.voter_set.ordinal_of(server) is not None and server not in voters
         for server in answers.cluster_ids
-        if _is_wanted(server, expected)
+        if _is_expected(server, expected)
     )
 
 
-def _on_their_way_out(answers: Answers, expected: ExpectedMembers) -> bool:
-    """Tell whether a member is left of a server that is gone for good and that is ours to remove.
+def _voters_leaving(answers: Answers, expected: ExpectedMembers) -> bool:
+    """Report whether a removed server is still a member, which the operator has to remove.
 
-    The pass that asks the leader to remove it learns of it here, and so do we of the removal.
+    The reconcile that removes the member learns of it here, and the removal is observed here.
     """
-    gone = (one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids)
-    ordinals = map(expected.voter_set.ordinal_of, gone)
+    removed = (
+        one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids
+    )
+    ordinals = map(expected.voter_set.ordinal_of, removed)
     return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
 
 
 def _split(cluster_ids: Mapping[str, str]) -> str | None:
-    known = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
-    if len(set(known.values())) < 2:
+    reported = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
+    if len(set(reported.values())) < 2:
         return None
-    told = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(known.items()))
-    return f"the servers are in different clusters: {told}. Stop writing and find the right data"
+    members = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(reported.items()))
+    return f"the servers are in different clusters: {members}. Stop writing and find the right data"
 
 
 def _last_error(
@@ -194,7 +199,7 @@ def _last_error(
     return LastError(reason=reason, message=message, at=now.replace(microsecond=0))
 
 
-def _next_look(
+def _next_check(
     raft: RaftStatus | None,
     expected: ExpectedMembers,
     error: tuple[str, str] | None,
@@ -203,19 +208,19 @@ def _next_look(
 ) -> Outcome:
     if error is not None or raft is None:
         return Done(QUIET_RECHECK)
-    if expected.second and raft.voters >= expected.voters:
-        # Jobs give votes and take them, and the pass that waits for them asks by itself.
+    if expected.green_servers and raft.voters >= expected.voters:
+        # Jobs promote and demote voters, and the reconcile that waits for them reads by itself.
         return Done(QUIET_RECHECK)
-    # The autopilot tells nobody either when it finds a read replica well.
-    there = is_as_wanted(raft, expected.voters, expected.read_replicas)
-    if not there or (raft.healthy_read_replicas or 0) < expected.read_replicas:
-        told = f"{raft.voters} of {expected.voters} servers are voters"
-        # Pods that come or go wake us; who gives or takes a vote tells nobody.
+    # The autopilot emits no event when a read replica becomes healthy, either.
+    complete = matches_spec(raft, expected.voters, expected.read_replicas)
+    if not complete or (raft.healthy_read_replicas or 0) < expected.read_replicas:
+        message = f"{raft.voters} of {expected.voters} servers are voters"
+        # Changes of pods trigger a reconcile; changes of votes do not.
         soon = changing or raft.voters == expected.voters
-        return Wait("VotersMissing", told, CONVERGING_RECHECK if soon else QUIET_RECHECK)
+        return Wait("VotersMissing", message, CONVERGING_RECHECK if soon else QUIET_RECHECK)
     return Done(QUIET_RECHECK)
 
 
 def as_object(status: AdminOpsStatus) -> dict[str, Any]:
-    """The sub-tree as it is written."""
+    """Return the sub-tree as it is written."""
     return status.to_object()

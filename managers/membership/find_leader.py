@@ -1,8 +1,9 @@
-"""Who leads, when the labels of the pods do not agree.
+"""Finds the leader when the labels of the pods are ambiguous.
 
-A server labels its own pod, and sometimes a label stays behind: a server that lost an election
-while the API server did not answer goes on saying that it leads. Labels cost nothing to read, so
-they are believed as long as exactly one pod says that it leads; otherwise the servers are asked.
+A server labels its own pod, and a label may be stale: a server that lost an election while the API
+server did not answer keeps its label as the leader. Labels cost nothing to read, so they are
+trusted as long as exactly one pod is labelled as the leader; otherwise the servers are asked.
+Called by managers.cluster.observe.observer.
 """
 
 from __future__ import annotations
@@ -15,31 +16,31 @@ from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError
 
 
-async def ask_who_leads(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
-    """Put the answers of the servers (sys/health) in the place of their labels.
+async def resolve_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
+    """Replace the labels of the servers by their answers (sys/health).
 
-    A server that does not answer keeps its label, unless another one answers that it leads: a
-    server that was killed leaves its label behind. Never raises.
+    A server that does not answer keeps its label, unless another one answers that it leads: the
+    label of a killed server is stale. Never raises.
     """
-    answers = await asyncio.gather(*(_leads(bao, pod) for pod in pods))
-    known = any(answers)
+    answers = await asyncio.gather(*(_is_active(bao, pod) for pod in pods))
+    answered = any(answers)
     return tuple(
-        _corrected(pod, False if known and answer is None else answer)
+        _with_active(pod, False if answered and answer is None else answer)
         for pod, answer in zip(pods, answers, strict=True)
     )
 
 
-def _corrected(pod: PodFacts, leads: bool | None) -> PodFacts:
-    if leads is None:
+def _with_active(pod: PodFacts, active: bool | None) -> PodFacts:
+    if active is None:
         return pod
-    return replace(pod, registration=replace(pod.registration, active=leads))
+    return replace(pod, registration=replace(pod.registration, active=active))
 
 
-async def _leads(bao: Bao, pod: PodFacts) -> bool | None:
+async def _is_active(bao: Bao, pod: PodFacts) -> bool | None:
     if not pod.ip or pod.terminating:
         return None
     try:
-        said = await bao.health(pod.ip)
+        health = await bao.health(pod.ip)
     except BaoError:
         return None
-    return said.initialized and not said.sealed and not said.standby
+    return health.initialized and not health.sealed and not health.standby

@@ -1,6 +1,6 @@
-"""How many servers of a second set may be members of raft, beside those that serve. Pure.
+"""How many green servers may be raft members, in addition to the serving ones. Pure.
 
-Called by the adminops reconciler and by the conditions, so that both expect the same.
+Called by the adminops reconciler and by the conditions, so that both expect the same number.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import NO_WAY_BACK, voter_sets
 
 
-def servers_beside(cluster: OpenBaoCluster | None) -> int:
-    """Count them as they were when the upgrade began; 0 while none goes on."""
+def green_member_count(cluster: OpenBaoCluster | None) -> int:
+    """Return their number as it was when the upgrade began; 0 without an upgrade."""
     status = cluster.status.blue_green if cluster else None
     if cluster is None or status is None or status.phase == "Idle" or len(voter_sets(cluster)) < 2:
         return 0

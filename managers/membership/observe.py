@@ -1,4 +1,7 @@
-"""Asking the servers: who they are, and whom their leader counts as a member."""
+"""Reads the cluster id of each server, and the raft members from the leader.
+
+Called by managers.cluster.adminops.reconcile.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from managers.membership.decide import Answers
 async def ask(
     bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None, *, health: bool = False
 ) -> Answers:
-    """Ask every ready server for its cluster, and the leader for the members.
+    """Ask every ready server for its cluster id, and the leader for the members.
 
-    `health`: also for whom its autopilot finds well.
+    `health`: also for the health of the servers in its autopilot.
     """
     ready = [pod for pod in pods if pod.ready and pod.ip]
     ids = dict(await asyncio.gather(*(_cluster_id(bao, pod) for pod in ready)))
@@ -29,10 +32,10 @@ async def ask(
         )
     try:
         members = await as_known(bao, leaders[0].ip, login, bao.members)
-        well = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
+        healthy = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
     except (BaoError, Denied) as error:
         return Answers(ids, None, f"{leaders[0].name} was asked for the members: {error}")
-    return Answers(ids, members, "", well)
+    return Answers(ids, members, "", healthy)
 
 
 async def _healthy(bao: Bao, address: str, login: TokenSource) -> frozenset[str]:

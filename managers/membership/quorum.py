@@ -1,4 +1,7 @@
-"""Asking the leader whether a server may be away: before a pod is replaced, and only then."""
+"""Asks the leader whether a server may be absent: before a pod is replaced, and only then.
+
+Called by managers.cluster.observe.observer.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,22 @@ from managers.bao.login import NoToken, TokenSource, as_known
 from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum_refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
 
-# OpenBao 2.4.0: what a path answers that has nothing to tell.
+# OpenBao 2.4.0: the status of a path without a result.
 ABSENT = 404
 
 
-async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
-    """Read members and the autopilot's opinion of them from the one server that says it leads.
+async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
+    """Read the members and their autopilot health from the one server that reports to lead.
 
-    Who is a member is told by the raft configuration: the autopilot goes on naming for a while
-    who was just removed. One that it does not name counts as unwell.
+    The raft configuration decides who is a member: the autopilot lists a removed server for a
+    while. A member that it does not list counts as unhealthy.
 
-    The autopilot finds a server well for ten seconds after the last word of it, and the leader may
-    need longer than that to reach one that was restarted (it looks up the new address, and waits
-    longer after each failure). So each server is asked whether the leader's log has reached it.
+    A server is healthy for the autopilot for ten seconds after its last contact, and the leader may
+    need longer than that to reach a restarted one (it resolves the new address, and backs off after
+    each failure). So each server is asked whether the leader's log has reached it.
 
-    What is refused is named with its path; managers.membership.quorum_refusal says what it means. A
-    leader whose autopilot is switched off keeps no opinion: then the logs alone tell who is well.
-    Never raises.
+    A refusal is returned with its path; managers.membership.quorum_refusal interprets it. A leader
+    without autopilot reports no health: then the logs alone decide. Never raises.
     """
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:
@@ -38,25 +40,27 @@ async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> 
         path = MEMBERS
         members = await as_known(bao, address, login, bao.members)
         path = STATE
-        state = await _opinion(bao, address, login)
+        state = await _autopilot_state(bao, address, login)
         path = INDEX
-        reached = await bao.applied_index(address)
+        leader_index = await bao.applied_index(address)
     except NoToken as error:
         return Quorum(trouble=str(error), refused=TOKEN)
     except Denied as error:
         return Quorum(trouble=str(error), refused=path)
     except BaoError as error:
         return Quorum(trouble=str(error))
-    others = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
-    ends = await asyncio.gather(*(_log_end(bao, pod.ip) for pod in others))
-    follow = {pod.name for pod, end in zip(others, ends, strict=True) if end >= reached}
-    return _quorum(members, state, follow | {leaders[0].name})
+    followers = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
+    indexes = await asyncio.gather(*(_log_index(bao, pod.ip) for pod in followers))
+    following = {
+        pod.name for pod, index in zip(followers, indexes, strict=True) if index >= leader_index
+    }
+    return _quorum(members, state, following | {leaders[0].name})
 
 
-async def _opinion(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
-    """Ask for the opinion of the autopilot; None when it is switched off.
+async def _autopilot_state(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
+    """Read the state of the autopilot; None when it is disabled.
 
-    The same token was good a moment ago: a refusal is not for want of a newer one.
+    The same token was valid a moment ago: a refusal is not due to an expired one.
     """
     try:
         return await bao.autopilot_state(address, await login.token(bao, address))
@@ -66,7 +70,7 @@ async def _opinion(bao: Bao, address: str, login: TokenSource) -> AutopilotState
         raise
 
 
-async def _log_end(bao: Bao, address: str) -> int:
+async def _log_index(bao: Bao, address: str) -> int:
     try:
         return await bao.log_index(address)
     except (BaoError, Denied):
@@ -74,32 +78,32 @@ async def _log_end(bao: Bao, address: str) -> int:
 
 
 def _quorum(
-    members: Sequence[Member], state: AutopilotState | None, follow: Collection[str]
+    members: Sequence[Member], state: AutopilotState | None, following: Collection[str]
 ) -> Quorum:
     if state is None:
-        return _by_log(members, follow)
-    seen = state.servers or {}
-    well = {name for name, server in seen.items() if server.healthy}
-    return Quorum(_servers(members, well, follow), state.failure_tolerance)
+        return _by_log(members, following)
+    servers = state.servers or {}
+    healthy = {name for name, server in servers.items() if server.healthy}
+    return Quorum(_servers(members, healthy, following), state.failure_tolerance)
 
 
-def _by_log(members: Sequence[Member], follow: Collection[str]) -> Quorum:
-    """Count as the autopilot does, of those whose log holds what the leader had a moment ago."""
-    servers = _servers(members, follow, follow)
+def _by_log(members: Sequence[Member], following: Collection[str]) -> Quorum:
+    """Compute the quorum as the autopilot does, by whether a log caught up with the leader's."""
+    servers = _servers(members, following, following)
     voters = [server for server in servers if server.voter]
     spare = sum(server.healthy for server in voters) - (len(voters) // 2 + 1)
     return Quorum(servers, max(0, spare))
 
 
 def _servers(
-    members: Sequence[Member], well: Collection[str], follow: Collection[str]
+    members: Sequence[Member], healthy: Collection[str], following: Collection[str]
 ) -> tuple[RaftServer, ...]:
     return tuple(
         RaftServer(
             member.node_id,
             voter=member.voter,
-            healthy=member.node_id in well,
-            follows=member.node_id in follow,
+            healthy=member.node_id in healthy,
+            follows=member.node_id in following,
         )
         for member in sorted(members, key=lambda one: one.node_id)
     )

@@ -1,9 +1,9 @@
-"""What it means that OpenBao refuses the question about the quorum. Pure.
+"""Interprets a refusal of the quorum request by OpenBao. Pure.
 
 Called by managers.cluster.observe.observer with the answer to managers.membership.quorum. A refusal
-is no consent: whoever got an answer before waits until a person has mended what is refused now.
-Whoever never got one has lost nothing: such a cluster goes by the readiness of its pods, as one
-does whose operator has no login.
+is no consent: a cluster that was answered before waits until a user has fixed the refused access.
+One that was never answered relies on the readiness of its pods, as one without an operator login
+does.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ INDEX: Final = "sys/leader"
 LOGIN: Final = f"auth/{JWT_MOUNT}/login"
 TOKEN: Final = "serviceaccounts/token"  # noqa: S105 - a subresource of the API server
 
-_SEEN = "condition OperatorLoginReady says when it works"
+_VERIFY = "condition OperatorLoginReady says when it works"
 _STEPS: Mapping[str, str] = {
     LOGIN: f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT} as docs/first-boot.md says; "
-    + _SEEN,
-    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_SEEN}",
+    + _VERIFY,
+    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_VERIFY}",
 }
 _OPEN: Mapping[str, str] = {
     INDEX: f"let the operator reach the servers directly, as {INDEX} is answered without a login"
@@ -37,10 +37,10 @@ _OPEN: Mapping[str, str] = {
 
 
 def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
-    """Turn an answer into what decisions use: with the next step of a person after a refusal.
+    """Return the quorum that decisions use, with the next step of a user after a refusal.
 
-    None for a refusal that is no change. A lost status costs the memory of earlier answers, until
-    the members are read again.
+    None for a refusal without an earlier answer. A lost status loses earlier answers, until the
+    members are read again.
     """
     if not answer.refused:
         return answer
@@ -50,7 +50,7 @@ def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
 
 
 def _was_answered(status: ClusterStatus) -> bool:
-    """Tell whether the members were ever read: it takes the same login and the same leader."""
+    """Report whether the members were ever read: that needs the same login and the same leader."""
     return status.admin_ops is not None and status.admin_ops.raft is not None
 
 

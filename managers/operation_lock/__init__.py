@@ -1,5 +1,5 @@
-"""The operation lock: one long operation per cluster, and who holds it.
+"""The operation lock: one long operation per cluster, and its holder.
 
-Uses contracts, runtime and nothing of its neighbours. Called by managers.backup, managers.restore
-and, once there is one, the upgrade. `status.operationLock` is written here and nowhere else.
+May use contracts and runtime alone. Called by managers.backup, managers.restore and
+managers.upgrade. Only this package writes `status.operationLock`.
 """

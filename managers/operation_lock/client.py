@@ -1,8 +1,8 @@
-"""Taking, renewing and releasing the operation lock, by compare-and-swap.
+"""Acquires, renews and releases the operation lock, by compare-and-swap.
 
-Every decision is made on a fresh read and written only if the cluster is still the one that was
-read: of two that see the same free lock the API server lets one write. What the loser reads next is
-the lock of the winner.
+Every decision is made on a fresh read and written only if the cluster did not change since: of two
+writers that read the same free lock, the API server accepts one. The other one then reads the lock
+of the first.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 LOCK_MANAGER: Final = "openbao-operator-lock"
 TRIES: Final = 5
-"""Writes that lose against another write of the same cluster, before the pass is given up."""
+"""Conflicting writes of the same cluster before the reconcile fails."""
 
 
 class OtherClusterError(Transient):
-    """The cluster of that name is another one than was asked about."""
+    """The cluster of that name has another uid than requested."""
 
 
 Answer = TypeVar("Answer", bound=Acquired | HeldBy | Free)
 
 Force = Callable[[OperationLock], bool]
-"""Whether that lock may be overridden; asked anew about each lock that is found."""
+"""Whether that lock may be overridden; called again for each lock that is read."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LockSnapshot:
     """One fresh read."""
 
     live: Object
@@ -55,7 +55,7 @@ class OperationLocks:
 
     Methods raise NotFound when there is no cluster of that name, OtherClusterError when it has
     another uid, Transient when it changes faster than it can be written, and what else the client
-    raises. After a TransportError the lock may be held or not: ask again, a holder is recognised
+    raises. After a TransportError the lock may be held or not: call again, a holder is identified
     by its name.
     """
 
@@ -65,81 +65,88 @@ class OperationLocks:
         self._clock = clock
 
     async def acquire(
-        self, key: ObjectKey, claim: LockRequest, *, uid: str, force: Force | None = None
+        self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | HeldBy:
-        """Take the lock of a cluster, or renew it if the claimant holds it already."""
+        """Acquire the lock of a cluster, or renew it if the requester holds it already."""
 
-        def decide(found: _Found) -> Acquired | HeldBy:
-            forced = found.lock is not None and force is not None and force(found.lock)
+        def decide(current: _LockSnapshot) -> Acquired | HeldBy:
+            forced = current.lock is not None and force is not None and force(current.lock)
             now = self._clock.now()
-            return plan.acquire(found.lock, found.epoch, claim, now, force=forced)
+            return plan.acquire(current.lock, current.epoch, request, now, force=forced)
 
-        return await self._settle(key, uid, decide, claim.holder)
+        return await self._compare_and_swap(key, uid, decide, request.holder)
 
     async def renew(
-        self, key: ObjectKey, claim: LockRequest, *, uid: str
+        self, key: ObjectKey, request: LockRequest, *, uid: str
     ) -> Acquired | HeldBy | Free:
-        """Say that the claimant still holds the lock; one that was lost is not taken again."""
-        return await self._settle(
-            key, uid, lambda found: plan.renew(found.lock, claim, self._clock.now()), claim.holder
+        """Renew the lock that the requester holds; a lost one is not acquired again."""
+        return await self._compare_and_swap(
+            key,
+            uid,
+            lambda current: plan.renew(current.lock, request, self._clock.now()),
+            request.holder,
         )
 
     async def release(
         self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
     ) -> Free | HeldBy:
-        """Let go of the lock. Nothing happens to what another holds, nor if the cluster is gone.
+        """Release the lock. The lock of another holder stays; a deleted cluster is no error.
 
-        `epoch`: only the lock that was given under it; for whoever is not the holder.
+        `epoch`: release only the lock of this epoch; for callers that are not the holder.
         """
         try:
-            return await self._settle(
-                key, uid, lambda found: plan.release(found.lock, holder, epoch), holder
+            return await self._compare_and_swap(
+                key, uid, lambda current: plan.release(current.lock, holder, epoch), holder
             )
         except (NotFound, OtherClusterError):
             return Free()
 
-    async def _settle(
-        self, key: ObjectKey, uid: str, decide: Callable[[_Found], Answer], holder: str
+    async def _compare_and_swap(
+        self, key: ObjectKey, uid: str, decide: Callable[[_LockSnapshot], Answer], holder: str
     ) -> Answer:
         for _ in range(TRIES):
-            found = await self._look(key, uid)
-            answer = decide(found)
+            current = await self._read(key, uid)
+            answer = decide(current)
             if isinstance(answer, HeldBy):
-                _tell(key, "operation lock is held by another", holder, answer.lock)
+                _log(key, "operation lock is held by another", holder, answer.lock)
                 return answer
             lock = answer.lock if isinstance(answer, Acquired) else None
-            if lock == found.lock:
+            if lock == current.lock:
                 return answer
             try:
-                await self._write(key, found, lock)
+                await self._write(key, current, lock)
             except (Conflict, PatchFailed):
                 continue
-            _tell_change(key, found.lock, lock, holder)
+            _log_change(key, current.lock, lock, holder)
             return answer
         raise Transient(f"{key} changed again and again while its operation lock was written")
 
-    async def _look(self, key: ObjectKey, uid: str) -> _Found:
+    async def _read(self, key: ObjectKey, uid: str) -> _LockSnapshot:
         live = await self._client.get(CLUSTERS, key)
         if uid_of(live) != uid:
             raise OtherClusterError(f"{CLUSTERS.kind} {key} is not the one of uid {uid} any more")
         status = live.get("status") or {}
-        return _Found(live, _lock_in(key, status), int(status.get("operationLockEpoch") or 0))
+        return _LockSnapshot(
+            live, _lock_in(key, status), int(status.get("operationLockEpoch") or 0)
+        )
 
-    async def _write(self, key: ObjectKey, found: _Found, lock: OperationLock | None) -> None:
-        """Write all of the lock, or take all of it away, whoever wrote parts of it.
+    async def _write(
+        self, key: ObjectKey, current: _LockSnapshot, lock: OperationLock | None
+    ) -> None:
+        """Write all of the lock, or remove all of it, whatever field managers own parts of it.
 
-        Raises Conflict or PatchFailed when the cluster is not as it was read. A patch and no apply:
-        an apply leaves fields behind that somebody else owns too, and with them the lock.
+        Raises Conflict or PatchFailed when the cluster changed since the read. A patch and no
+        apply: an apply keeps fields that another manager owns too, and with them the lock.
         """
         ops: list[dict[str, Any]] = [
-            {"op": "test", "path": "/metadata/uid", "value": uid_of(found.live)},
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(current.live)},
             {
                 "op": "replace",
                 "path": "/metadata/resourceVersion",
-                "value": resource_version_of(found.live),
+                "value": resource_version_of(current.live),
             },
         ]
-        if "status" not in found.live:
+        if "status" not in current.live:
             ops.append({"op": "add", "path": "/status", "value": {}})
         if lock is None:
             ops.append({"op": "remove", "path": "/status/operationLock"})
@@ -155,7 +162,7 @@ class OperationLocks:
 
 
 def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
-    """Read the lock of a stored status; one that nobody can read is not the same as none."""
+    """Read the lock of a stored status; an unreadable one is not the same as none."""
     stored = status.get("operationLock")
     if stored is None:
         return None
@@ -168,26 +175,26 @@ def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
         ) from None
 
 
-def _tell_change(
+def _log_change(
     key: ObjectKey, before: OperationLock | None, after: OperationLock | None, holder: str
 ) -> None:
-    """Say who got or gave the lock; a renewal is no news."""
+    """Log a change of the holder; a renewal is not logged."""
     if after is None:
         if before is not None:
-            _tell(key, "operation lock released", holder, before)
+            _log(key, "operation lock released", holder, before)
     elif before is None:
-        _tell(key, "operation lock acquired", holder, after)
+        _log(key, "operation lock acquired", holder, after)
     elif before.epoch != after.epoch:
-        _tell(key, "operation lock taken by force", holder, before)
+        _log(key, "operation lock taken by force", holder, before)
 
 
-def _tell(key: ObjectKey, what: str, holder: str, lock: OperationLock) -> None:
-    """One audit record. What repeats with every look of somebody who waits is for debugging."""
-    tell = log.debug if lock.holder != holder and "held" in what else log.info
-    tell(
-        what,
+def _log(key: ObjectKey, event: str, holder: str, lock: OperationLock) -> None:
+    """Write one audit record. What repeats with every check of a waiting requester is debug."""
+    emit = log.debug if lock.holder != holder and "held" in event else log.info
+    emit(
+        event,
         audit=True,
-        event_type=what.replace(" ", "_"),
+        event_type=event.replace(" ", "_"),
         cluster=str(key),
         holder=holder,
         operation=lock.operation,

@@ -1,13 +1,13 @@
-"""Who gets the operation lock: decisions about the lock that is there. Pure.
+"""Decisions about the operation lock. Pure; called by managers.operation_lock.client.
 
-| the lock now | becomes |
+| current lock | result |
 |---|---|
-| nobody's | ours, with the next epoch |
+| none | ours, with the next epoch |
 | ours (same operation and holder) | renewed: acquiredAt and epoch stay |
-| of another | refused, unless it is overridden; a Restore is never overridden |
+| of another holder | refused, unless it is overridden; a Restore is never overridden |
 
-There is no expiry: a lock ends when its holder releases it, or when somebody proves that the holder
-is gone. Time alone proves nothing, for the job of a silent holder may still be writing.
+There is no expiry: a lock ends when its holder releases it, or when a caller proves that the holder
+does not exist any more. Time alone proves nothing: the job of a silent holder may still write.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from typing import Final
 from contracts.api.cluster.status_backup import Operation, OperationLock
 
 RENEWAL: Final = timedelta(minutes=1)
-"""How old `renewedAt` may grow before it is written again; it is there for people to read."""
+"""Age of `renewedAt` after which it is written again; it is informational."""
 PRECEDENCE: Final[tuple[Operation, ...]] = ("Restore", "Upgrade", "Backup")
-"""Who goes first when several wait. What runs already is waited for and never interrupted."""
+"""Order of waiting operations. A running operation is never interrupted."""
 UPGRADE_HOLDER: Final = "openbaocluster/upgrade"
 
 
 def backup_holder(name: str) -> str:
-    """How the OpenBaoBackup of that name calls itself: the same after a restart of the operator."""
+    """Return the holder name of an OpenBaoBackup: the same after a restart of the operator."""
     return f"openbaobackup/{name}"
 
 
 def restore_holder(name: str) -> str:
-    """How the OpenBaoRestore of that name calls itself."""
+    """Return the holder name of an OpenBaoRestore."""
     return f"openbaorestore/{name}"
 
 
 def held_by_another(lock: OperationLock | None, holder: str) -> str:
-    """Say who else has the lock; "" when nobody has."""
+    """Name the other holder of the lock; "" when there is none."""
     if lock is None or lock.holder == holder:
         return ""
     return f"{lock.operation} of {lock.holder} holds the operation lock"
@@ -45,9 +45,9 @@ def held_by_another(lock: OperationLock | None, holder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LockRequest:
-    """Who wants the lock, and what for. `message` is for people and holds no secret.
+    """The requester of the lock, and its operation. `message` is for users and holds no secret.
 
-    Raises ValueError without a holder: that would be a lock which nobody can release.
+    Raises ValueError without a holder: no caller could release such a lock.
     """
 
     operation: Operation
@@ -61,7 +61,7 @@ class LockRequest:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The lock is the claimant's. `overridden`: whom it was taken from, by force."""
+    """The requester holds the lock. `overridden`: the lock that it replaced by force."""
 
     lock: OperationLock
     overridden: OperationLock | None = None
@@ -69,20 +69,20 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class HeldBy:
-    """Somebody else holds the lock."""
+    """Another holder has the lock."""
 
     lock: OperationLock
 
     @property
     def message(self) -> str:
-        """Who holds it, for a message to a person."""
-        doing = f" ({self.lock.message})" if self.lock.message else ""
-        return f"{self.lock.operation} of {self.lock.holder} holds the operation lock{doing}"
+        """The holder, as a message for users."""
+        detail = f" ({self.lock.message})" if self.lock.message else ""
+        return f"{self.lock.operation} of {self.lock.holder} holds the operation lock{detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody holds the lock. `released`: the one that ends with this decision, if any."""
+    """The lock is free. `released`: the lock that ends with this decision, if any."""
 
     released: OperationLock | None = field(default=None, compare=False)
 
@@ -90,66 +90,66 @@ class Free:
 def acquire(
     lock: OperationLock | None,
     epoch: int,
-    claim: LockRequest,
+    request: LockRequest,
     now: datetime,
     *,
     force: bool = False,
 ) -> Acquired | HeldBy:
-    """Decide who has the lock after `claim`. `epoch` is the highest ever given, `now` is UTC."""
-    moment = now.replace(microsecond=0)
-    if lock is not None and is_held_by(lock, claim):
-        return Acquired(_renewed(lock, claim, moment))
+    """Decide who holds the lock after `request`. `epoch` is the highest so far, `now` is UTC."""
+    timestamp = now.replace(microsecond=0)
+    if lock is not None and is_held_by(lock, request):
+        return Acquired(_renewed(lock, request, timestamp))
     if lock is not None and not (force and lock.operation != "Restore"):
         return HeldBy(lock)
-    fresh = OperationLock(
-        operation=claim.operation,
-        holder=claim.holder,
+    new = OperationLock(
+        operation=request.operation,
+        holder=request.holder,
         epoch=max(epoch, lock.epoch if lock else 0) + 1,
-        message=claim.message or None,
-        acquired_at=moment,
-        renewed_at=moment,
+        message=request.message or None,
+        acquired_at=timestamp,
+        renewed_at=timestamp,
     )
-    return Acquired(fresh, overridden=lock)
+    return Acquired(new, overridden=lock)
 
 
 def renew(
-    lock: OperationLock | None, claim: LockRequest, now: datetime
+    lock: OperationLock | None, request: LockRequest, now: datetime
 ) -> Acquired | HeldBy | Free:
-    """Decide what becomes of a lock that the claimant had: a lost one is never taken again."""
+    """Decide about a lock that the requester held: a lost one is never acquired again."""
     if lock is None:
         return Free()
-    if not is_held_by(lock, claim):
+    if not is_held_by(lock, request):
         return HeldBy(lock)
-    return Acquired(_renewed(lock, claim, now.replace(microsecond=0)))
+    return Acquired(_renewed(lock, request, now.replace(microsecond=0)))
 
 
 def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -> Free | HeldBy:
-    """Decide what is left when that holder lets go; what another holds stays.
+    """Decide about the release by a holder; the lock of another holder stays.
 
-    With `epoch` also what a successor of the same name holds.
+    With `epoch` also the lock of a successor of the same name stays.
     """
     if lock is None:
         return Free()
-    mine = lock.holder == holder and epoch in (None, lock.epoch)
-    return Free(lock) if mine else HeldBy(lock)
+    is_holder = lock.holder == holder and epoch in (None, lock.epoch)
+    return Free(lock) if is_holder else HeldBy(lock)
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:
-    """Name the operation that a new one lets go first, None when it may ask for the lock now."""
+    """Return the waiting operation that goes before a new one; None when it may go now."""
     ahead = PRECEDENCE[: PRECEDENCE.index(operation)]
     return next((other for other in ahead if other in waiting), None)
 
 
-def is_held_by(lock: OperationLock, claim: LockRequest) -> bool:
-    """Tell whether the lock is the claimant's own, perhaps from an earlier life."""
-    return (lock.operation, lock.holder) == (claim.operation, claim.holder)
+def is_held_by(lock: OperationLock, request: LockRequest) -> bool:
+    """Report whether the requester holds the lock, perhaps since before a restart."""
+    return (lock.operation, lock.holder) == (request.operation, request.holder)
 
 
-def _renewed(lock: OperationLock, claim: LockRequest, moment: datetime) -> OperationLock:
-    message = claim.message or None
-    recent = lock.renewed_at is not None and moment - lock.renewed_at < RENEWAL
-    # A clock that was set back must not stop renewals until it has caught up.
-    sane = lock.renewed_at is not None and lock.renewed_at <= moment
-    if message == lock.message and recent and sane:
+def _renewed(lock: OperationLock, request: LockRequest, timestamp: datetime) -> OperationLock:
+    message = request.message or None
+    is_recent = lock.renewed_at is not None and timestamp - lock.renewed_at < RENEWAL
+    # A clock that was set back must not suspend renewals until it has caught up.
+    is_plausible = lock.renewed_at is not None and lock.renewed_at <= timestamp
+    if message == lock.message and is_recent and is_plausible:
         return lock
-    return lock.model_copy(update={"message": message, "renewed_at": moment})
+    return lock.model_copy(update={"message": message, "renewed_at": timestamp})

@@ -1,4 +1,4 @@
-"""What the rows of an upgrade ask for: the lock, a snapshot, a Job. Each may be repeated."""
+"""Effects of an upgrade: the operation lock, a snapshot, a Job. Each may be repeated."""
 
 from __future__ import annotations
 
@@ -18,84 +18,88 @@ from managers.context.context import FIELD_MANAGER, Context
 from managers.jobs.client import Jobs, RefusedError
 from managers.operation_lock.client import OperationLocks, OtherClusterError
 from managers.operation_lock.decide import UPGRADE_HOLDER, LockRequest
-from managers.upgrade.bluegreen.actions import SECOND_ACTS, BlueGreenActions
+from managers.upgrade.bluegreen.actions import BLUE_GREEN_EFFECTS, BlueGreenActions
 from managers.upgrade.jobs import ensure
 from runtime.apply.ownership import Owner
 from runtime.errors import AlreadyExists, NotFound
 from runtime.outcome import Wait
 
-Act = Callable[[Context, Owner, Effect], Awaitable[None]]
-"""Needs nothing of the cluster but who it is."""
-PodAct = Callable[[Context, Resolved, Effect], Awaitable[None]]
+ClusterAction = Callable[[Context, Owner, Effect], Awaitable[None]]
+"""Needs only the identity of the cluster."""
+PodAction = Callable[[Context, Resolved, Effect], Awaitable[None]]
 
 
-ACTS = SECOND_ACTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
-"""The effects that need the hands of an upgrade."""
+UPGRADE_EFFECTS = BLUE_GREEN_EFFECTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
+"""The effects that UpgradeActions runs."""
 
 
 class UpgradeActions:
-    """Carries out the effects of an upgrade."""
+    """Runs the effects of an upgrade."""
 
-    def __init__(self, locks: OperationLocks, jobs: Jobs, executors: JobTemplateSource) -> None:
+    def __init__(
+        self, locks: OperationLocks, jobs: Jobs, template_source: JobTemplateSource
+    ) -> None:
         self._locks = locks
         self._jobs = jobs
-        self._executors = executors
-        self._acts: Mapping[str, Act] = {
+        self._template_source = template_source
+        self._actions: Mapping[str, ClusterAction] = {
             TAKE_LOCK: self._take_lock,
             FREE_LOCK: self._free_lock,
-            MAKE_SNAPSHOT: self._make_snapshot,
-            **BlueGreenActions(jobs, executors).table,
+            MAKE_SNAPSHOT: self._create_snapshot,
+            **BlueGreenActions(jobs, template_source).table,
         }
-        self.table: Mapping[str, PodAct] = {MAKE_HAND_OVER: self._make_hand_over}
-        """Those that a plan of pods asks for."""
+        self.table: Mapping[str, PodAction] = {MAKE_HAND_OVER: self._create_step_down_job}
+        """The effects that a workload plan requests."""
 
     async def run(self, context: Context, owner: Owner, effects: tuple[Effect, ...]) -> None:
-        """Do what a course asks for, before anything that is done under its lock.
+        """Run the effects of an upgrade decision, before any work under its lock.
 
-        It needs no plan: a spec that fits the next release alone is upgraded all the same.
+        It needs no plan: a spec that is valid for the next release alone is upgraded, too.
         """
         for effect in effects:
-            await self._acts[effect.name](context, owner, effect)
+            await self._actions[effect.name](context, owner, effect)
 
     async def _take_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Take the lock unless another has it: the next pass sees who does."""
-        claim = LockRequest(
+        """Take the lock unless another operation holds it: the next reconcile reads the holder."""
+        request = LockRequest(
             "Upgrade", UPGRADE_HOLDER, str((effect.body or {}).get("message") or "")
         )
         with suppress(NotFound, OtherClusterError):
-            await self._locks.acquire(owner.key, claim, uid=effect.uid)
+            await self._locks.acquire(owner.key, request, uid=effect.uid)
 
     async def _free_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
         await self._locks.release(owner.key, UPGRADE_HOLDER, uid=effect.uid)
 
-    async def _make_snapshot(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the OpenBaoBackup under the name that was written down."""
-        wanted = before_upgrade(
+    async def _create_snapshot(self, context: Context, owner: Owner, effect: Effect) -> None:
+        """Create the OpenBaoBackup under the name that the status records."""
+        backup = before_upgrade(
             owner.namespace, owner.name, effect.uid, str((effect.body or {})["word"])
         )
         with suppress(AlreadyExists):
-            await context.client.create(BACKUPS, wanted, field_manager=FIELD_MANAGER)
+            await context.client.create(BACKUPS, backup, field_manager=FIELD_MANAGER)
 
-    async def _make_hand_over(self, context: Context, resolved: Resolved, effect: Effect) -> None:
-        """Make the Job that asks one leader to step down, or remember why there can be none."""
+    async def _create_step_down_job(
+        self, context: Context, resolved: Resolved, effect: Effect
+    ) -> None:
+        """Create the Job that steps one leader down, or record why it cannot be created."""
         live = await context.client.get(CLUSTERS, resolved.owner.key)
         cluster = OpenBaoCluster.from_object(live)
-        found = await self._executors.of(cluster, "upgrade")
-        if isinstance(found, Wait):
+        template = await self._template_source.of(cluster, "upgrade")
+        if isinstance(template, Wait):
             return
         refused = ""
-        if isinstance(found, JobTemplate):
+        if isinstance(template, JobTemplate):
             run = str((effect.body or {})["run"])
             try:
-                made = await ensure(
-                    self._jobs, found, resolved.owner, STEP_DOWN, run, effect.target
+                job = await ensure(
+                    self._jobs, template, resolved.owner, STEP_DOWN, run, effect.target
                 )
             except RefusedError as error:
                 refused = str(error)
             else:
-                refused = f"Job {made.name} belongs to another object" if made.foreign else ""
+                refused = f"Job {job.name} belongs to another object" if job.foreign else ""
         else:
-            refused = f"{found.reason}: {found.message}"
+            refused = f"{template.reason}: {template.message}"
         if refused:
             now = context.clock.now()
             context.attempts.note(EffectAttempt(effect.name, effect.uid, now, refused))

@@ -1,9 +1,9 @@
-"""What one pass does about releases, decided before anything is resolved. Pure.
+"""The upgrade decision of one reconcile, before the resolve step. Pure.
 
-The servers are brought to `status.release` and to nothing else: an edit of spec.version or
-spec.image takes effect when a table says so. Which of the two tables decides follows from what was
-begun, then from spec.upgrade.strategy (managers.upgrade.rolling.table,
-managers.upgrade.bluegreen.facts).
+The servers run `status.release` and nothing else: an edit of spec.version or spec.image takes
+effect when a state machine accepts it. An upgrade in progress selects the state machine, otherwise
+spec.upgrade.strategy (managers.upgrade.rolling.table, managers.upgrade.bluegreen.facts). Called by
+managers.cluster.reconcile.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, goes_on, steer
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
-from managers.upgrade.rolling.outcome import carried_out
-from managers.upgrade.rolling.table import ROWS
+from managers.upgrade.rolling.outcome import upgrade_decision_of
+from managers.upgrade.rolling.table import TRANSITIONS
 from runtime.memo import memoize
 
 
 @memoize
 def accepted(cluster: OpenBaoCluster) -> Release:
-    """Say which release the servers of a cluster have been told to run.
+    """Return the accepted release of a cluster.
 
-    A status that an older operator wrote names none: then it is what runs, if that is known.
+    A status of an older operator has none: then it is the running release, if that is known.
     """
-    known, asked = Release.accepted(cluster), Release.asked(cluster)
+    stored, requested = Release.accepted(cluster), Release.asked(cluster)
     if not cluster.status.initialized:
-        return asked
-    if known is not None:
-        return known
+        return requested
+    if stored is not None:
+        return stored
     running = cluster.status.current_version
-    if not running or running == asked.version:
-        return asked
-    # Of an image that the spec named before, nobody knows any more what it was.
-    newer = asked.image and not _is_older(asked.version, running)
-    return asked if newer else Release(running, asked.image)
+    if not running or running == requested.version:
+        return requested
+    # The image of an earlier spec is unknown.
+    newer = requested.image and not _is_older(requested.version, running)
+    return requested if newer else Release(running, requested.image)
 
 
-def _is_older(wanted: str, running: str) -> bool:
+def _is_older(requested: str, running: str) -> bool:
     try:
-        return semver.Version.parse(wanted) < semver.Version.parse(running)
+        return semver.Version.parse(requested) < semver.Version.parse(running)
     except ValueError:
         return True
 
 
 @memoize
 def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
-    """Return the cluster as if its spec asked for the accepted release; itself if it does.
+    """Return the cluster as if its spec requested the accepted release; itself if it does.
 
-    While a second set takes over also for as many servers as when that began, and for no rest.
+    During a blue/green upgrade replicas stay frozen and hibernate is ignored.
     """
     release, frozen = accepted(cluster), frozen_replicas(cluster)
     changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
@@ -73,7 +73,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
 
 @memoize
 def with_target_release(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
-    """Return the cluster as if its spec asked for what the second set runs; None without one."""
+    """Return the cluster as if its spec requested the release of green; None without green."""
     target = frozen_target(cluster)
     if target is None:
         return None
@@ -89,57 +89,57 @@ def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoClus
 
 @memoize
 def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
-    """Answer for the many passes in which there is nothing to decide; None when there is."""
+    """Return the decision of a reconcile with nothing to decide; None when there is something."""
     release, status = accepted(cluster), cluster.status
     lock = status.operation_lock
-    busy = (
+    active = (
         status.upgrade is not None
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
         or release != Release.asked(cluster)
-        or _ordered(cluster)
+        or _has_pending_request(cluster)
         or goes_on(cluster)
         or (status.break_glass is not None and status.break_glass.active)
     )
-    if busy and status.initialized:
+    if active and status.initialized:
         return None
-    course = UpgradeDecision(
+    decision = UpgradeDecision(
         release=release, place="Idle", accepted=release, requests=status.upgrade_requests
     )
-    return replace(course, finding=upgrading(cluster, course))
+    return replace(decision, finding=upgrading(cluster, decision))
 
 
-def wants_facts(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the pass has something to decide that needs more than the caches."""
+def needs_facts(cluster: OpenBaoCluster) -> bool:
+    """Report whether the decision needs facts that are not in the caches."""
     return cluster.status.initialized and idle_decision(cluster) is None
 
 
 def decide_upgrade(
     cluster: OpenBaoCluster, observed: Observed, deadline: timedelta
 ) -> UpgradeDecision:
-    """Decide what this pass does about releases. `cluster` is the CR as its user wrote it.
+    """Decide which release to run. `cluster` is the CR as its user wrote it.
 
-    `deadline`: how long one server may take to come back in the new release.
+    `deadline`: how long one server may take to become ready with the new release.
     """
-    still = idle_decision(cluster)
-    if still is not None:
-        return still
+    idle = idle_decision(cluster)
+    if idle is not None:
+        return idle
     if decides(cluster):
-        course = steer(cluster, observed, accepted(cluster))
-        return replace(course, finding=upgrading(cluster, course))
-    situation = RollingFacts(cluster, observed, accepted(cluster), deadline)
-    decision = decide(ROWS, state_of(cluster.status), situation)
-    return carried_out(situation, decision)
+        decision = steer(cluster, observed, accepted(cluster))
+        return replace(decision, finding=upgrading(cluster, decision))
+    facts = RollingFacts(cluster, observed, accepted(cluster), deadline)
+    transition = decide(TRANSITIONS, state_of(cluster.status), facts)
+    return upgrade_decision_of(facts, transition)
 
 
-def _ordered(cluster: OpenBaoCluster) -> bool:
-    """Tell whether an order waits for an answer."""
+def _has_pending_request(cluster: OpenBaoCluster) -> bool:
+    """Report whether a request is not handled yet."""
     requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
     if requests is None:
         return False
-    done = cluster.status.upgrade_requests or UpgradeRequestsStatus()
-    asked = (
-        (requests.retry, done.last_handled_retry),
-        (requests.promote, done.last_handled_promote),
-        (requests.rollback, done.last_handled_rollback),
+    handled_requests = cluster.status.upgrade_requests or UpgradeRequestsStatus()
+    tokens = (
+        (requests.retry, handled_requests.last_handled_retry),
+        (requests.promote, handled_requests.last_handled_promote),
+        (requests.rollback, handled_requests.last_handled_rollback),
     )
-    return any(token and token != handled for token, handled in asked)
+    return any(token and token != handled for token, handled in tokens)

@@ -1,7 +1,7 @@
-"""Which changes of a status are told as events about an upgrade: transitions, never states. Pure.
+"""Events of an upgrade, by the changes of a status: transitions, never states. Pure.
 
-Called by managers.cluster.apply.status_writer once the write that says so has succeeded. So each is
-told once, and one whose write was lost is told with the write that repeats it.
+Called by managers.cluster.apply.status_writer after a successful write. So each is recorded once,
+and one whose write was lost is recorded with the write that repeats it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.records.event import EventRecord
-from managers.upgrade.bluegreen.events import second_set_notes
+from managers.upgrade.bluegreen.events import blue_green_events
 
 STARTED = "UpgradeStarted"
 COMPLETE = "UpgradeComplete"
@@ -25,32 +25,32 @@ STEP_DOWN = "StepDownStarted"
 
 
 def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
-    """Tell what an upgrade did between two statuses that were written one after the other."""
-    return (*_in_place(before, after), *second_set_notes(before, after))
+    """Return the events of an upgrade between two consecutive statuses."""
+    return (*_rolling_events(before, after), *blue_green_events(before, after))
 
 
-def _in_place(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
-    was, now = before.upgrade, after.upgrade
-    if now is None:
-        return () if was is None else (_ended(was, after),)
-    if was is None:
-        return (_started(now), *_of_snapshots(None, now), *_of_failure(None, now))
+def _rolling_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
+    old, new = before.upgrade, after.upgrade
+    if new is None:
+        return () if old is None else (_ended(old, after),)
+    if old is None:
+        return (_started(new), *_of_snapshots(None, new), *_of_failure(None, new))
     return (
-        *_of_target(was, now),
-        *_of_snapshots(was, now),
-        *_of_step_down(was, now),
-        *_of_failure(was, now),
-        *_of_retry(before, after, was, now),
+        *_of_target(old, new),
+        *_of_snapshots(old, new),
+        *_of_step_down(old, new),
+        *_of_failure(old, new),
+        *_of_retry(before, after, old, new),
     )
 
 
-def completed(was: UpgradeStatus, after: ClusterStatus) -> bool:
-    """Tell whether an upgrade that is no longer spoken of came to its end: it was accepted."""
+def completed(old: UpgradeStatus, after: ClusterStatus) -> bool:
+    """Report whether an upgrade that left the status is complete: its target was accepted."""
     accepted = after.release
     return (
-        was.phase == "Rolling"
+        old.phase == "Rolling"
         and accepted is not None
-        and (accepted.version, accepted.image) == (was.target_version, was.target_image)
+        and (accepted.version, accepted.image) == (old.target_version, old.target_image)
     )
 
 
@@ -59,51 +59,55 @@ def _names(upgrade: UpgradeStatus) -> str:
     return f"{upgrade.from_version} to {upgrade.target_version}{image}"
 
 
-def _started(now: UpgradeStatus) -> EventRecord:
-    return EventRecord("Normal", STARTED, f"The servers are upgraded from {_names(now)}")
+def _started(new: UpgradeStatus) -> EventRecord:
+    return EventRecord("Normal", STARTED, f"The servers are upgraded from {_names(new)}")
 
 
-def _ended(was: UpgradeStatus, after: ClusterStatus) -> EventRecord:
-    if completed(was, after):
-        return EventRecord("Normal", COMPLETE, f"The servers were upgraded from {_names(was)}")
-    return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(was)} was taken back")
+def _ended(old: UpgradeStatus, after: ClusterStatus) -> EventRecord:
+    if completed(old, after):
+        return EventRecord("Normal", COMPLETE, f"The servers were upgraded from {_names(old)}")
+    return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(old)} was taken back")
 
 
-def _of_target(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[EventRecord]:
-    if (was.target_version, was.target_image) != (now.target_version, now.target_image):
-        yield _started(now)
+def _of_target(old: UpgradeStatus, new: UpgradeStatus) -> Iterator[EventRecord]:
+    if (old.target_version, old.target_image) != (new.target_version, new.target_image):
+        yield _started(new)
 
 
-def _of_snapshots(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[EventRecord]:
-    name = was.snapshot if was is not None else None
-    if was is not None and name and was.phase == "Snapshot" and now.id == was.id:
-        if now.phase == "Rolling":
-            yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
-        elif now.snapshot != name:
-            yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
-    if now.snapshot and now.snapshot != name:
+def _of_snapshots(old: UpgradeStatus | None, new: UpgradeStatus) -> Iterator[EventRecord]:
+    old_name = old.snapshot if old is not None else None
+    if old is not None and old_name and old.phase == "Snapshot" and new.id == old.id:
+        if new.phase == "Rolling":
+            yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {old_name} completed")
+        elif new.snapshot != old_name:
+            yield EventRecord(
+                "Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {old_name} did not complete"
+            )
+    if new.snapshot and new.snapshot != old_name:
         yield EventRecord(
-            "Normal", SNAPSHOT, f"OpenBaoBackup {now.snapshot} comes before the upgrade"
+            "Normal", SNAPSHOT, f"OpenBaoBackup {new.snapshot} comes before the upgrade"
         )
 
 
-def _of_step_down(was: UpgradeStatus, now: UpgradeStatus) -> Iterator[EventRecord]:
-    if now.step_down_job and now.step_down_job != was.step_down_job:
-        told = f"Job {now.step_down_job} asks the leader to step down"
-        yield EventRecord("Normal", STEP_DOWN, told)
+def _of_step_down(old: UpgradeStatus, new: UpgradeStatus) -> Iterator[EventRecord]:
+    if new.step_down_job and new.step_down_job != old.step_down_job:
+        message = f"Job {new.step_down_job} asks the leader to step down"
+        yield EventRecord("Normal", STEP_DOWN, message)
 
 
-def _of_failure(was: UpgradeStatus | None, now: UpgradeStatus) -> Iterator[EventRecord]:
-    known = was.failure if was is not None else None
-    if now.failure is not None and known is None:
-        told = f"From {_names(now)}: {now.failure.reason}: {now.failure.message}"
-        yield EventRecord("Warning", FAILED, told)
+def _of_failure(old: UpgradeStatus | None, new: UpgradeStatus) -> Iterator[EventRecord]:
+    old_failure = old.failure if old is not None else None
+    if new.failure is not None and old_failure is None:
+        message = f"From {_names(new)}: {new.failure.reason}: {new.failure.message}"
+        yield EventRecord("Warning", FAILED, message)
 
 
 def _of_retry(
-    before: ClusterStatus, after: ClusterStatus, was: UpgradeStatus, now: UpgradeStatus
+    before: ClusterStatus, after: ClusterStatus, old: UpgradeStatus, new: UpgradeStatus
 ) -> Iterator[EventRecord]:
-    old = before.upgrade_requests.last_handled_retry if before.upgrade_requests else None
-    new = after.upgrade_requests.last_handled_retry if after.upgrade_requests else None
-    if was.failure is not None and now.failure is None and new and new != old:
-        yield EventRecord("Normal", RETRIED, f"The upgrade from {_names(now)} goes on: retry {new}")
+    old_retry = before.upgrade_requests.last_handled_retry if before.upgrade_requests else None
+    new_retry = after.upgrade_requests.last_handled_retry if after.upgrade_requests else None
+    if old.failure is not None and new.failure is None and new_retry and new_retry != old_retry:
+        yield EventRecord(
+            "Normal", RETRIED, f"The upgrade from {_names(new)} goes on: retry {new_retry}"
+        )

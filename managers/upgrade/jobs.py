@@ -1,8 +1,7 @@
-"""The Jobs of an upgrade: made once under a name that follows from what they do, and looked at.
+"""Creates and reads the Jobs of an upgrade, and reads its snapshot. A Job is created once: its name
+follows from its action.
 
-So is the snapshot before it.
-
-Every call may be repeated. Uses managers.jobs; the shape is contracts.builders.upgrade_job.
+Every call may be repeated. Uses managers.jobs; contracts.builders.upgrade_job builds the Job.
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ from runtime.types import ObjectKey, labels_of
 
 
 async def ensure(
-    jobs: Jobs, executor: JobTemplate, owner: Owner, action: str, run: str, target: str
+    jobs: Jobs, template: JobTemplate, owner: Owner, action: str, run: str, target: str
 ) -> JobStatus:
-    """Make the Job of an action that concerns one pod; see `ensure_order`."""
-    return await ensure_order(jobs, executor, owner, Order(action, run, target))
+    """Create the Job of an action on one pod; see `ensure_order`."""
+    return await ensure_order(jobs, template, owner, Order(action, run, target))
 
 
-async def ensure_order(jobs: Jobs, executor: JobTemplate, owner: Owner, order: Order) -> JobStatus:
-    """Make the Job of an order, or meet the one that an earlier try made.
+async def ensure_order(jobs: Jobs, template: JobTemplate, owner: Owner, order: Order) -> JobStatus:
+    """Create the Job of an order, or return the one that an earlier attempt created.
 
-    `owner` is the cluster; a Job of that name that belongs to something else is answered as
-    `foreign`. Raises ValueError for an order that has a problem, RefusedError when another try is
-    pointless, and what the API server may raise.
+    `owner` is the cluster; a Job of that name with another owner is returned as `foreign`. Raises
+    ValueError for an invalid order, RefusedError when a retry is pointless, and errors of the API
+    server.
     """
-    job = upgrade_job(executor, order)
-    return _end(job["metadata"]["name"], await jobs.ensure(job, owner))
+    job = upgrade_job(template, order)
+    return _job_status(job["metadata"]["name"], await jobs.ensure(job, owner))
 
 
-async def look(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
-    """Look at a Job of a cluster by its name; None when it is gone.
+async def read_job(client: Client, cluster: OpenBaoCluster, name: str) -> JobStatus | None:
+    """Read a Job of a cluster by its name; None when it does not exist.
 
-    Raises what the API server may raise, except NotFound.
+    Raises errors of the API server, except NotFound.
     """
     metadata = cluster.metadata
-    seen = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
-    return None if seen is None else _end(name, seen)
+    job = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
+    return None if job is None else _job_status(name, job)
 
 
-async def look_at_snapshot(
+async def read_snapshot(
     client: Client, cluster: OpenBaoCluster, name: str | None
 ) -> SnapshotSeen | None:
-    """Look at the OpenBaoBackup before an upgrade; None when it is gone, or none was named."""
+    """Read the OpenBaoBackup before an upgrade; None when it does not exist, or has no name."""
     if not name:
         return None
     try:
@@ -68,6 +67,6 @@ async def look_at_snapshot(
     )
 
 
-def _end(name: str, seen: JobSeen) -> JobStatus:
-    said = ": ".join(filter(None, (seen.reason, seen.message)))
-    return JobStatus(name, seen.state, seen.foreign, seen.created_at, said)
+def _job_status(name: str, job: JobSeen) -> JobStatus:
+    message = ": ".join(filter(None, (job.reason, job.message)))
+    return JobStatus(name, job.state, job.foreign, job.created_at, message)

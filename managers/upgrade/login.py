@@ -1,7 +1,7 @@
-"""Who of an upgrade can log in to OpenBao, as far as the spec tells. Pure.
+"""Whether the operator and the Jobs of an upgrade can log in to OpenBao, by the spec alone. Pure.
 
-The operator asks the leader who is a member, the Jobs of an upgrade change it: each logs in for
-itself. managers.bao.login is where the operator's token comes from.
+The operator reads the raft members from the leader, the Jobs of an upgrade change them: each logs
+in for itself. managers.bao.login provides the operator's token.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 
 
-def asks_by_job(cluster: OpenBaoCluster) -> bool:
-    """Tell whether a Job of an upgrade can log in."""
-    wish = cluster.spec.upgrade
-    own = bool(wish and (wish.jwt_auth_role or wish.token_secret_ref))
-    return own or cluster.spec.wants_operator_login
+def jobs_can_log_in(cluster: OpenBaoCluster) -> bool:
+    """Report whether a Job of an upgrade can log in."""
+    upgrade = cluster.spec.upgrade
+    has_own_login = bool(upgrade and (upgrade.jwt_auth_role or upgrade.token_secret_ref))
+    return has_own_login or cluster.spec.wants_operator_login
 
 
-def asks_itself(spec: ClusterSpec) -> bool:
-    """Tell whether the operator can have a login: its own one, or the root token it stored."""
+def operator_can_log_in(spec: ClusterSpec) -> bool:
+    """Report whether the operator can log in: by its own role, or the root token it stored."""
     return spec.wants_operator_login or not spec.self_initializes

@@ -1,9 +1,9 @@
-"""An upgrade by a second set of servers in words for people: one sentence for each phase. Pure.
+"""User messages of a blue/green upgrade: one for each phase. Pure.
 
-Used by the condition Upgrading, by the events and by `baoctl upgrade plan`, so that all three call
-a phase the same. Nothing here changes merely because time goes by.
+Used by the condition Upgrading, by the events and by `baoctl upgrade plan`, so that all three name
+a phase alike. No message changes merely because time passes.
 
-Blue is the set of servers that was there before, green the one that takes over.
+Blue is the former pool of servers, green the one that takes over.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ WORDS: Final[Mapping[BlueGreenPhase, str]] = {
     "RollingBack": "blue gets its votes back, and comes to lead",
     "RollbackCleanup": "green is taken away",
 }
-WAY_BACK: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
+ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
 def goes_on(status: BlueGreenStatus | None) -> bool:
-    """Tell whether an upgrade by a second set was begun and has not ended."""
+    """Report whether a blue/green upgrade is in progress."""
     return status is not None and (status.phase != "Idle" or bool(status.green_revision))
 
 
 def where(before: Release, status: BlueGreenStatus) -> str:
-    """Say what an upgrade that goes on is about, and how far it is.
+    """Return the releases and the phase of an upgrade in progress.
 
-    `before`: the accepted release, which is that of the second set as soon as the former set goes.
+    `before`: the accepted release, which is that of green as soon as blue is deleted.
     """
     target = Release(status.green_version or before.version, status.green_image or "")
     if not status.green_version or target == before:
-        about = f"to {before}"
-    elif status.phase in WAY_BACK:
-        about = f"{target} back to {before}"
+        route = f"to {before}"
+    elif status.phase in ROLLBACK_PHASES:
+        route = f"{target} back to {before}"
     else:
-        about = f"{before} to {target}"
-    return f"{about}, {status.phase} ({WORDS[status.phase]})"
+        route = f"{before} to {target}"
+    return f"{route}, {status.phase} ({WORDS[status.phase]})"
 
 
 def where_stored(cluster: OpenBaoCluster) -> str:
-    """Say it by the status alone; "" when none goes on."""
+    """Return the same by the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
     if status is None or not goes_on(status):
         return ""

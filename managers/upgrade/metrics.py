@@ -1,9 +1,9 @@
-"""The Prometheus families about upgrades.
+"""The Prometheus families of upgrades.
 
-The gauges are read off the status of each cluster at each scrape, so none outlives its cluster; the
-others are fed once per change, by the write of the status that says so. Only the leader tells them.
+The gauges are read from the status of each cluster at each scrape, so none outlives its cluster;
+the others are updated once per change, by the write of the status. Only the leader reports them.
 Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
-managers.upgrade.bluegreen.metrics has the part that only a second set of servers needs.
+managers.upgrade.bluegreen.metrics has the part that only blue/green upgrades need.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NONE, RUNNING, SUCCESS, FAILURE = 0.0, 1.0, 2.0, 3.0
 DURATIONS: Final = (60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 POD_DURATIONS: Final = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 STEP_DOWN_FAILURES: Final = frozenset({"StepDownFailed", "StepDownTimeout"})
-PAIRS_KEPT: Final = 16
-"""Pairs of versions of one cluster that get series of their own: users choose the words."""
+VERSION_PAIRS_MAX: Final = 16
+"""Pairs of versions of one cluster that get series of their own: users choose the label values."""
 OTHER: Final = "other"
 
 _ENDED: Final = {"Idle": SUCCESS, "UpgradeRollback": FAILURE, "PreUpgradeBackupFailed": FAILURE}
-"""How an upgrade ended, by the reason of the condition: no other part of the status tells."""
+"""How an upgrade ended, by the reason of the condition: no other part of the status has it."""
 
 Read = Callable[[ClusterStatus, int], float]
 
@@ -47,8 +47,8 @@ def _state(status: ClusterStatus, _: int) -> float:
         return FAILURE
     if goes_on(status.blue_green):
         return RUNNING
-    told = next((one for one in status.conditions if one.type == KIND), None)
-    return NONE if told is None else _ENDED.get(told.reason, NONE)
+    upgrading = next((one for one in status.conditions if one.type == KIND), None)
+    return NONE if upgrading is None else _ENDED.get(upgrading.reason, NONE)
 
 
 def _in_progress(status: ClusterStatus, _: int) -> float:
@@ -93,13 +93,13 @@ _lenient = memoize(ClusterStatus.lenient)
 
 
 class UpgradeMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
-    def __init__(self, metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+    def __init__(self, metrics: Metrics, clusters: Cache, is_leader: Callable[[], bool]) -> None:
         self._clusters = clusters
-        self._leads = leads
+        self._is_leader = is_leader
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
-        self._second = BlueGreenMetrics(metrics, self._told)
+        self._blue_green = BlueGreenMetrics(metrics, self._statuses)
         for name, meaning, read in GAUGES:
             metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
         self._durations = metrics.object_histogram(
@@ -124,75 +124,75 @@ class UpgradeMetrics:
     def changed(
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
     ) -> None:
-        """Count what a write of the status says anew; call it once per write."""
-        self._second.changed(key, before, after)
-        was, present = before.upgrade, after.upgrade
-        if was is None and present is None:
+        """Count the changes of a status; call it once per write."""
+        self._blue_green.changed(key, before, after)
+        old, new = before.upgrade, after.upgrade
+        if old is None and new is None:
             return
         self._step_downs.start(key)
         self._failed.start(key)
-        if present is None and was is not None:
-            self._ended(key, was, after, now)
-        if present is not None:
-            self._moved(key, was, present, now)
+        if new is None and old is not None:
+            self._count_end(key, old, after, now)
+        if new is not None:
+            self._count_progress(key, old, new, now)
 
     def forget(self, key: ObjectKey) -> None:
-        """Tell nothing more of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         self._pairs.pop(key, None)
-        self._second.forget(key)
+        self._blue_green.forget(key)
         for family in (self._durations, self._pods, self._step_downs, self._failed):
             family.forget(key)
 
-    def _ended(
-        self, key: ObjectKey, was: UpgradeStatus, after: ClusterStatus, now: datetime
+    def _count_end(
+        self, key: ObjectKey, old: UpgradeStatus, after: ClusterStatus, now: datetime
     ) -> None:
-        if not completed(was, after):
+        if not completed(old, after):
             return
-        # The write that says that it is over says that its last server is new, too.
-        last = tuple(n for n in range(after.replicas) if n not in was.completed_pods)
-        self._replaced(key, last, was.step_started_at, now)
-        if was.started_at is not None:
-            pair = self._pair(key, (was.from_version, was.target_version))
-            self._durations.observe(key, _seconds(was.started_at, now), *pair)
+        # The write that completes it also reports the last server as new.
+        last = tuple(n for n in range(after.replicas) if n not in old.completed_pods)
+        self._observe_pods(key, last, old.step_started_at, now)
+        if old.started_at is not None:
+            pair = self._pair(key, (old.from_version, old.target_version))
+            self._durations.observe(key, _seconds(old.started_at, now), *pair)
 
-    def _moved(
-        self, key: ObjectKey, was: UpgradeStatus | None, present: UpgradeStatus, now: datetime
+    def _count_progress(
+        self, key: ObjectKey, old: UpgradeStatus | None, new: UpgradeStatus, now: datetime
     ) -> None:
-        known = was or UpgradeStatus(target_version="", from_version="")
-        if present.step_down_job and present.step_down_job != known.step_down_job:
+        old = old or UpgradeStatus(target_version="", from_version="")
+        if new.step_down_job and new.step_down_job != old.step_down_job:
             self._step_downs.inc(key)
-        failure = present.failure
-        if failure is not None and known.failure is None and failure.reason in STEP_DOWN_FAILURES:
+        failure = new.failure
+        if failure is not None and old.failure is None and failure.reason in STEP_DOWN_FAILURES:
             self._failed.inc(key)
-        if present.id == known.id:
-            fresh = tuple(n for n in present.completed_pods if n not in known.completed_pods)
-            self._replaced(key, fresh, known.step_started_at, now)
+        if new.id == old.id:
+            completed_pods = tuple(n for n in new.completed_pods if n not in old.completed_pods)
+            self._observe_pods(key, completed_pods, old.step_started_at, now)
 
-    def _replaced(
+    def _observe_pods(
         self, key: ObjectKey, ordinals: tuple[int, ...], since: datetime | None, now: datetime
     ) -> None:
         if since is None:
-            # A pause was in between: nobody knows how long it would have taken.
+            # A pause was in between: the duration is unknown.
             return
         for ordinal in ordinals:
             self._pods.observe(key, _seconds(since, now), str(ordinal))
 
     def _pair(self, key: ObjectKey, pair: tuple[str, str]) -> tuple[str, str]:
-        known = self._pairs.setdefault(key, set())
-        if pair not in known and len(known) >= PAIRS_KEPT:
+        pairs = self._pairs.setdefault(key, set())
+        if pair not in pairs and len(pairs) >= VERSION_PAIRS_MAX:
             return OTHER, OTHER
-        known.add(pair)
+        pairs.add(pair)
         return pair
 
     def _reader(self, read: Read) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._clusters.list() if self._leads() else ():
+            for live in self._clusters.list() if self._is_leader() else ():
                 yield (*key_of(live),), read(_status(live), _replicas(live))
 
         return readings
 
-    def _told(self) -> Iterator[tuple[ObjectKey, ClusterStatus]]:
-        for live in self._clusters.list() if self._leads() else ():
+    def _statuses(self) -> Iterator[tuple[ObjectKey, ClusterStatus]]:
+        for live in self._clusters.list() if self._is_leader() else ():
             yield key_of(live), _status(live)
 
 
@@ -207,5 +207,5 @@ def _status(live: Object) -> ClusterStatus:
 
 def _replicas(live: Object) -> int:
     spec = live.get("spec")
-    asked = spec.get("replicas") if isinstance(spec, dict) else None
-    return asked if isinstance(asked, int) else 0
+    replicas = spec.get("replicas") if isinstance(spec, dict) else None
+    return replicas if isinstance(replicas, int) else 0

@@ -1,4 +1,4 @@
-"""Looking at what an upgrade waits for: its Job, and its snapshot. Reads only."""
+"""Reads what an upgrade waits for: its Job, and its snapshot."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.upgrade import NO_FACTS, JobStatus, UpgradeFacts
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.observe import BlueGreenObserver
-from managers.upgrade.decide import wants_facts
-from managers.upgrade.jobs import look, look_at_snapshot
+from managers.upgrade.decide import needs_facts
+from managers.upgrade.jobs import read_job, read_snapshot
 from runtime.client.client import Client
 
 
 class UpgradeObserver:
-    """Asks the API server by name, and only while something is under way."""
+    """Reads objects by name, and only during an upgrade."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
-        """`random_bytes` makes the nonce of a safe mode."""
+        """`random_bytes` creates the nonce of break glass."""
         self._client = client
-        self._second = BlueGreenObserver(client, random_bytes)
+        self._blue_green = BlueGreenObserver(client, random_bytes)
 
     async def facts(self, cluster: OpenBaoCluster) -> UpgradeFacts:
-        """Look at what `status.upgrade` names; raises what the API server may raise."""
-        if cluster.spec.paused or not wants_facts(cluster):
+        """Read the objects that `status.upgrade` names; raises errors of the API server."""
+        if cluster.spec.paused or not needs_facts(cluster):
             return NO_FACTS
         if decides(cluster):
-            return UpgradeFacts(asks_quorum=True, second=await self._second.look(cluster))
+            return UpgradeFacts(asks_quorum=True, second=await self._blue_green.observe(cluster))
         upgrade = cluster.status.upgrade
         if upgrade is None or upgrade.failure is not None:
             return UpgradeFacts(asks_quorum=True)
@@ -35,10 +35,10 @@ class UpgradeObserver:
             asks_quorum=True,
             job=await self._job(cluster, upgrade.step_down_job),
             handed_over_at=upgrade.last_step_down_time,
-            snapshot=await look_at_snapshot(self._client, cluster, snapshot),
+            snapshot=await read_snapshot(self._client, cluster, snapshot),
         )
 
     async def _job(self, cluster: OpenBaoCluster, name: str | None) -> JobStatus | None:
         if not name:
             return None
-        return await look(self._client, cluster, name)
+        return await read_job(self._client, cluster, name)

@@ -1,7 +1,7 @@
 """Which versions may follow which: pairs of releases as data, each with its source. Pure.
 
-The last word has the row that is gravest. A pair that no row knows is a warning and never refused:
-the operator is older than most releases that it meets. Facts about one version alone are in
+The gravest matching pair decides. A pair that is not in the table is a warning and never refused:
+the operator is older than most releases that it runs. Facts about one version alone are in
 contracts.server_features.
 """
 
@@ -26,16 +26,16 @@ CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Releases from `since` on, and before `until`; "" is no bound. Pre-releases count as theirs.
+    """Releases from `since` on, and before `until`; "" is no bound.
 
-    A pre-release is what leads to a release and behaves like it more than like the one before.
+    A pre-release counts as its release: it behaves like it more than like the one before.
     """
 
     since: str = ""
     until: str = ""
 
     def holds(self, version: semver.Version) -> bool:
-        """Tell whether a version is one of these."""
+        """Report whether a version is in this range."""
         release = version.finalize_version()
         after = not self.since or release >= semver.Version.parse(self.since)
         return after and (not self.until or release < semver.Version.parse(self.until))
@@ -43,16 +43,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is known of the way from some versions to others."""
+    """The verdict on upgrades from some versions to others."""
 
     before: Span
     after: Span
     grade: Grade
     why: str
-    """What happens, and what to do; for a person."""
+    """What happens, and what to do; for a user."""
     source: str
     strategy: Strategy | None = None
-    """None: whatever the strategy."""
+    """None: any strategy."""
     seals: Collection[SealType] = ()
     """Only with one of these seals; empty: with any."""
 
@@ -103,12 +103,12 @@ PAIRS: Final[tuple[Pair, ...]] = (
         "github.com/dc-tec/openbao-operator pull request 546, which tried 2.4.4 to 2.5.5",
     ),
 )
-"""In the order in which they are told."""
+"""In the order in which they are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What is known of one way from a version to another."""
+    """The verdict on an upgrade from one version to another."""
 
     grade: Grade
     refusals: tuple[str, ...] = ()
@@ -119,47 +119,47 @@ class PairVerdict:
 def judge(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> PairVerdict:
-    """Judge the way from one version to another; the gravest row has the last word."""
-    rows = [row for row in PAIRS if _applies(row, before, after, strategy, seal)]
-    warnings = [row.why for row in rows if row.grade == "warn"]
+    """Judge an upgrade from one version to another; the gravest pair decides."""
+    pairs = [pair for pair in PAIRS if _applies(pair, before, after, strategy, seal)]
+    warnings = [pair.why for pair in pairs if pair.grade == "warn"]
     warnings += _general(before, after)
-    if not rows and (before.major, before.minor) != (after.major, after.minor):
+    if not pairs and (before.major, before.minor) != (after.major, after.minor):
         warnings.append(
             f"nobody has told this operator how {before.major}.{before.minor} and "
             f"{after.major}.{after.minor} get along: read the upgrade notes in between, and try "
             "it on a copy"
         )
-    refusals = tuple(row.why for row in rows if row.grade == "refuse")
+    refusals = tuple(pair.why for pair in pairs if pair.grade == "refuse")
     grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
-    return PairVerdict(grade, refusals, tuple(warnings), tuple(row.source for row in rows))
+    return PairVerdict(grade, refusals, tuple(warnings), tuple(pair.source for pair in pairs))
 
 
 def _applies(
-    row: Pair, before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
+    pair: Pair, before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> bool:
-    if row.strategy not in (None, strategy) or (row.seals and seal not in row.seals):
+    if pair.strategy not in (None, strategy) or (pair.seals and seal not in pair.seals):
         return False
-    return row.before.holds(before) and row.after.holds(after)
+    return pair.before.holds(before) and pair.after.holds(after)
 
 
 def _general(before: semver.Version, after: semver.Version) -> list[str]:
-    told = []
+    warnings = []
     if after.major > before.major:
-        told.append(f"{after} is another major version: read its upgrade notes first")
+        warnings.append(f"{after} is another major version: read its upgrade notes first")
     elif after.major == before.major and after.minor - before.minor > 1:
         between = after.minor - before.minor - 1
-        told.append(
+        warnings.append(
             f"{between} minor release{'s' if between > 1 else ''} between {before} and {after} "
             "left out: read the upgrade notes of each"
         )
     if after.prerelease:
-        told.append(f"{after} is a pre-release")
-    return told
+        warnings.append(f"{after} is a pre-release")
+    return warnings
 
 
 @lru_cache(maxsize=256)
 def parse(version: str) -> semver.Version | None:
-    """Read a version, "v" in front or not; None when it is none."""
+    """Parse a version, with or without a leading "v"; None when it is invalid."""
     try:
         return semver.Version.parse(version.removeprefix("v"))
     except ValueError:

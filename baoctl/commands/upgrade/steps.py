@@ -17,7 +17,7 @@ from contracts.pools.voter_pool import ServerPool, serving_set
 from contracts.records.bluegreen import next_revision
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
-from managers.upgrade.login import asks_by_job
+from managers.upgrade.login import jobs_can_log_in
 from managers.workload.preview import replacements
 
 Range = tuple[int, int]
@@ -65,7 +65,7 @@ def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
     if _takes_snapshot(cluster):
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
     yield f"render the servers with {release}; no pod changes by that alone"
-    job = asks_by_job(cluster)
+    job = jobs_can_log_in(cluster)
     for replacement in replacements(observed, _done(cluster)):
         yield _replacement_text(
             replacement.pod, leads=replacement.leads, votes=replacement.votes, job=job

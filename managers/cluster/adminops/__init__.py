@@ -1,4 +1,4 @@
-"""The adminops reconciler: what the operator does inside of OpenBao, once the cluster has data.
+"""The adminops reconciler: operations inside of OpenBao, once the cluster has data.
 
 May use the features and `managers.cluster.observe`; called by `baoctl.controllers`.
 """

@@ -1,6 +1,6 @@
-"""What the adminops reconciler does about keys: recovery shares, and the keys of its own login.
+"""The key tasks of the adminops reconciler: recovery shares, and the keys of its own login.
 
-Each duty costs nothing once its status says that it is done.
+A task whose status is complete sends no request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from managers.bao.client import Bao
 from managers.bao.login import TokenSource
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
-from managers.jwt_auth.actions import look as look_at_login
+from managers.jwt_auth.actions import look as read_operator_login
 from managers.recovery_keys.actions import hand_over
 from managers.recovery_keys.decide import due as shares_due
 from runtime.apply.ownership import Owner
@@ -24,13 +24,13 @@ from runtime.errors import Transient
 
 
 class KeyDuties:
-    """Both duties, for one cluster at a time."""
+    """Both tasks, for one cluster at a time."""
 
     def __init__(self, context: Context, observer: ClusterObserver) -> None:
         self._context = context
         self._observer = observer
 
-    async def look(
+    async def run(
         self,
         bao: Bao,
         pods: Sequence[PodFacts],
@@ -38,10 +38,10 @@ class KeyDuties:
         cluster: OpenBaoCluster,
         owner: Owner,
     ) -> dict[str, Any]:
-        """Return the parts of `status.adminOps` that are about keys, as they are now.
+        """Run both tasks and return their parts of `status.adminOps`.
 
-        Without a leader, or when somebody does not answer, they are as they were. Raises what the
-        API server refuses.
+        Without a leader, or without an answer, they stay as they were. Raises errors of the API
+        server.
         """
         before = cluster.status.admin_ops or AdminOpsStatus()
         shares, trusted = before.recovery_keys, before.operator_login
@@ -53,7 +53,7 @@ class KeyDuties:
                 trusted = await self._trusted(bao, leader.ip, login, cluster)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
-                # The next look, which a quiet cluster gets every minute, asks again.
+                # The next reconcile, which a settled cluster gets every minute, asks again.
                 pass
         return {"recovery_keys": shares, "operator_login": trusted}
 
@@ -78,4 +78,4 @@ class KeyDuties:
         if login is None or oidc is None or not cluster.spec.wants_operator_login:
             return before
         issuer = await self._observer.token_issuer()
-        return await look_at_login(bao, address, login, issuer, oidc.issuer, before)
+        return await read_operator_login(bao, address, login, issuer, oidc.issuer, before)

@@ -1,7 +1,7 @@
-"""The adminops reconciler: what the operator does inside of OpenBao, once data exists.
+"""The adminops reconciler: operations inside of OpenBao, once data exists.
 
-It owns `status.adminOps` and nothing else. For now it watches over the raft membership; upgrades
-and backups will be its steps.
+It owns `status.adminOps` and nothing else: raft membership, autopilot, recovery shares, the
+operator login and the rewrap of the seal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from contracts.api.violation import InvalidClusterError
 from contracts.pools.voter_pool import serving_set, voter_sets
 from contracts.records.observed import ServerClientConfig
 from managers.autopilot.actions import Asking, keep
-from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal, wanted
+from managers.autopilot.decide import (
+    SET_AUTOPILOT,
+    autopilot_status,
+    is_pointless,
+    refusal,
+)
+from managers.autopilot.decide import (
+    wanted as desired_settings,
+)
 from managers.bao.login import Logins
 from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
 from managers.cluster.adminops.keys import KeyDuties
@@ -25,7 +33,7 @@ from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.context.context import Context
 from managers.membership.decide import ExpectedMembers, as_object, judge
-from managers.membership.green_members import servers_beside
+from managers.membership.green_members import green_member_count
 from managers.membership.observe import ask
 from managers.upgrade.decide import with_accepted_release
 from runtime.apply.ownership import Owner
@@ -36,7 +44,7 @@ from runtime.types import Request, Resource, is_terminating
 
 
 class AdminOpsReconciler:
-    """Asks the servers of one cluster and reports what they say."""
+    """Reads the servers of one cluster and reports their state."""
 
     def __init__(
         self,
@@ -56,7 +64,7 @@ class AdminOpsReconciler:
         self._keys = KeyDuties(context, observer)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Look once. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._clusters.get(request)
         if live is None:
             self._logins.forget(request)
@@ -66,33 +74,35 @@ class AdminOpsReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler says so.
+            # The workload reconciler reports it.
             return Done()
         if cluster.spec.paused or cluster.spec.hibernate or not cluster.status.initialized:
-            # Who sleeps, or falls asleep, has no answers: the last ones stand.
+            # Hibernated servers do not answer: the last status is kept.
             return Done()
         owner = owner_of(live)
-        reach = await self._observer.reach(cluster, owner)
-        if reach is None:
-            # Nobody watches Secrets: without a timer it would be found by accident only.
+        client_config = await self._observer.client_config(cluster, owner)
+        if client_config is None:
+            # Secrets are not watched: only a timer finds it.
             recheck = self._observer.installation.secret_recheck
             return Wait("TLSSecretMissing", "the authority of the servers is not known", recheck)
-        status, outcome = await self._look(cluster, owner, reach)
+        status, outcome = await self._check_servers(cluster, owner, client_config)
         await self._statuses.write_adminops(live, status)
         return outcome
 
-    async def _look(
-        self, cluster: OpenBaoCluster, owner: Owner, reach: ServerClientConfig
+    async def _check_servers(
+        self, cluster: OpenBaoCluster, owner: Owner, client_config: ServerClientConfig
     ) -> tuple[dict[str, object], Outcome]:
-        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        pods = server_facts(voter_sets(cluster), found)
+        pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        servers = server_facts(voter_sets(cluster), pods)
         readers = cluster.spec.servers - cluster.spec.replicas
-        async with self._logins.session(reach.authority, reach.server_name) as bao:
+        async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             login = await self._logins.of_cluster(cluster, owner)
-            answers = await ask(bao, pods, login, health=bool(readers))
-            autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
-            keys = await self._keys.look(bao, pods, login, cluster, owner)
-            more = await rewrap(self._context, cluster, owner, SealSession(bao, pods, login))
+            answers = await ask(bao, servers, login, health=bool(readers))
+            autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
+            keys = await self._keys.run(bao, servers, login, cluster, owner)
+            unfinished = await rewrap(
+                self._context, cluster, owner, SealSession(bao, servers, login)
+            )
             answers = replace(answers, unusable=bao.unusable)
         now = self._context.clock.now()
         expected = ExpectedMembers(
@@ -100,25 +110,25 @@ class AdminOpsReconciler:
             with_accepted_release(cluster).spec.replicas,
             readers,
             serving_set(cluster).revision,
-            servers_beside(cluster),
+            green_member_count(cluster),
         )
         status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
-        if more:
+        if unfinished:
             outcome = combine(outcome, Done(RECHECK))
         return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome
 
     async def _autopilot(
-        self, cluster: OpenBaoCluster, owner: Owner, asking: Asking
+        self, cluster: OpenBaoCluster, owner: Owner, session: Asking
     ) -> AutopilotStatus | None:
-        """Keep the autopilot's settings; what was refused lately is not asked again."""
+        """Apply the autopilot's settings; what was refused lately is not tried again."""
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
-        settings, now = wanted(cluster.spec), self._context.clock.now()
-        tried = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
-        if is_pointless(tried, settings, now):
+        settings, now = desired_settings(cluster.spec), self._context.clock.now()
+        attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
+        if is_pointless(attempt, settings, now):
             return previous
-        kept = await keep(asking, settings)
-        if kept is None:
+        applied = await keep(session, settings)
+        if applied is None:
             return previous
-        if kept.refused:
+        if applied.refused:
             self._context.attempts.note(refusal(owner.uid, settings, now))
-        return autopilot_status(kept)
+        return autopilot_status(applied)

@@ -1,6 +1,6 @@
-"""Looks at the servers of a cluster whose data were replaced, for managers.restore.
+"""Reads the servers of a cluster whose data were restored, for managers.restore.
 
-What it means is decided there (managers.restore.server_recovery).
+managers.restore.server_recovery decides by it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runtime.types import Resource
 
 
 class RestoredServers:
-    """Asks the servers that the spec wants, over their own TLS and with the operator's login."""
+    """Asks the servers of the spec, over their own TLS and with the operator's login."""
 
     def __init__(
         self, informers: Mapping[Resource, Cache], observer: ClusterObserver, logins: Logins
@@ -36,64 +36,66 @@ class RestoredServers:
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
         """Ask every server how far its copy is; see `managers.restore.server_recovery`."""
-        reach = await self._observer.reach(cluster, owner)
+        client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
-        servers = servers_there(cluster, owner.name, pods)
-        if reach is None:
+        servers = servers_to_restart(cluster, owner.name, pods)
+        if client_config is None:
             return CopiesSeen([CopySeen(name) for name in servers])
-        async with self._logins.session(reach.authority, reach.server_name) as bao:
+        async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             return await copies_of(bao, servers, pods)
 
     def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
-        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        return {pod.name: pod for pod in server_facts(voter_sets(cluster), found)}
+        pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        return {pod.name: pod for pod in server_facts(voter_sets(cluster), pods)}
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
-        """Look at every server; see managers.restore.server_recovery.ServerSight."""
-        wanted, voters = wanted_servers(cluster, owner.name)
-        reach = await self._observer.reach(cluster, owner)
+        """Read every server; see managers.restore.server_recovery.ServerSight."""
+        expected, voters = expected_servers(cluster, owner.name)
+        client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
-        if reach is None:
-            return ServersSeen([seen_of(name, pods.get(name), restore) for name in wanted], voters)
-        present = [pods[name] for name in wanted if name in pods]
-        async with self._logins.session(reach.authority, reach.server_name) as bao:
+        if client_config is None:
+            return ServersSeen(
+                [observed_server(name, pods.get(name), restore) for name in expected], voters
+            )
+        present = [pods[name] for name in expected if name in pods]
+        async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             healths = await _healths(bao, present)
             led = await _led(bao, [pod for pod in present if pod.name in healths])
             login = await self._logins.of_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
         servers = [
-            seen_of(name, pods.get(name), restore, healths.get(name), led=name in led)
-            for name in wanted
+            observed_server(name, pods.get(name), restore, healths.get(name), led=name in led)
+            for name in expected
         ]
         return ServersSeen(servers, voters, members, refused)
 
 
-def wanted_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
-    """The names of all servers that are to run, and of those that are to vote."""
+def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
+    """Return the names of all servers that should run, and of those that should vote."""
     spec = cluster.spec
     serving = serving_set(cluster)
     voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
     readers = [names.read_pod(name, number) for number in range(spec.servers - spec.replicas)]
-    away = frozenset(spec.fenced_pods)
-    running = [one for one in (*voters, *readers) if one not in away]
-    return running, frozenset(one for one in voters if one not in away)
+    fenced = frozenset(spec.fenced_pods)
+    running = [one for one in (*voters, *readers) if one not in fenced]
+    return running, frozenset(one for one in voters if one not in fenced)
 
 
-def servers_there(
+def servers_to_restart(
     cluster: OpenBaoCluster, name: str, pods: Mapping[str, PodFacts]
 ) -> Sequence[str]:
-    """The names of the servers that are restarted after a restore: wanted, or on their way out.
+    """Return the names of the servers to restart after a restore: expected, or being removed.
 
-    One that the spec asks for no more votes until it has left: it needs the data as the others do.
+    One that the spec has no more votes until it has left: it needs the data as the others do.
     """
-    expected, _ = wanted_servers(cluster, name)
-    away = frozenset(cluster.spec.fenced_pods)
-    there = (pod.name for pod in pods.values() if not pod.terminating and pod.name not in away)
-    return tuple(dict.fromkeys((*expected, *there)))
+    expected, _ = expected_servers(cluster, name)
+    fenced = frozenset(cluster.spec.fenced_pods)
+    present = (pod.name for pod in pods.values() if not pod.terminating and pod.name not in fenced)
+    return tuple(dict.fromkeys((*expected, *present)))
 
 
-def seen_of(
+def observed_server(
     name: str,
     pod: PodFacts | None,
     restore: str,
@@ -101,7 +103,7 @@ def seen_of(
     *,
     led: bool = False,
 ) -> ServerSeen:
-    """What is known of one server."""
+    """Return the facts of one server."""
     if pod is None or pod.terminating:
         return ServerSeen(name)
     return ServerSeen(
@@ -115,7 +117,7 @@ def seen_of(
 
 
 def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> PodFacts | None:
-    """The one server that answers that it leads; None if that is not exactly one."""
+    """Return the one server that answers that it leads; None if that is not exactly one."""
     leaders = [
         pod
         for pod in pods
@@ -127,34 +129,34 @@ def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> 
     return leaders[0] if len(leaders) == 1 else None
 
 
-async def copies_of(bao: Bao, wanted: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
-    """Ask the leader how far it is, and after that every server. Never raises.
+async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
+    """Read the applied index of the leader, and after that of every server. Never raises.
 
-    In this order: who is as far as the leader was has all that the leader had then.
+    In this order: a server at the leader's index has all data that the leader had then.
     """
-    present = [pods[name] for name in wanted if name in pods]
+    present = [pods[name] for name in expected if name in pods]
     healths = await _healths(bao, present)
     leader = leader_of(present, healths)
-    reached = await _applied(bao, leader) if leader else None
+    leader_index = await _applied(bao, leader) if leader else None
     answers = await asyncio.gather(*(_applied(bao, pod) for pod in present))
     indexes = {pod.name: index for pod, index in zip(present, answers, strict=True)}
     copies = [
         CopySeen(name, name in healths and healths[name].sealed, indexes.get(name))
-        for name in wanted
+        for name in expected
     ]
-    return CopiesSeen(copies, leader.name if leader else "", reached)
+    return CopiesSeen(copies, leader.name if leader else "", leader_index)
 
 
 async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, ServerHealth]:
-    """What those that answer say, by name."""
+    """Return the health of the servers that answer, by name."""
     answers = await asyncio.gather(*(_health(bao, pod) for pod in pods))
     return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
 
 
 async def _led(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
-    """Names of those that know who leads."""
+    """Return the names of the servers that know the leader."""
     answers = await asyncio.gather(*(_leader(bao, pod) for pod in pods))
-    return frozenset(pod.name for pod, known in zip(pods, answers, strict=True) if known)
+    return frozenset(pod.name for pod, address in zip(pods, answers, strict=True) if address)
 
 
 async def _leader(bao: Bao, pod: PodFacts) -> str:
@@ -185,7 +187,7 @@ async def _health(bao: Bao, pod: PodFacts) -> ServerHealth | None:
 async def _members(
     bao: Bao, leader: PodFacts | None, login: TokenSource | None
 ) -> tuple[tuple[Member, ...] | None, str]:
-    """Ask the leader for its members: them, or why it does not say."""
+    """Ask the leader for its members: return them, or why it did not answer."""
     if login is None or leader is None:
         return None, ""
     try:

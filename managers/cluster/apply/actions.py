@@ -1,4 +1,4 @@
-"""The table of effects: what a plan may ask for beside the apply of objects, by name."""
+"""The table of effects by name: what a plan may request in addition to the apply of objects."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ EFFECTS: Mapping[str, Run] = {
     RECREATE_SET: recreate_set,
 }
 
-# Those that talk to the servers, with the operator's login.
+# The effects that send requests to the servers, with the operator's login.
 SERVER_EFFECTS: Mapping[str, ServerRun] = {
     MARK_LOG: mark_log,
     STEP_DOWN: step_down,
@@ -95,14 +95,14 @@ class ClusterEffects:
             self._table[name] = partial(_with_login, logins, run)
 
     async def begin(self, owner: Owner, effects: tuple[Effect, ...]) -> None:
-        """Run what a course asks for, before anything is planned."""
+        """Run the effects of an upgrade decision, before the plan."""
         if effects and self._upgrades is not None:
             await self._upgrades.run(self.context, owner, effects)
 
     async def run(self, resolved: Resolved, effects: tuple[Effect, ...]) -> None:
-        """Run the effects of a plan one after the other; the first error ends the pass.
+        """Run the effects of a plan in order; the first error ends the reconcile.
 
-        Each is safe to repeat: a pass that was cut short asks for what is still missing.
+        Each is safe to repeat: after an interruption the next plan requests what is missing.
         """
         for effect in effects:
             await self._table[effect.name](self.context, resolved, effect)

@@ -1,4 +1,4 @@
-"""The apply step: the only writer of a cluster's objects (Secrets excepted, which are drawn)."""
+"""The apply step: the only writer of a cluster's objects, except Secrets, which effects create."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from runtime.errors import ApiError, Transient
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.verdict import Verdict
 
-# What may be deleted because a complete plan does not name it. Volumes, keys and the StatefulSet
-# are not here and never will be.
+# Kinds that are pruned when a complete plan does not name an object. Volumes, keys and the
+# StatefulSet are never pruned.
 PRUNED = (
     CONFIG_MAP,
     INGRESS,
@@ -38,8 +38,8 @@ PRUNED = (
 )
 TERMINATING_RECHECK = 5.0
 OPTIONAL_RETRY = 10.0
-# How the API server (1.36) answers a change that managers.workload.storage.recreate_statefulset
-# does not know of.
+# Message of the API server (1.36) for a change that managers.workload.storage.recreate_statefulset
+# does not handle.
 IMMUTABLE = "updates to statefulset spec for fields other than"
 
 
@@ -53,43 +53,43 @@ class Applier:
         """Apply the foundation, then the workload, then what no pod needs, then prune.
 
         The workload waits until all of the foundation is in place: a pod must not start without
-        its policy, nor against a configuration that is somebody else's.
+        its policy, nor with a configuration of another owner.
         """
         bindings = tuple(i for i in desired.foundation if i.resource == ROLE_BINDING)
         others = tuple(i for i in desired.foundation if i.resource != ROLE_BINDING)
         objects = await self._owned.ensure_all(owner, others)
-        # After the roles: the API server lets nobody be bound to one that it does not find.
+        # After the roles: the API server rejects a binding to a role that does not exist.
         objects += await self._owned.ensure_all(owner, bindings)
         if all(applied.in_place for applied in objects):
             objects += await self._owned.ensure_all(owner, desired.workload)
-        optional, trouble = await self._optional(owner, desired.optional)
-        told = tuple(outcome_of(applied) for applied in (*objects, *optional))
-        done = AppliedSet(desired, objects, told + trouble, optional)
-        if desired.complete and done.in_place:
-            # After the workload: the new pod template no longer mounts what goes away here.
+        optional, failures = await self._optional(owner, desired.optional)
+        outcomes = tuple(outcome_of(applied) for applied in (*objects, *optional))
+        result = AppliedSet(desired, objects, outcomes + failures, optional)
+        if desired.complete and result.in_place:
+            # After the workload: the new pod template no longer mounts what is deleted here.
             keep = {(intent.resource, intent.key) for intent in desired.intents}
             keep |= {*desired.spared}
-            # The kinds of others last: their API may be away.
+            # Optional kinds last: their API may be unavailable.
             await self._owned.prune(owner, (*PRUNED, *desired.optional_kinds), keep)
-        return done
+        return result
 
     async def _optional(
         self, owner: Owner, intents: Sequence[Intent]
     ) -> tuple[tuple[Applied, ...], tuple[Outcome, ...]]:
-        """Apply objects of which each may fail for itself, and for nothing else."""
+        """Apply objects whose failures do not affect each other."""
         applied: list[Applied] = []
-        trouble: list[Outcome] = []
+        failures: list[Outcome] = []
         for intent in intents:
             try:
                 applied.append(await self._owned.ensure(owner, intent))
             except (ApiError, Transient) as error:
-                told = f"{intent} cannot be written: {error}"
-                trouble.append(Wait("TransientError", told, OPTIONAL_RETRY))
-        return tuple(applied), tuple(trouble)
+                message = f"{intent} cannot be written: {error}"
+                failures.append(Wait("TransientError", message, OPTIONAL_RETRY))
+        return tuple(applied), tuple(failures)
 
 
 def outcome_of(applied: Applied) -> Outcome:
-    """Say what one answer means for the pass."""
+    """Return the outcome of one applied object."""
     match applied.verdict:
         case Verdict.FOREIGN:
             return foreign(applied.message)
@@ -104,7 +104,7 @@ def outcome_of(applied: Applied) -> Outcome:
 
 
 def immutable(applied: Applied) -> str:
-    """Say how a StatefulSet gets around a change that nobody can make in place."""
+    """Return how a user applies a change that is not possible in place."""
     key = applied.intent.key
     return (
         f"{applied.message}. The pods go on as they are. To have the StatefulSet made anew around "

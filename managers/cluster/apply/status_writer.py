@@ -11,7 +11,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
-from managers.upgrade.events import notes as of_upgrade
+from managers.upgrade.events import notes as upgrade_events
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -27,9 +27,9 @@ OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "
 """Sub-trees with writers of their own: managers.backup, managers.operation_lock, managers.restore.
 """
 
-# Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
-# a headline never waits. A new leader is one, and so is a ready server more or less once the
-# cluster runs: people and clients look there.
+# Details may lag this many seconds behind, so that the start of a pod costs few writes; a headline
+# never waits. A new leader is one, and so is a change of ready servers once the cluster runs: users
+# and clients rely on them.
 DETAIL_INTERVAL = 2.0
 HEADLINES = frozenset(
     {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
@@ -37,15 +37,15 @@ HEADLINES = frozenset(
 
 
 class Counting(Protocol):
-    """Counts what changes of a status say, and drops it with the cluster."""
+    """Counts the changes of a status, and drops the series with the cluster."""
 
     def changed(
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
     ) -> None:
-        """Count what is new in `after`."""
+        """Count the changes in `after`."""
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop the series of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
 
 
 class StatusWriter:
@@ -59,7 +59,7 @@ class StatusWriter:
         clock: Clock,
         counting: Counting | None = None,
     ) -> None:
-        """`counting` is told of every write of the status, once it has succeeded."""
+        """`counting` is called after every successful write of the status."""
         self._counting = counting
         self._client = client
         self._clusters = clusters
@@ -68,41 +68,41 @@ class StatusWriter:
         self._written: dict[ObjectKey, float] = {}
 
     async def write(
-        self, live: Object, status: ClusterStatus, told: Sequence[EventRecord] = ()
+        self, live: Object, status: ClusterStatus, events: Sequence[EventRecord] = ()
     ) -> float | None:
-        """Apply everything but what is in OTHERS, if it is not there already.
+        """Apply everything except OTHERS, if it differs.
 
-        `told`: events about what the pass decided, which nothing but this write carries out.
-        Returns None, or after how many seconds a change of mere details is due that was held
-        back. What flipped is told as events, once the write that says so has succeeded.
+        `events`: events of decisions that take effect with this write. Returns None, or the seconds
+        until a deferred change of mere details is due. Changed conditions are recorded as events
+        after a successful write.
         """
-        wanted = _ours(status.to_object())
-        have = _ours(live.get("status") or {})
-        if have == wanted:
+        desired = _ours(status.to_object())
+        current = _ours(live.get("status") or {})
+        if current == desired:
             return None
-        before = ClusterStatus.lenient(have)
+        before = ClusterStatus.lenient(current)
         key = key_of(live)
         now = self._clock.monotonic()
-        due = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
-        if due > 0 and not _is_headline(before, status):
-            return due
-        if await self._apply(live, wanted, STATUS_MANAGER):
+        remaining = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
+        if remaining > 0 and not _is_headline(before, status):
+            return remaining
+        if await self._apply(live, desired, STATUS_MANAGER):
             self._written[key] = now
             if self._counting is not None:
                 self._counting.changed(key, before, status, self._clock.now())
-            flipped = notes(before.conditions, status.conditions)
-            for note in (*flipped, *of_upgrade(before, status), *told):
-                self._events.event(live, note.kind, note.reason, note.text)
+            changed_conditions = notes(before.conditions, status.conditions)
+            for event in (*changed_conditions, *upgrade_events(before, status), *events):
+                self._events.event(live, event.kind, event.reason, event.text)
         return None
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is remembered of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         self._written.pop(key, None)
         if self._counting is not None:
             self._counting.forget(key)
 
     async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
-        """Apply `adminOps` alone, if it is not there already; tell whether we wrote."""
+        """Apply `adminOps` alone, if it differs; report whether it was written."""
         if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
             return False
         return await self._apply(live, {ADMINOPS: adminops}, ADMINOPS_MANAGER)
@@ -115,13 +115,13 @@ class StatusWriter:
             "metadata": {
                 "name": metadata["name"],
                 "namespace": metadata["namespace"],
-                # A cluster that was deleted and made anew has a status of its own.
+                # A cluster that was deleted and created again has a status of its own.
                 "uid": uid_of(live),
             },
             "status": status,
         }
         try:
-            # Forced: each manager owns its part whole, and repairs what others wrote into it.
+            # Forced: each manager owns its part, and overwrites what others wrote into it.
             result = await self._client.apply(
                 CLUSTERS, body, field_manager=manager, force=True, subresource="status"
             )
@@ -131,16 +131,16 @@ class StatusWriter:
         await self._clear(result.object, status)
         return True
 
-    async def _clear(self, live: Object, wanted: dict[str, Any]) -> None:
-        """Take away what is left in our parts because somebody else wrote it, too.
+    async def _clear(self, live: Object, desired: dict[str, Any]) -> None:
+        """Remove leftovers in our parts that another field manager owns, too.
 
-        An apply leaves a field alone that another manager owns: of a status that was edited or put
-        back, an upgrade that is long over would stay for ever.
+        An apply keeps a field that another manager owns: in a status that was edited or restored,
+        an upgrade that is long over would stay forever.
         """
-        ops = leftovers(live.get("status") or {}, wanted)
+        ops = leftovers(live.get("status") or {}, desired)
         if not ops:
             return
-        here: list[dict[str, Any]] = [
+        preconditions: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
             {
                 "op": "replace",
@@ -148,30 +148,30 @@ class StatusWriter:
                 "value": resource_version_of(live),
             },
         ]
-        # Whoever wrote in between wakes the next pass, which looks again.
+        # A concurrent write triggers the next reconcile, which checks again.
         with contextlib.suppress(NotFound, Conflict, PatchFailed):
             written = await self._client.json_patch(
                 CLUSTERS,
                 key_of(live),
-                [*here, *ops],
+                [*preconditions, *ops],
                 field_manager=STATUS_MANAGER,
                 subresource="status",
             )
             self._clusters.observe(written)
 
 
-def leftovers(have: dict[str, Any], wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of a JSON patch that make our parts of a status what was applied.
+def leftovers(current: dict[str, Any], desired: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the JSON patch that makes our parts of a status equal to what was applied.
 
-    Conditions of others are left alone: their list is made for several writers.
+    Conditions of others stay: their list allows several writers.
     """
-    ours = {ADMINOPS: have.get(ADMINOPS)} if wanted.keys() == {ADMINOPS} else _ours(have)
+    ours = {ADMINOPS: current.get(ADMINOPS)} if desired.keys() == {ADMINOPS} else _ours(current)
     return [
-        {"op": "replace", "path": f"/status/{part}", "value": wanted[part]}
-        if part in wanted
+        {"op": "replace", "path": f"/status/{part}", "value": desired[part]}
+        if part in desired
         else {"op": "remove", "path": f"/status/{part}"}
         for part, value in ours.items()
-        if part != CONDITIONS and value is not None and wanted.get(part) != value
+        if part != CONDITIONS and value is not None and desired.get(part) != value
     ]
 
 
@@ -180,7 +180,7 @@ def _ours(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
-    """Tell whether a change may not wait."""
+    """Report whether a change must not be deferred."""
     if after.active_leader and after.active_leader != before.active_leader:
         return True
     if before.phase == "Running" and after.ready_replicas != before.ready_replicas:
@@ -189,8 +189,8 @@ def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
 
 
 def _headline(status: ClusterStatus) -> tuple[object, ...]:
-    """What of a status may not wait."""
-    # What an upgrade decided is what its next pass goes by.
+    """Return the parts of a status that must not be deferred."""
+    # The next reconcile continues from the decision of an upgrade.
     upgrades = (
         status.release,
         status.upgrade,
@@ -198,5 +198,5 @@ def _headline(status: ClusterStatus) -> tuple[object, ...]:
         status.blue_green,
         status.break_glass,
     )
-    said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
-    return (*said, *upgrades, status.phase, status.observed_generation, status.initialized)
+    headlines = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
+    return (*headlines, *upgrades, status.phase, status.observed_generation, status.initialized)

@@ -1,5 +1,5 @@
-"""What the Jobs of one cluster have in common: image, account, login and trust.
+"""The Job template of one cluster: image, account, login and trust.
 
-`template` decides it, `template_source` looks it up. Called by the controllers of backups, restores
-and upgrades.
+`template` decides it, `template_source` reads its inputs. Called by the controllers of backups,
+restores and upgrades.
 """

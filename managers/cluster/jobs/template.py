@@ -1,6 +1,6 @@
-"""What the jobs of a cluster have in common, decided. Pure.
+"""Decides the Job template of a cluster. Pure.
 
-Called by `managers.cluster.jobs.template_source`, which brings what has to be asked.
+Called by `managers.cluster.jobs.template_source`, which reads the inputs.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ VERIFICATION_FAILED: dict[Job, str] = {
     "restore": "RestoreExecutorImageVerificationFailed",
     "upgrade": "UpgradeExecutorImageVerificationFailed",
 }
-CLAIM_MISSING = "SnapshotVolumeMissing"
+PVC_MISSING = "SnapshotVolumeMissing"
 _RECHECK = 10.0
 # The Service of the API server; pods know it by this port.
 SERVICE_PORT = 443
 
 
-def executor_image(
-    cluster: OpenBaoCluster, job: Job, asked: JobOverrides, installation: Installation
+def job_image(
+    cluster: OpenBaoCluster, job: Job, overrides: JobOverrides, installation: Installation
 ) -> str:
-    """Choose the image, before anything is proven of it; "" when nobody knows one."""
+    """Choose the image, before its verification; "" when none is known."""
     block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
-    return asked.image or (block.image if block else None) or installation.operator_image
+    return overrides.image or (block.image if block else None) or installation.operator_image
 
 
 def image_unknown(job: Job) -> Blocked:
-    """Say that there is no image to run."""
+    """Report that there is no image to run."""
     block = "upgrade" if job == "upgrade" else "backup"
     return Blocked(
         IMAGE_UNKNOWN,
@@ -55,22 +55,22 @@ def image_unknown(job: Job) -> Blocked:
 
 
 def account_missing(account: str) -> Wait:
-    """Say that the account of the jobs is still to be made."""
+    """Report that the account of the jobs does not exist yet."""
     return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
 
 
-def wanted_claim(cluster: OpenBaoCluster, job: Job, asked: JobOverrides) -> str:
-    """Name the volume claim that snapshots are kept on; "" for a store in the network, or none."""
+def snapshot_claim(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> str:
+    """Name the PVC that stores snapshots; "" for a store in the network, or none."""
     backup = None if job == "upgrade" else cluster.spec.backup
-    own = backup.target.pvc if backup else None
-    return (own.claim_name if own else "") if asked.claim is None else asked.claim
+    pvc = backup.target.pvc if backup else None
+    return (pvc.claim_name if pvc else "") if overrides.claim is None else overrides.claim
 
 
-def claim_missing(claim: str) -> Blocked:
-    """Say that there is nothing to keep snapshots on."""
+def pvc_missing(pvc: str) -> Blocked:
+    """Report that the PVC for snapshots does not exist."""
     return Blocked(
-        CLAIM_MISSING,
-        f"PersistentVolumeClaim {claim} does not exist, and the operator never makes it: create "
+        PVC_MISSING,
+        f"PersistentVolumeClaim {pvc} does not exist, and the operator never makes it: create "
         "it, or name another one in pvc.claimName",
         _RECHECK,
     )
@@ -79,9 +79,9 @@ def claim_missing(claim: str) -> Blocked:
 def proven_image(
     cluster: OpenBaoCluster, job: Job, reference: str, verdict: ImageVerdict | None
 ) -> str | Wait | Blocked:
-    """Return the reference that may run: pinned to what was proven, if a policy asks.
+    """Return the reference that may run: pinned to the verified digest, if a policy asks.
 
-    No policy for the servers' image stands in for the one of the operator's images.
+    The policy for the servers' image does not replace the one for the operator's images.
     """
     policy = cluster.spec.operator_image_verification
     if policy is None or not policy.enabled:
@@ -103,20 +103,22 @@ def proven_image(
     return Blocked(VERIFICATION_FAILED[job], verdict.message, verdict.retry_after)
 
 
-def login_of(cluster: OpenBaoCluster, job: Job, asked: JobOverrides) -> JobLogin | Blocked:
-    """Choose the login: what is said in so many words wins over the role of the first boot.
+def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobLogin | Blocked:
+    """Choose the login: an explicit setting wins over the role of the self-init.
 
-    A role wins over a token where both are said, and what a restore says over what its cluster
-    says. The root token is never used.
+    A role wins over a token where both are set, and a restore's setting over that of its cluster.
+    The root token is never used.
     """
     spec = cluster.spec
-    # Restores have none here: each brings its own.
-    wishes = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
-    own = wishes.token_secret_ref if wishes else None
-    if asked.role or (not asked.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
-        return JobLogin(role=asked.role or job_role(spec, job))
-    if asked.token_secret or own:
-        return JobLogin(token_secret=asked.token_secret or (own.name if own else ""))
+    # Restores have none here: each has its own.
+    spec_section = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
+    secret_ref = spec_section.token_secret_ref if spec_section else None
+    if overrides.role or (not overrides.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
+        return JobLogin(role=overrides.role or job_role(spec, job))
+    if overrides.token_secret or secret_ref:
+        return JobLogin(
+            token_secret=overrides.token_secret or (secret_ref.name if secret_ref else "")
+        )
     if spec.wants_operator_login:
         return JobLogin(role=DEFAULTS[job])
     block = f"spec.{job}"
@@ -128,9 +130,9 @@ def login_of(cluster: OpenBaoCluster, job: Job, asked: JobOverrides) -> JobLogin
 
 
 def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
-    """Name the authorities that signed the servers' certificates, as the servers have them.
+    """Name the CA bundle of the servers' certificates, as the servers have it.
 
-    None: one that the system knows. Never the Secret of the authority itself, which holds its key.
+    None: a CA that the system trusts. Never the Secret of the CA itself, which holds its key.
     """
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
@@ -140,18 +142,18 @@ def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
 
 
 def forbidden_addresses(hosts: tuple[str, ...], endpoints: ApiEndpoints) -> tuple[str, ...]:
-    """List where the API server is: ADDRESS:PORT, an IPv6 address in brackets."""
-    found = [(host, SERVICE_PORT) for host in hosts]
-    found += [(address, endpoints.port) for address in endpoints.addresses]
+    """List the endpoints of the API server: ADDRESS:PORT, an IPv6 address in brackets."""
+    addresses = [(host, SERVICE_PORT) for host in hosts]
+    addresses += [(address, endpoints.port) for address in endpoints.addresses]
     return tuple(
         dict.fromkeys(
             f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-            for address, port in found
+            for address, port in addresses
         )
     )
 
 
-def executor_of(
+def job_template_of(
     cluster: OpenBaoCluster,
     job: Job,
     image: str,
@@ -159,7 +161,7 @@ def executor_of(
     installation: Installation,
     forbidden: tuple[str, ...],
 ) -> JobTemplate:
-    """Put everything together."""
+    """Build the Job template."""
     spec, key = cluster.spec, key_of(cluster)
     hardening = spec.workload_hardening
     return JobTemplate(
@@ -186,17 +188,17 @@ def key_of(cluster: OpenBaoCluster) -> ObjectKey:
 
 
 def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Name the pods that may lead: those that are wanted, and those that are about to go.
+    """Name the pods that may lead: the desired ones, and those about to be removed.
 
-    While there is a second set of voters: as many of each.
+    During a blue/green upgrade: as many of each pool.
     """
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
-    known = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
-    count = max(cluster.spec.replicas, min(known, ORDINALS_MAX))
+    members = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
+    count = max(cluster.spec.replicas, min(members, ORDINALS_MAX))
     return tuple(one.pod(ordinal) for one in voter_sets(cluster) for ordinal in range(count))
 
 
 def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:
-    """Return the nodes that the cluster may use; how its servers keep apart is no matter here."""
-    wishes = cluster.spec.scheduling.to_object() if cluster.spec.scheduling else {}
-    return {key: wishes[key] for key in ("nodeSelector", "tolerations") if wishes.get(key)}
+    """Return the nodes that the cluster may use, without the anti-affinity of its servers."""
+    scheduling = cluster.spec.scheduling.to_object() if cluster.spec.scheduling else {}
+    return {key: scheduling[key] for key in ("nodeSelector", "tolerations") if scheduling.get(key)}

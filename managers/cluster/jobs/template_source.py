@@ -1,8 +1,7 @@
-"""Finding out what the jobs of a cluster have in common: asks registries and the API server.
+"""Reads the inputs of the Job template of a cluster: asks registries and the API server.
 
-Handed to the reconcilers of backups, restores and tests as
-contracts.jobs.template.JobTemplateSource; what the answers mean is decided in
-`managers.cluster.jobs.template`.
+Passed to the reconcilers of backups, restores, restore tests and upgrades as
+contracts.jobs.template.JobTemplateSource; `managers.cluster.jobs.template` decides by them.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
 from contracts.naming.names import Job
 from managers.cluster.jobs.template import (
     account_missing,
-    claim_missing,
-    executor_image,
-    executor_of,
     forbidden_addresses,
     image_unknown,
+    job_image,
+    job_template_of,
     key_of,
     login_of,
     proven_image,
-    wanted_claim,
+    pvc_missing,
+    snapshot_claim,
 )
 from managers.context.context import MARKS
 from managers.context.installation import Installation
@@ -37,7 +36,7 @@ from runtime.types import Object, ObjectKey, Resource
 
 
 class ExecutorSource:
-    """Knows the installation, and asks about the rest when a job is about to be made."""
+    """Has the settings of the installation, and reads the rest before a Job is created."""
 
     def __init__(
         self,
@@ -52,27 +51,29 @@ class ExecutorSource:
         self._api_server = api_server
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
     ) -> JobTemplate | Wait | Blocked:
-        """Describe the executor of a job, or say what stands in the way."""
-        login = login_of(cluster, job, asked)
+        """Return the template of a Job, or why there is none."""
+        login = login_of(cluster, job, overrides)
         if isinstance(login, Blocked):
             return login
-        image = await self._image(cluster, job, asked)
+        image = await self._image(cluster, job, overrides)
         if not isinstance(image, str):
             return image
-        here = self._installation
+        installation = self._installation
         forbidden = forbidden_addresses(
             await self._api_server.hosts(), await self._api_server.endpoints()
         )
-        executor = executor_of(cluster, job, image, login, here, forbidden)
-        obstacle = await self._account(cluster, executor) or await self._volume(cluster, job, asked)
-        return obstacle or executor
+        template = job_template_of(cluster, job, image, login, installation, forbidden)
+        problem = await self._account(cluster, template) or await self._volume(
+            cluster, job, overrides
+        )
+        return problem or template
 
     async def _image(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides
     ) -> str | Wait | Blocked:
-        reference = executor_image(cluster, job, asked, self._installation)
+        reference = job_image(cluster, job, overrides, self._installation)
         if not reference:
             return image_unknown(job)
         question = helper_question(cluster.spec, cluster.metadata.namespace, reference)
@@ -80,30 +81,30 @@ class ExecutorSource:
         return proven_image(cluster, job, reference, verdict)
 
     async def _account(
-        self, cluster: OpenBaoCluster, executor: JobTemplate
+        self, cluster: OpenBaoCluster, template: JobTemplate
     ) -> Wait | Blocked | None:
-        """A Job whose account is missing starts late and says nothing: look before."""
-        found = await self._look(SERVICE_ACCOUNT, ObjectKey(executor.namespace, executor.account))
-        if found is None:
-            return account_missing(executor.account)
+        """Check the account first: a Job without it starts late and reports nothing."""
+        account = await self._get(SERVICE_ACCOUNT, ObjectKey(template.namespace, template.account))
+        if account is None:
+            return account_missing(template.account)
         owner = Owner(API_VERSION, CLUSTER_KIND, *key_of(cluster), cluster.metadata.uid)
-        if ownership_of(found, owner, MARKS) is Ownership.FOREIGN:
+        if ownership_of(account, owner, MARKS) is Ownership.FOREIGN:
             return Blocked(
                 "ForeignObject",
-                f"ServiceAccount {executor.account} exists and belongs to "
-                f"{describe_owner(found, MARKS)}; remove it, or let the operator adopt it",
+                f"ServiceAccount {template.account} exists and belongs to "
+                f"{describe_owner(account, MARKS)}; remove it, or let the operator adopt it",
             )
         return None
 
     async def _volume(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides
     ) -> Blocked | None:
-        claim = wanted_claim(cluster, job, asked)
-        if not claim or await self._look(PVC, ObjectKey(cluster.metadata.namespace, claim)):
+        pvc = snapshot_claim(cluster, job, overrides)
+        if not pvc or await self._get(PVC, ObjectKey(cluster.metadata.namespace, pvc)):
             return None
-        return claim_missing(claim)
+        return pvc_missing(pvc)
 
-    async def _look(self, resource: Resource, key: ObjectKey) -> Object | None:
+    async def _get(self, resource: Resource, key: ObjectKey) -> Object | None:
         try:
             return await self._client.get(resource, key, metadata_only=True)
         except NotFound:

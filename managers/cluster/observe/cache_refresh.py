@@ -1,6 +1,6 @@
-"""How a pass comes to see its cluster: by watches, which need nothing done, or by asking.
+"""Keeps the caches of a cluster fresh: by watches, which need no action, or by polling.
 
-The reconcilers are the same for both. `WatchCacheRefresher` is here; who asks is
+The reconcilers are the same for both. `WatchCacheRefresher` is here; polling is
 managers.cluster.observe.polling.
 """
 
@@ -21,19 +21,19 @@ LEADER_RECHECK = 2.0
 class CacheRefresher(Protocol):
     """Keeps the caches of one cluster as fresh as the mode allows."""
 
-    def newborn(self, owner: Owner) -> None:
-        """Take note that no object of this very cluster can exist yet."""
+    def mark_new(self, owner: Owner) -> None:
+        """Record that no object of this cluster can exist yet."""
         ...
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Make the caches fresh enough for a pass. Raises the API's errors."""
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Make the caches fresh enough for a reconcile. Raises the API's errors."""
         ...
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Make sure that the caches were filled once. Raises the API's errors."""
         ...
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Make the caches fresh enough to delete by. Raises the API's errors.
 
         `cluster` is None when its spec cannot be read.
@@ -41,23 +41,23 @@ class CacheRefresher(Protocol):
         ...
 
     def secret_age(self, owner: Owner) -> float:
-        """Tell how old what is known of a Secret may be, in seconds."""
+        """Return the maximum age of a cached Secret, in seconds."""
         ...
 
-    def next_look(self, this: ReconcileResult) -> float | None:
-        """Tell after how many seconds to look again, whatever happens; None: an event tells."""
+    def next_refresh(self, result: ReconcileResult) -> float | None:
+        """Return the seconds to the next refresh in any case; None: an event triggers it."""
         ...
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         ...
 
 
 class WatchCacheRefresher:
-    """The caches are told of everything: only what nobody watches needs another look.
+    """Watches keep the caches fresh: only unwatched state needs a refresh.
 
-    Nobody watches Secrets, and nobody tells when servers that cannot agree on a leader come to
-    agree. Seconds between two looks at Secrets: of a cluster, and of one that is well.
+    Secrets are not watched, and no event reports the end of an ambiguous leader. The arguments are
+    the seconds between two reads of Secrets: of a cluster, and of a healthy one.
     """
 
     def __init__(self, secret_recheck: float, when_well: float | None = None) -> None:
@@ -65,57 +65,57 @@ class WatchCacheRefresher:
         self._when_well = secret_recheck if when_well is None else when_well
         self._well: set[ObjectKey] = set()
 
-    def newborn(self, owner: Owner) -> None:
-        """Nothing to note."""
-
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    def mark_new(self, owner: Owner) -> None:
         """Nothing to do."""
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Nothing to do."""
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Nothing to do."""
+
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Nothing to do."""
 
     def secret_age(self, owner: Owner) -> float:
-        """As the installation says."""
+        """Return the setting of the installation."""
         return self._when_well if owner.key in self._well else self._recheck
 
-    def next_look(self, this: ReconcileResult) -> float | None:
-        """Look again at Secrets, and sooner where the leader is in doubt."""
-        metadata = this.cluster.metadata
+    def next_refresh(self, result: ReconcileResult) -> float | None:
+        """Read Secrets again, and sooner where the leader is ambiguous."""
+        metadata = result.cluster.metadata
         key = ObjectKey(metadata.namespace, metadata.name)
         self._well.discard(key)
-        if this.applied is None:
+        if result.applied is None:
             return None
-        if this.observed.leader_in_doubt:
+        if result.observed.leader_in_doubt:
             return LEADER_RECHECK
-        if not is_well(this):
+        if not is_well(result):
             return self._recheck
         self._well.add(key)
         return self._when_well
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
+        """Drop the state of a deleted cluster."""
         self._well.discard(key)
 
 
-def is_well(this: ReconcileResult) -> bool:
-    """Whether a pass found that nothing is left to do, and every server ready."""
-    seen = this.observed
+def is_well(result: ReconcileResult) -> bool:
+    """Report whether a reconcile has nothing left to do, and every server is ready."""
+    observed = result.observed
     return (
-        isinstance(this.outcome, Done)
-        and this.applied is not None
-        and _all_ready(this.cluster.spec.servers, seen)
-        and not seen.leader_in_doubt
-        and seen.quorum is None
+        isinstance(result.outcome, Done)
+        and result.applied is not None
+        and _all_ready(result.cluster.spec.servers, observed)
+        and not observed.leader_in_doubt
+        and observed.quorum is None
     )
 
 
-def _all_ready(servers: int, seen: Observed) -> bool:
-    sets: tuple[StatefulSetFacts | None, ...] = (seen.stateful_set, seen.read.stateful_set)
+def _all_ready(servers: int, observed: Observed) -> bool:
+    sets: tuple[StatefulSetFacts | None, ...] = (observed.stateful_set, observed.read.stateful_set)
     return (
-        len(seen.servers) == servers
-        and all(pod.ready for pod in seen.servers)
+        len(observed.servers) == servers
+        and all(pod.ready for pod in observed.servers)
         and all(live is None or live.settled for live in sets)
     )

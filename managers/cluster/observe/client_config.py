@@ -1,6 +1,6 @@
-"""How the operator reaches the servers of a cluster: whom it trusts, and for which name it asks.
+"""The client config of the servers of a cluster: their CA bundle and their server name.
 
-Pure; called by `managers.cluster.observe.observer`, which puts the answer into `Observed`.
+Pure; called by `managers.cluster.observe.observer`, which puts the result into `Observed`.
 """
 
 from __future__ import annotations
@@ -17,50 +17,54 @@ from managers.context.secret_files import ascii_pem
 
 def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
     """Name all Secrets with certificates."""
-    wanted = (tls_names.authority_secret(cluster), tls_names.acme_ca_secret(cluster))
-    named = (name for name in wanted if name)
-    return tuple(dict.fromkeys((*named, *reach_secrets(cluster, pods))))
+    names = (tls_names.authority_secret(cluster), tls_names.acme_ca_secret(cluster))
+    present = (name for name in names if name)
+    return tuple(dict.fromkeys((*present, *ca_secrets(cluster, pods))))
 
 
-def reach_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
-    """Name those that tell whom to trust; what pods still mount from before is among them.
+def ca_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
+    """Name the Secrets with the CA, with those that pods still mount from before.
 
-    Of pods only what the cluster may name: whoever may write pods must not choose what is read.
+    Of pods only what the cluster may name: a writer of pods must not choose what is read.
     """
     access = secret_access(cluster)
     issuer = tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None
     mounted = (pod.tls_secret for pod in pods if access.allows(pod.tls_secret))
-    wanted = (tls_names.server_secret(cluster), issuer, *mounted)
-    return tuple(dict.fromkeys(name for name in wanted if name))
+    names = (tls_names.server_secret(cluster), issuer, *mounted)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
-def reach_of(
+def client_config_of(
     cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts], pods: Iterable[PodFacts]
 ) -> ServerClientConfig | None:
-    """Say how to reach the servers; None when it is not known whom to trust.
+    """Return the client config of the servers; None when their CA is not known.
 
-    While the certificates move from one Secret to another, both kinds of servers are trusted.
+    While the certificates move from one Secret to another, both CAs are trusted.
     """
     name = tls_names.server_name(cluster)
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
         if issuer is None:
-            # A public authority: those that the operator's own host knows.
+            # A public CA: the trust store of the operator's host.
             return ServerClientConfig("", name)
-        found = secrets.get(issuer)
-        return _reach(found.authority, name) if found and found.authority else None
-    own = secrets.get(tls_names.server_secret(cluster) or "")
-    if own is None or not own.authority or not _is_meant(cluster, own):
+        secret = secrets.get(issuer)
+        return _client_config(secret.authority, name) if secret and secret.authority else None
+    server_secret = secrets.get(tls_names.server_secret(cluster) or "")
+    if (
+        server_secret is None
+        or not server_secret.authority
+        or not _is_trusted(cluster, server_secret)
+    ):
         return None
-    older = (secrets.get(pod.tls_secret) for pod in pods if pod.tls_secret != own.name)
-    known = (own.authority, *(secret.authority for secret in older if secret))
-    return _reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
+    previous = (secrets.get(pod.tls_secret) for pod in pods if pod.tls_secret != server_secret.name)
+    cas = (server_secret.authority, *(secret.authority for secret in previous if secret))
+    return _client_config("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(cas) if pem), name)
 
 
-def _reach(authority: str, name: str) -> ServerClientConfig:
+def _client_config(authority: str, name: str) -> ServerClientConfig:
     return ServerClientConfig(ascii_pem(authority), name)
 
 
-def _is_meant(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
-    """Tell whether it is ours, or was named by the user, whose it may be."""
+def _is_trusted(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
+    """Report whether the Secret is ours, or an external one that the user named."""
     return secret.mine or cluster.spec.tls.mode == "External"

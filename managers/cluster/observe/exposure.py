@@ -1,7 +1,7 @@
-"""Looks at the ways in: which optional kinds there are, our own objects of them, the Gateway.
+"""Reads the exposure of a cluster: available optional kinds, our objects of them, the Gateway.
 
-Reads only. Costs nothing for a cluster that asks for no way in, and no request while the kind of
-its route is not there.
+Reads only. Costs nothing for a cluster without exposure, and no request while the kind of its route
+does not exist.
 """
 
 from __future__ import annotations
@@ -42,28 +42,31 @@ wishes_of = memoize(ways_wishes)
 
 
 class WaysIn:
-    """Facts about the ways in to a cluster."""
+    """Facts about the exposure of a cluster."""
 
     def __init__(
-        self, kinds: OptionalKinds, informers: Mapping[Resource, Cache], named: NegativeTtlGetter
+        self,
+        kinds: OptionalKinds,
+        informers: Mapping[Resource, Cache],
+        gateway_class: NegativeTtlGetter,
     ) -> None:
         self._kinds = kinds
         self._informers = informers
-        self._named = named
+        self._named = gateway_class
 
     async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> ExposureFacts:
-        """Look at what the spec asks for. Raises the API's errors."""
-        wishes, offers = wishes_of(cluster), self._kinds.offers
-        if wishes.ingress is None and wishes.gateway is None and wishes.monitor is None:
+        """Read what the spec exposes. Raises the API's errors."""
+        spec, offers = wishes_of(cluster), self._kinds.offers
+        if spec.ingress is None and spec.gateway is None and spec.monitor is None:
             return ExposureFacts(offers)
-        found = ExposureFacts(
+        facts = ExposureFacts(
             offers,
-            ingress=self._ingress(owner) if wishes.ingress else None,
-            monitor=self._is_there(SERVICE_MONITOR, owner, names.service_monitor(owner.name)),
+            ingress=self._ingress(owner) if spec.ingress else None,
+            monitor=self._exists(SERVICE_MONITOR, owner, names.service_monitor(owner.name)),
         )
-        if wishes.gateway is None:
-            return found
-        return await self._gateway(found, owner, wishes.gateway)
+        if spec.gateway is None:
+            return facts
+        return await self._gateway(facts, owner, spec.gateway)
 
     def _ingress(self, owner: Owner) -> IngressFacts | None:
         live = self._informers[INGRESS].get(ObjectKey(owner.namespace, names.ingress(owner.name)))
@@ -75,35 +78,35 @@ class WaysIn:
             return None
         return self._informers[resource].get(ObjectKey(owner.namespace, name))
 
-    def _is_there(self, kind: OptionalKind, owner: Owner, name: str) -> bool:
+    def _exists(self, kind: OptionalKind, owner: Owner, name: str) -> bool:
         live = self._live(kind, owner, name)
         return live is not None and _is_mine(live, owner)
 
     async def _gateway(
-        self, found: ExposureFacts, owner: Owner, wishes: GatewayWishes
+        self, facts: ExposureFacts, owner: Owner, spec: GatewayWishes
     ) -> ExposureFacts:
         name = owner.name
         kind, route_name = (
             (TLS_ROUTE, names.tls_route(name))
-            if wishes.passthrough
+            if spec.passthrough
             else (HTTP_ROUTE, names.http_route(name))
         )
-        if found.offer(kind).resource is None:
-            return found
+        if facts.offer(kind).resource is None:
+            return facts
         route = self._live(kind, owner, route_name)
         policy = self._live(BACKEND_TLS_POLICY, owner, names.backend_tls_policy(name))
-        key = ObjectKey(wishes.gateway_namespace, wishes.gateway)
+        key = ObjectKey(spec.gateway_namespace, spec.gateway)
         gateway = await self._named.get(GATEWAY, key)
-        known = gateway_facts(gateway.live) if gateway.live else None
-        named = await self._class_of(known)
+        gateway_status = gateway_facts(gateway.live) if gateway.live else None
+        gateway_class = await self._class_of(gateway_status)
         return replace(
-            found,
-            route=route_facts(route, _is_mine(route, owner), wishes) if route else None,
-            policy=policy_facts(policy, _is_mine(policy, owner), wishes) if policy else None,
-            gateway=known,
+            facts,
+            route=route_facts(route, _is_mine(route, owner), spec) if route else None,
+            policy=policy_facts(policy, _is_mine(policy, owner), spec) if policy else None,
+            gateway=gateway_status,
             gateway_readable=gateway.readable,
-            gateway_class=class_facts(named.live) if named.live else None,
-            class_readable=named.readable,
+            gateway_class=class_facts(gateway_class.live) if gateway_class.live else None,
+            class_readable=gateway_class.readable,
         )
 
     async def _class_of(self, gateway: GatewayFacts | None) -> CachedObject:

@@ -48,13 +48,13 @@ RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
 )
 Ordinal = Callable[[str], int | None]
-"""Tells the ordinal in the name of an object of one pool of servers; None for any other."""
+"""Returns the ordinal in the name of an object of one pool of servers; None for any other."""
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretReading:
-    """What is kept of a Secret in memory: metadata and the public facts of its certificates."""
+    """The cached part of a Secret: metadata and the public facts of its certificates."""
 
     live: Object
     content: CertificateContent
@@ -63,7 +63,7 @@ class SecretReading:
 
 
 def secret_reading(live: Object) -> SecretReading:
-    """Project a Secret, or its metadata alone, to what decisions need. Drops every key."""
+    """Reduce a Secret, or its metadata alone, to what decisions need. Drops every key."""
     data = (live.get("data") or {}) if "data" in live else None
     return SecretReading(
         {"metadata": live["metadata"]},
@@ -74,7 +74,7 @@ def secret_reading(live: Object) -> SecretReading:
 
 
 def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
-    """Judge a Secret for one cluster."""
+    """Read the facts of a Secret for one cluster."""
     mine = ownership_of(reading.live, owner, MARKS) is not Ownership.FOREIGN
     content = reading.content
     return SecretFacts(
@@ -106,9 +106,9 @@ def pod_facts(voters: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...
 
 def server_facts(sets: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     """Read the pods of all servers: those of each set of voters, then the read replicas."""
-    found = tuple(pods)
-    voters = (pod for one in sets for pod in pod_facts(one, found))
-    return (*voters, *_pods(found, partial(names.read_ordinal_of, sets[0].cluster)))
+    all_pods = tuple(pods)
+    voters = (pod for one in sets for pod in pod_facts(one, all_pods))
+    return (*voters, *_pods(all_pods, partial(names.read_ordinal_of, sets[0].cluster)))
 
 
 def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
@@ -123,9 +123,9 @@ def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
 def read_pool_facts(
     owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
 ) -> PoolFacts:
-    """Read the StatefulSet, the pods and the data volume claims of the read replicas.
+    """Read the StatefulSet, the pods and the data PVCs of the read replicas.
 
-    A StatefulSet of that name that belongs to somebody else is none of ours to judge.
+    A StatefulSet of that name with another owner is ignored.
     """
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
@@ -134,36 +134,36 @@ def read_pool_facts(
     )
 
 
-def second_set_facts(
+def green_pool_facts(
     owner: Owner,
-    second: ServerPool,
+    pool: ServerPool,
     live: Object | None,
-    found: tuple[Iterable[Object], Iterable[Object]],
+    objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> PoolFacts:
-    """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
-    pods, claims = found
+    """Read the green pool; `objects` are pods and data PVCs of the cluster."""
+    pods, claims = objects
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
-        pods=pod_facts(second, pods),
-        claims=claim_facts(second, claims),
+        pods=pod_facts(pool, pods),
+        claims=claim_facts(pool, claims),
     )
 
 
 def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
-    """Read the StatefulSet of a cluster; one of that name that is somebody else's counts as absent.
+    """Read the StatefulSet of a cluster; one of that name with another owner counts as absent.
 
-    Any editor of the namespace can make one, and what it says is no fact about our servers.
+    Any editor of the namespace can create one, and it is no fact about our servers.
     """
     mine = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
     return stateful_set_facts(live) if mine else None
 
 
 class CutObjectError(Transient):
-    """An object of a cluster is larger than the cache keeps, so nobody knows what it says."""
+    """An object of a cluster is larger than the cache keeps, so its content is unknown."""
 
 
-def _whole(live: Object) -> None:
-    """Raise CutObjectError where a fact would be a guess; nothing is done until it is smaller."""
+def _require_whole(live: Object) -> None:
+    """Raise CutObjectError for a truncated object; nothing is done until it is smaller."""
     large = oversize_of(live)
     if large is not None:
         raise CutObjectError(
@@ -173,7 +173,7 @@ def _whole(live: Object) -> None:
 
 @memoize
 def _pod(pod: Object, ordinal: int) -> PodFacts:
-    _whole(pod)
+    _require_whole(pod)
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
     containers = status.get("containerStatuses") or ()
@@ -218,7 +218,7 @@ def _image(spec: Mapping[str, Any]) -> str:
 
 
 def _is_gated(pod: Mapping[str, Any]) -> bool:
-    """Tell whether our own scheduling gate is in the spec of a pod or of a template."""
+    """Report whether our own scheduling gate is in the spec of a pod or of a template."""
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
     return any(gate.get("name") == labels.FENCE_GATE for gate in gates)
 
@@ -238,13 +238,13 @@ def _tls_secret(pod: Object) -> str:
     return ""
 
 
-def named_claim_facts(claim: Object) -> NamedClaimFacts:
-    """Read a claim that servers share; whole, since its access modes count."""
+def named_claim_facts(pvc: Object) -> NamedClaimFacts:
+    """Read a PVC that servers share; in full, since its access modes count."""
     return NamedClaimFacts(
-        name=key_of(claim).name,
-        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
-        terminating=is_terminating(claim),
-        access_modes=tuple((claim.get("spec") or {}).get("accessModes") or ()),
+        name=key_of(pvc).name,
+        owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(pvc),
+        access_modes=tuple((pvc.get("spec") or {}).get("accessModes") or ()),
     )
 
 
@@ -285,51 +285,51 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet; one that is being deleted counts as absent."""
     if live is None or is_terminating(live):
         return None
-    _whole(live)
+    _require_whole(live)
     spec, status = live["spec"], live.get("status") or {}
     template = spec["template"]
-    claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
+    pvc = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
-    notes, marks = annotations_of(live), annotations_of(template)
+    notes, template_notes = annotations_of(live), annotations_of(template)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=spec.get("replicas", 1),
         ready_replicas=status.get("readyReplicas", 0),
-        template=marks.get(labels.TEMPLATE_HASH, ""),
-        reload_hash=marks.get(labels.RELOAD_HASH, ""),
+        template=template_notes.get(labels.TEMPLATE_HASH, ""),
+        reload_hash=template_notes.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
         settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
-        claim_size=((claim.get("resources") or {}).get("requests") or {}).get("storage", ""),
-        claim_class=claim.get("storageClassName"),
+        claim_size=((pvc.get("resources") or {}).get("requests") or {}).get("storage", ""),
+        claim_class=pvc.get("storageClassName"),
         image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
-        unseal=marks.get(labels.UNSEAL_KEYS, ""),
+        unseal=template_notes.get(labels.UNSEAL_KEYS, ""),
         version=resource_version_of(live),
         fixed=fixed_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
-        restored=marks.get(labels.RESTORE_REVISION, ""),
+        restored=template_notes.get(labels.RESTORE_REVISION, ""),
     )
 
 
 def claim_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
-    """Read the data volume claims of one set of voters, by name."""
+    """Read the data PVCs of one pool of voters, by name."""
     return _claims(claims, voters.claim_ordinal_of)
 
 
 def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
     return tuple(
-        _claim(claim)
-        for claim in sorted(claims, key=key_of)
-        if ordinal_of(key_of(claim).name) is not None
+        _pvc_facts(pvc)
+        for pvc in sorted(claims, key=key_of)
+        if ordinal_of(key_of(pvc).name) is not None
     )
 
 
 @memoize
-def _claim(claim: Object) -> ClaimFacts:
-    _whole(claim)
-    spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING
-    told = next(
+def _pvc_facts(pvc: Object) -> ClaimFacts:
+    _require_whole(pvc)
+    spec, status = pvc.get("spec") or NOTHING, pvc.get("status") or NOTHING
+    condition = next(
         (
             one
             for one in status.get("conditions") or ()
@@ -338,17 +338,17 @@ def _claim(claim: Object) -> ClaimFacts:
         NOTHING,
     )
     return ClaimFacts(
-        name=key_of(claim).name,
-        uid=uid_of(claim),
-        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
-        terminating=is_terminating(claim),
+        name=key_of(pvc).name,
+        uid=uid_of(pvc),
+        owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(pvc),
         requested=((spec.get("resources") or {}).get("requests") or {}).get("storage", ""),
         capacity=(status.get("capacity") or {}).get("storage", ""),
         storage_class=spec.get("storageClassName") or "",
         phase=status.get("phase") or "",
-        resizing=told.get("type") or "",
-        resize_message=told.get("message") or "",
-        resizing_since=_moment(told.get("lastTransitionTime")),
-        adopt=annotations_of(claim).get(labels.ADOPT, ""),
-        removed_peer=annotations_of(claim).get(labels.REMOVED_PEER, ""),
+        resizing=condition.get("type") or "",
+        resize_message=condition.get("message") or "",
+        resizing_since=_moment(condition.get("lastTransitionTime")),
+        adopt=annotations_of(pvc).get(labels.ADOPT, ""),
+        removed_peer=annotations_of(pvc).get(labels.REMOVED_PEER, ""),
     )

@@ -1,7 +1,8 @@
-"""Asks quiet servers how they are, so that the API server need not be asked.
+"""Polls the health of the servers of a calm cluster, instead of the API server.
 
-`sys/health` needs no login. Connections are kept, so that a look costs the servers next to nothing;
-what is told is no more than "something changed here": the facts come from the API server.
+`sys/health` needs no login. Connections are kept, so that a poll costs the servers next to nothing;
+the result is only whether something changed: the facts come from the API server. Called by
+managers.cluster.observe.polling.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Answer = tuple[bool, bool] | None
 
 
 class HealthSession(Protocol):
-    """What is needed of a session with the servers of one cluster."""
+    """A session with the servers of one cluster."""
 
     async def health(self, address: str) -> ServerHealth: ...
 
@@ -29,36 +30,39 @@ class HealthSession(Protocol):
 
 @dataclass(slots=True)
 class _Watched:
-    """A cluster that is asked, how it is reached, and what its servers said the last time."""
+    """A polled cluster: its client config, its session, and the last answers of its servers."""
 
-    reach: ServerClientConfig
+    client_config: ServerClientConfig
     session: HealthSession
-    said: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
 
 class HealthPoller:
-    """Remembers, per cluster, what its servers said."""
+    """Keeps, per cluster, the last answers of its servers."""
 
     def __init__(self, connect: Callable[[str, str], HealthSession]) -> None:
         self._connect = connect
         self._watched: dict[str, _Watched] = {}
 
-    async def changed(self, uid: str, reach: ServerClientConfig, pods: Sequence[PodFacts]) -> bool:
-        """Ask every server; tell whether one says something else than the last time.
+    async def changed(
+        self, uid: str, client_config: ServerClientConfig, pods: Sequence[PodFacts]
+    ) -> bool:
+        """Ask every server; report whether an answer differs from the last one.
 
-        Of one that was not asked before it is thought that it is unsealed, and leads if its pod
-        says so.
+        A server without an earlier answer is assumed unsealed, and active if its pod label says so.
         """
-        watched = await self._session(uid, reach)
-        asked = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}
-        answers = await asyncio.gather(*(_ask(watched.session, ip) for _, ip in asked))
-        before = watched.said
-        watched.said = dict(zip(asked, answers, strict=True))
-        expected = {key: (False, not pod.registration.active) for key, pod in asked.items()}
-        return any(said != before.get(key, expected[key]) for key, said in watched.said.items())
+        watched = await self._session(uid, client_config)
+        targets = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}
+        answers = await asyncio.gather(*(_ask(watched.session, ip) for _, ip in targets))
+        before = watched.answers
+        watched.answers = dict(zip(targets, answers, strict=True))
+        expected = {key: (False, not pod.registration.active) for key, pod in targets.items()}
+        return any(
+            answer != before.get(key, expected[key]) for key, answer in watched.answers.items()
+        )
 
     def forget(self, uid: str) -> Awaitable[None] | None:
-        """Ask that cluster no longer; what is returned closes its connections."""
+        """Stop polling that cluster; the returned awaitable closes its connections."""
         watched = self._watched.pop(uid, None)
         return None if watched is None else watched.session.close()
 
@@ -69,21 +73,21 @@ class HealthPoller:
             if closing is not None:
                 await closing
 
-    async def _session(self, uid: str, reach: ServerClientConfig) -> _Watched:
+    async def _session(self, uid: str, client_config: ServerClientConfig) -> _Watched:
         watched = self._watched.get(uid)
-        if watched is not None and watched.reach == reach:
+        if watched is not None and watched.client_config == client_config:
             return watched
-        said = watched.said if watched else {}
+        answers = watched.answers if watched else {}
         if watched is not None:
             await watched.session.close()
-        session = self._connect(reach.authority, reach.server_name)
-        made = self._watched[uid] = _Watched(reach, session, said)
-        return made
+        session = self._connect(client_config.authority, client_config.server_name)
+        new = self._watched[uid] = _Watched(client_config, session, answers)
+        return new
 
 
 async def _ask(session: HealthSession, address: str) -> Answer:
     try:
-        told = await session.health(address)
+        health = await session.health(address)
     except BaoError:
         return None
-    return told.sealed, told.standby
+    return health.sealed, health.standby

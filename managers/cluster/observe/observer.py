@@ -1,6 +1,6 @@
-"""The observe step: caches, Secrets by name, and what the API server says of itself.
+"""The observe step: caches, Secrets by name, and facts about the API server.
 
-Reads only, and decides nothing.
+Reads only, and decides nothing. Called by managers.cluster.reconcile and managers.cluster.adminops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_wishes
 from managers.certs.probe import ServedCertificates
 from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
-from managers.cluster.observe.client_config import reach_of, reach_secrets, tls_secrets
+from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
 from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.observe.from_objects import (
     SecretReading,
@@ -45,7 +45,7 @@ from managers.cluster.observe.from_objects import (
     server_facts,
 )
 from managers.cluster.observe.pools import pools_of
-from managers.cluster.observe.status_evidence import mended
+from managers.cluster.observe.status_evidence import with_corrected_status
 from managers.context.attempt_log import AttemptLog
 from managers.context.installation import Installation
 from managers.context.reads.admission_policies import AdmissionPolicies
@@ -57,8 +57,8 @@ from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
 from managers.images.verifier import ImageVerifier
-from managers.membership.find_leader import ask_who_leads
-from managers.membership.quorum import ask_quorum
+from managers.membership.find_leader import resolve_leader
+from managers.membership.quorum import read_quorum
 from managers.membership.quorum_refusal import interpret
 from managers.upgrade.decide import with_accepted_release, with_target_release
 from managers.upgrade.observe import UpgradeObserver
@@ -71,7 +71,7 @@ from runtime.clock import Clock
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 CLUSTER_INDEX = "cluster"
-# How many times later a key is asked for again that was not there.
+# Factor of the maximum age for a key that was absent.
 ABSENT_KEY = 4
 
 
@@ -83,7 +83,7 @@ def by_cluster(obj: Object) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class ObserverDependencies:
-    """Whom an observer asks beside caches and Secrets; None: nobody is asked."""
+    """Sources of an observer in addition to caches and Secrets; None: not read."""
 
     logins: Logins
     attempts: AttemptLog
@@ -93,13 +93,13 @@ class ObserverDependencies:
     accounts: TtlGetter | None = None
     ways: WaysIn | None = None
     sight: CacheRefresher | None = None
-    """None: everything is watched."""
+    """None: all kinds are watched."""
     admission: AdmissionPolicies | None = None
     upgrades: UpgradeObserver | None = None
 
 
 class ClusterObserver:
-    """Collects the facts for one pass."""
+    """Collects the facts for one reconcile."""
 
     def __init__(
         self,
@@ -108,41 +108,43 @@ class ClusterObserver:
         api_server: ApiServer,
         clock: Clock,
         installation: Installation,
-        witnesses: ObserverDependencies,
+        dependencies: ObserverDependencies,
     ) -> None:
         self._informers = informers
         self._secrets = secrets
         self._api_server = api_server
         self._clock = clock
         self.installation = installation
-        self.logins = witnesses.logins
-        self._attempts = witnesses.attempts
-        self._served = witnesses.served
-        self._named_claims = witnesses.named_claims
-        self._images = witnesses.images
-        self._accounts = witnesses.accounts
-        self._ways = witnesses.ways
-        self._admission = witnesses.admission
-        self._upgrades = witnesses.upgrades
-        self.sight = witnesses.sight or WatchCacheRefresher(installation.secret_recheck)
+        self.logins = dependencies.logins
+        self._attempts = dependencies.attempts
+        self._served = dependencies.served
+        self._named_claims = dependencies.named_claims
+        self._images = dependencies.images
+        self._accounts = dependencies.accounts
+        self._ways = dependencies.ways
+        self._admission = dependencies.admission
+        self._upgrades = dependencies.upgrades
+        self.cache_refresher = dependencies.sight or WatchCacheRefresher(
+            installation.secret_recheck
+        )
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
 
     async def observe(self, cluster: OpenBaoCluster, owner: Owner) -> Observed:
-        """Read everything that the decisions about one cluster may look at."""
-        await self.sight.look(cluster, owner)
+        """Read all inputs of the decisions about one cluster."""
+        await self.cache_refresher.refresh(cluster, owner)
         slot = str(owner.key)
         pods = self._informers[POD].by_index(CLUSTER_INDEX, slot)
         volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
         pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (pods, volumes))
-        cluster = mended(cluster, pools.voters, self.installation.image_repository)
+        cluster = with_corrected_status(cluster, pools.voters, self.installation.image_repository)
         stateful_set, servers = pools.voters.stateful_set, pools.servers
         claims = pools.voters.claims or pools.read.claims
         holds_data = cluster.status.initialized or bool(claims)
-        found = ServerEvidence(stateful_set, pools.voters.pods, holds_data, self._clock.now())
-        readings = await self._read_secrets(cluster, owner, servers, found)
-        pools = pools.seen(await self._with_served(cluster, readings, servers))
-        meant = with_accepted_release(cluster)
+        evidence = ServerEvidence(stateful_set, pools.voters.pods, holds_data, self._clock.now())
+        readings = await self._read_secrets(cluster, owner, servers, evidence)
+        pools = pools.with_pod_facts(await self._with_served(cluster, readings, servers))
+        clusters = with_accepted_release(cluster)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
             now=self._clock.now(),
@@ -150,11 +152,11 @@ class ClusterObserver:
             pods=pools.voters.pods,
             claims=pools.voters.claims,
             read=pools.read,
-            green=pools.second,
-            strays=pools.strays,
+            green=pools.green,
+            strays=pools.unknown_sets,
             rivals=pools.rivals,
             secrets=readings,
-            reach=reach_of(cluster, readings, servers),
+            reach=client_config_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
             audit_claim=await self._named_claim(
                 audit_volume(owner.name, cluster.spec.audit_file_storage), owner
@@ -176,33 +178,36 @@ class ClusterObserver:
         observed = replace(
             observed,
             attempts=self._attempts.of(uids),
-            images=await self._verdicts((meant, with_target_release(cluster)), owner, observed),
+            images=await self._verdicts((clusters, with_target_release(cluster)), owner, observed),
             ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
         )
         if not cluster.status.initialized:
             return observed
         if observed.leader_in_doubt:
             observed = await self._with_leader(observed, owner)
-        helper = images_of(meant.spec, self.installation, observed).helper
-        if wants_quorum(meant.spec, observed, helper, _shown(cluster, readings)):
+        helper = images_of(clusters.spec, self.installation, observed).helper
+        if wants_quorum(clusters.spec, observed, helper, _server_fingerprint(cluster, readings)):
             observed = await self._with_quorum(observed, cluster, owner)
         return observed
 
     async def _verdicts(
-        self, meant: tuple[OpenBaoCluster, OpenBaoCluster | None], owner: Owner, observed: Observed
+        self,
+        clusters: tuple[OpenBaoCluster, OpenBaoCluster | None],
+        owner: Owner,
+        observed: Observed,
     ) -> Mapping[str, ImageVerdict]:
-        """Ask about the images of the set that serves, and of the one that is to take over."""
-        spec, here = meant[0].spec, self.installation
+        """Verify the images of the serving pool, and of green."""
+        spec, installation = clusters[0].spec, self.installation
         if self._images is None or spec.paused:
             return {}
         servers = (
-            server_question(one.spec, owner.namespace, here.image_repository)
-            for one in meant
+            server_question(one.spec, owner.namespace, installation.image_repository)
+            for one in clusters
             if one is not None
         )
-        asked = (helper_question(spec, owner.namespace, here.operator_image), *servers)
-        # One and the same image is asked about once.
-        questions = {one.reference: one for one in asked if one is not None}
+        candidates = (helper_question(spec, owner.namespace, installation.operator_image), *servers)
+        # Each image is verified once.
+        questions = {one.reference: one for one in candidates if one is not None}
         lives = (observed.stateful_set, observed.green.stateful_set)
         records = tuple(text for live in lives if live for text in live.image_records)
         return await self._images.verdicts(questions.values(), records)
@@ -221,19 +226,19 @@ class ClusterObserver:
         self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
     ) -> Observed:
         login = await self.logins.of_cluster(cluster, owner)
-        reach = observed.reach
-        if login is None or reach is None:
+        client_config = observed.reach
+        if login is None or client_config is None:
             return observed
-        async with self.logins.session(reach.authority, reach.server_name) as bao:
-            answer = await ask_quorum(bao, observed.servers, login)
+        async with self.logins.session(client_config.authority, client_config.server_name) as bao:
+            answer = await read_quorum(bao, observed.servers, login)
         return replace(observed, quorum=interpret(answer, cluster))
 
     async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
-        reach = observed.reach
-        if reach is None:
+        client_config = observed.reach
+        if client_config is None:
             return observed
-        async with self.logins.session(reach.authority, reach.server_name) as bao:
-            return replace(observed, pods=await ask_who_leads(bao, observed.pods))
+        async with self.logins.session(client_config.authority, client_config.server_name) as bao:
+            return replace(observed, pods=await resolve_leader(bao, observed.pods))
 
     async def _with_served(
         self,
@@ -241,13 +246,13 @@ class ClusterObserver:
         secrets: Mapping[str, SecretFacts],
         pods: tuple[PodFacts, ...],
     ) -> tuple[PodFacts, ...]:
-        """Look at the certificates that ready pods serve, where it is known which they ought to."""
+        """Probe the certificates that ready pods serve, where the expected one is known."""
         server = secrets.get(tls_names.server_secret(cluster) or "")
         if self._served is None or server is None or server.certificate is None:
             return pods
         expected = server.certificate.fingerprint
-        seen = await self._served.of(pods, expected, tls_names.server_name(cluster))
-        return tuple(replace(pod, serves=seen.get(pod.uid)) for pod in pods)
+        served = await self._served.of(pods, expected, tls_names.server_name(cluster))
+        return tuple(replace(pod, serves=served.get(pod.uid)) for pod in pods)
 
     async def _named_claim(
         self, volume: AcmeVolume | AuditVolume | None, owner: Owner
@@ -257,23 +262,25 @@ class ClusterObserver:
         live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
         return None if live is None else named_claim_facts(live)
 
-    async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> ServerClientConfig | None:
-        """Say how to reach the servers; None when it is not known whom to trust."""
-        await self.sight.know(cluster, owner)
+    async def client_config(
+        self, cluster: OpenBaoCluster, owner: Owner
+    ) -> ServerClientConfig | None:
+        """Return the client config of the servers; None when their CA is not known."""
+        await self.cache_refresher.ensure_filled(cluster, owner)
         slot = str(owner.key)
         pods = server_facts(voter_sets(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot))
-        wanted = dict.fromkeys(reach_secrets(cluster, pods), True)
-        return reach_of(cluster, await self._facts_of(wanted, owner), pods)
+        contents = dict.fromkeys(ca_secrets(cluster, pods), True)
+        return client_config_of(cluster, await self._facts_of(contents, owner), pods)
 
     async def token_issuer(self) -> TokenIssuer | None:
-        """Ask the API server, or remember, who signs ServiceAccount tokens."""
+        """Return the issuer of ServiceAccount tokens, from the API server or the cache."""
         return await self._api_server.token_issuer()
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of the Secrets and claims of a cluster that is gone."""
-        self.sight.forget(key)
+        """Drop the cached Secrets and PVCs of a deleted cluster."""
+        self.cache_refresher.forget(key)
         if not names.is_cluster_name(key.name):
-            # Anybody may put our label on a pod, with the name of a cluster that cannot be.
+            # Any user may put our label on a pod, with an invalid name of a cluster.
             return
         for name in (
             names.tls_ca_secret(key.name),
@@ -283,8 +290,8 @@ class ClusterObserver:
         ):
             self._secrets.drop(ObjectKey(key.namespace, name))
         if self._named_claims is not None:
-            for claim in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
-                self._named_claims.forget(key.namespace, claim)
+            for pvc in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
+                self._named_claims.forget(key.namespace, pvc)
 
     async def _read_secrets(
         self,
@@ -293,27 +300,27 @@ class ClusterObserver:
         pods: tuple[PodFacts, ...],
         servers: ServerEvidence,
     ) -> dict[str, SecretFacts]:
-        unseal, told = cluster.spec.unseal, ring_of(cluster.status)
-        live = live_ring(servers, told)
+        unseal, ring_in_status = cluster.spec.unseal, ring_of(cluster.status)
+        live = live_ring(servers, ring_in_status)
         ring = "" if live is None else str(live)
-        wanted = dict(secret_names(cluster, ring))
-        wanted |= dict.fromkeys(tls_secrets(cluster, pods), True)
-        seeking = seeks(unseal, servers, told)
-        facts = {} if seeking else await self._facts_of(wanted, owner)
-        if not seeking and not misnamed(owner.name, unseal, ring, facts):
+        contents = dict(secret_names(cluster, ring))
+        contents |= dict.fromkeys(tls_secrets(cluster, pods), True)
+        searching = seeks(unseal, servers, ring_in_status)
+        facts = {} if searching else await self._facts_of(contents, owner)
+        if not searching and not misnamed(owner.name, unseal, ring, facts):
             return facts
-        sought = unseal_secrets(owner.name, unseal, ring, seeking=True)
-        # Few of these exist: one that was absent is asked for again later than the others.
-        rare = [name for name in sought if name not in wanted]
-        return await self._facts_of(dict.fromkeys(sought, False) | wanted, owner, rare)
+        candidates = unseal_secrets(owner.name, unseal, ring, seeking=True)
+        # Few of these exist: an absent one is read again later than the others.
+        rarely_read = [name for name in candidates if name not in contents]
+        return await self._facts_of(dict.fromkeys(candidates, False) | contents, owner, rarely_read)
 
     async def _facts_of(
-        self, wanted: Mapping[str, bool], owner: Owner, rarely: Iterable[str] = ()
+        self, contents: Mapping[str, bool], owner: Owner, rarely_read: Iterable[str] = ()
     ) -> dict[str, SecretFacts]:
-        """Read Secrets by name; the value tells whether their content is looked at."""
-        age = self.sight.secret_age(owner)
+        """Read Secrets by name; the value says whether their content is read."""
+        age = self.cache_refresher.secret_age(owner)
         space = owner.namespace
-        absent = {one for one in rarely if self._secrets.known(ObjectKey(space, one)) is None}
+        absent = {one for one in rarely_read if self._secrets.known(ObjectKey(space, one)) is None}
         readings = await asyncio.gather(
             *(
                 self._secrets.facts(
@@ -322,24 +329,24 @@ class ClusterObserver:
                     max_age=age * ABSENT_KEY if name in absent else age,
                     content=content,
                 )
-                for name, content in wanted.items()
+                for name, content in contents.items()
             )
         )
         return {
             name: secret_facts(reading, owner)
-            for name, reading in zip(wanted, readings, strict=True)
+            for name, reading in zip(contents, readings, strict=True)
             if reading is not None
         }
 
 
-def _shown(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
-    """Return the fingerprint of the certificate that the servers ought to show; "" if not known."""
+def _server_fingerprint(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
+    """Return the fingerprint of the certificate that the servers should serve; "" if unknown."""
     server = secrets.get(tls_names.server_secret(cluster) or "")
     return server.certificate.fingerprint if server and server.certificate else ""
 
 
 def members(status: ClusterStatus) -> int | None:
-    """Read from the last status how many members but read replicas raft had; None if unknown."""
+    """Read from the last status the number of raft members without read replicas; None: unknown."""
     raft = status.admin_ops.raft if status.admin_ops else None
     return None if raft is None else raft.voters + raft.non_voters - (raft.read_replicas or 0)
 
@@ -355,13 +362,13 @@ def ring_of(status: ClusterStatus) -> str:
 
 
 def secret_names(cluster: OpenBaoCluster, ring: str = "") -> tuple[tuple[str, bool], ...]:
-    """Name the Secrets that a cluster uses, and whether their content is looked at.
+    """Name the Secrets that a cluster uses, and whether their content is read.
 
     `ring`: the keys of the static seal that the pod template names.
     """
     name = cluster.metadata.name
     supplied = cluster.spec.unseal.secret_name is not None
-    wanted = [(secret, supplied) for secret in unseal_secrets(name, cluster.spec.unseal, ring)]
+    secrets = [(secret, supplied) for secret in unseal_secrets(name, cluster.spec.unseal, ring)]
     if not cluster.spec.self_initializes:
-        wanted.append((names.root_token_secret(name), False))
-    return tuple(wanted)
+        secrets.append((names.root_token_secret(name), False))
+    return tuple(secrets)

@@ -1,7 +1,7 @@
-"""What a poll believes of StatefulSets, pods and volumes, and how many of them it looks for. Pure.
+"""How many StatefulSets, pods and volumes a poll reads, and which ones are settled. Pure.
 
 Called by managers.cluster.observe.polling. A name and a label prove nothing: any editor of a
-namespace can write both, and each ordinal that is believed costs two requests.
+namespace can write both, and each accepted ordinal costs two requests.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ class PolledKind:
     pool: ObjectKey
     """The StatefulSet."""
     least: int
-    """So many ordinals are asked for in any case."""
+    """Number of ordinals that are read in any case."""
     most: int
-    """As many servers as a spec may ask for: a higher number of the StatefulSet is not believed."""
+    """Maximum number of servers in a spec: a higher number of the StatefulSet is ignored."""
     age: float
 
     def steady(self, live: Object) -> bool:
-        """Whether the object is as it will stay, as far as Kubernetes goes."""
+        """Report whether Kubernetes will not change the object any more."""
         return _is_ready(live) if self.resource == POD else _is_bound(live)
 
 
 def replicas_of(live: Object | None, owner: Owner, most: int) -> int:
-    """Read how many servers a StatefulSet makes; 0 for one of somebody else.
+    """Read the replicas of a StatefulSet; 0 for one with another owner.
 
-    Never more than `most`: a higher number is put right by the next write, before so many pods are
-    there.
+    Never more than `most`: the next apply corrects a higher number, before so many pods exist.
     """
     if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
         return 0
@@ -46,7 +45,7 @@ def replicas_of(live: Object | None, owner: Owner, most: int) -> int:
 
 
 def is_settled(live: Object) -> bool:
-    """Whether the StatefulSet controller has seen the newest spec."""
+    """Report whether the StatefulSet controller has observed the newest spec."""
     return bool(
         (live.get("status") or {}).get("observedGeneration", 0)
         >= live["metadata"].get("generation", 0)
@@ -60,5 +59,5 @@ def _is_ready(pod: Object) -> bool:
     )
 
 
-def _is_bound(claim: Object) -> bool:
-    return (claim.get("status") or {}).get("phase") == "Bound"
+def _is_bound(pvc: Object) -> bool:
+    return (pvc.get("status") or {}).get("phase") == "Bound"

@@ -1,13 +1,13 @@
-"""Sees a cluster by asking for its objects by name: for modes that may neither list nor watch.
+"""Observes a cluster by reading its objects by name: for modes that may neither list nor watch.
 
 | when | servers (no request to the API) | pods and StatefulSets | the rest |
 |---|---|---|---|
-| something changes | | each second or sooner; later less often | as it is needed |
-| all is well | every five seconds | minutes, or when a server says something new | a quarter hour |
-| paused, or asleep | | never: the spec wakes us | never |
+| something changes | | each second or sooner; later less often | as needed |
+| healthy | every five seconds | minutes, or when the health of a server changes | a quarter hour |
+| paused, or hibernated | | never: a change of the spec triggers | never |
 
-Which names there are is the table contracts.pools.owned_names. Secrets are asked for by the
-observer, with the age that is told here.
+The names are in the table contracts.pools.owned_names. The observer reads Secrets, with the age
+that is returned here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from managers.cluster.observe.health_poller import HealthPoller
 from managers.cluster.observe.polled_objects import PolledKind, is_settled, replicas_of
 from managers.cluster.status.cluster_status import ReconcileResult
 from managers.identity.account import account_name
-from managers.upgrade.bluegreen.facts import sets_in_sight
+from managers.upgrade.bluegreen.facts import pools_to_observe
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.cache.optional_kind import KindAvailability
@@ -44,23 +44,23 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating
 
 PACE = 1.0
 SWIFT = 0.6
-"""Seconds between two looks at servers that run and are not ready: that takes them little time."""
-PATIENCE = 30.0
-"""Seconds without a change after which we ask less often, ..."""
+"""Seconds between two reads of servers that run and are not ready: they soon will be."""
+BACKOFF_AFTER = 30.0
+"""Seconds without a change after which reads become rarer, ..."""
 SLOWEST = 15.0
-"""... and how often at last."""
+"""... and the longest interval."""
 CALM_AFTER = 5.0
-"""Seconds without a change before a cluster that is well is called calm: its servers have said by
-then in their labels who leads."""
+"""Seconds without a change before a healthy cluster counts as calm: by then the labels of its
+servers name the leader."""
 PULSE = 5.0
 JITTER = 0.2
-CLAIM_SOON = 3.0
+PVC_RECHECK = 3.0
 NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """How old may be what is known, in seconds."""
+    """Maximum ages of cached objects, in seconds."""
 
     sets: float
     pods: float
@@ -72,162 +72,162 @@ class Ages:
 
 EAGER = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
 CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
-"""Together less than six requests a minute for three servers with certificates of ours."""
+"""In total less than six requests a minute for three servers with operator-managed TLS."""
 
 
 @dataclass(slots=True)
-class _Memory:
-    """What is remembered of one cluster between two passes."""
+class _ClusterState:
+    """State of one cluster between two reconciles."""
 
     owner: Owner
     changed: float
     newborn: bool = False
     stocked: bool = False
     calm: bool = False
-    wish: object = None
+    spec_key: object = None
     facts: object = None
     servers: tuple[PodFacts, ...] = ()
-    reach: ServerClientConfig | None = None
-    asked: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
+    client_config: ServerClientConfig | None = None
+    requested: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
 
 
 class PollingCacheRefresher:
-    """The sight of a process that asks; see managers.cluster.observe.cache_refresh for what the
-    methods mean.
+    """The CacheRefresher of a process that polls; managers.cluster.observe.cache_refresh documents
+    the methods.
     """
 
     def __init__(
         self,
         mirrors: Mapping[Resource, PolledMirror],
         offers: Callable[[], Mapping[str, KindAvailability]],
-        pulse: HealthPoller,
+        health: HealthPoller,
         clock: Clock,
         rng: random.Random,
     ) -> None:
         self._mirrors = mirrors
         self._offers = offers
-        self._pulse = pulse
+        self._health = health
         self._clock = clock
         self._rng = rng
-        self._memories: dict[ObjectKey, _Memory] = {}
+        self._states: dict[ObjectKey, _ClusterState] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def newborn(self, owner: Owner) -> None:
-        """Take note that no object of this very cluster can exist yet.
+    def mark_new(self, owner: Owner) -> None:
+        """Record that no object of this cluster can exist yet.
 
-        Its children are not asked for then: creating them tells if somebody else has the name.
+        Its children are not read then: their creation fails if another owner has the name.
         """
         self._of(owner).newborn = True
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Ask for what is too old, in few rounds: what is found tells what else there may be."""
-        memory = self._of(owner)
-        wish = (cluster.metadata.generation, cluster.metadata.annotations)
-        if memory.calm and (memory.wish != wish or await self._stirs(memory)):
-            memory.calm = False
-            memory.changed = self._clock.monotonic()
-        memory.wish = wish
-        ages = CALM if memory.calm else EAGER
+    async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Read what is too old, in few rounds: each result shows what else may exist."""
+        state = self._of(owner)
+        spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
+        if state.calm and (state.spec_key != spec_key or await self._has_changed(state)):
+            state.calm = False
+            state.changed = self._clock.monotonic()
+        state.spec_key = spec_key
+        ages = CALM if state.calm else EAGER
         await asyncio.gather(
-            self._servers(memory, sets_in_sight(cluster), cluster.spec.replicas, ages),
-            self._children(memory, cluster, ages),
-            self._optional(memory, ages),
+            self._servers(state, pools_to_observe(cluster), cluster.spec.replicas, ages),
+            self._children(state, cluster, ages),
+            self._optional(state, ages),
         )
-        memory.stocked = True
+        state.stocked = True
 
-    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Ask once per process, if no pass did."""
+    async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Read once per process, if no reconcile did."""
         if not self._of(owner).stocked:
-            await self.look(cluster, owner)
+            await self.refresh(cluster, owner)
 
-    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
-        """Ask for all that a deletion looks at."""
-        memory = self._of(owner)
-        memory.changed = self._clock.monotonic()
-        memory.calm = False
+    async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+        """Read all objects that a deletion needs."""
+        state = self._of(owner)
+        state.changed = self._clock.monotonic()
+        state.calm = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
         sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
-            self._servers(memory, sets, 0, eager), self._refresh(memory, PVC, common, PACE)
+            self._servers(state, sets, 0, eager), self._refresh(state, PVC, common, PACE)
         )
 
     def secret_age(self, owner: Owner) -> float:
-        """Believe for longer what is known of the Secrets of a calm cluster."""
-        memory = self._memories.get(owner.key)
-        return (CALM if memory is not None and memory.calm else EAGER).secrets
+        """Return a longer age for the Secrets of a calm cluster."""
+        state = self._states.get(owner.key)
+        return (CALM if state is not None and state.calm else EAGER).secrets
 
-    def next_look(self, this: ReconcileResult) -> float | None:
-        """Judge by the pass how soon something may change."""
-        cluster, observed = this.cluster, this.observed
-        memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
-        if memory is None or cluster.spec.paused or _is_asleep(this):
+    def next_refresh(self, result: ReconcileResult) -> float | None:
+        """Return the time to the next refresh, by the result of the reconcile."""
+        cluster, observed = result.cluster, result.observed
+        state = self._states.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
+        if state is None or cluster.spec.paused or _is_asleep(result):
             return None
         now = self._clock.monotonic()
-        facts = _facts(this)
-        if memory.facts != facts:
-            memory.facts, memory.changed = facts, now
-        memory.servers, memory.reach = observed.servers, observed.reach
-        idle = now - memory.changed
-        memory.calm = idle >= CALM_AFTER and is_well(this)
-        if memory.calm:
+        facts = _facts(result)
+        if state.facts != facts:
+            state.facts, state.changed = facts, now
+        state.servers, state.client_config = observed.servers, observed.reach
+        idle = now - state.changed
+        state.calm = idle >= CALM_AFTER and is_well(result)
+        if state.calm:
             return PULSE * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
-        return self._pace(memory)
+        return self._pace(state)
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of a cluster that is gone."""
-        memory = self._memories.pop(key, None)
-        if memory is None:
+        """Drop the state of a deleted cluster."""
+        state = self._states.pop(key, None)
+        if state is None:
             return
-        for resource, asked in memory.asked:
-            self._mirrors[resource].forget((asked,))
-        self._let_go(memory)
+        for resource, object_key in state.requested:
+            self._mirrors[resource].forget((object_key,))
+        self._disconnect(state)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pulse.close()
+        await self._health.close()
 
     # ------------------------------------------------------------------------------------------
 
-    def _of(self, owner: Owner) -> _Memory:
-        memory = self._memories.get(owner.key)
-        if memory is None or memory.owner != owner:
-            if memory is not None:
-                self._let_go(memory)
-            memory = self._memories[owner.key] = _Memory(owner, self._clock.monotonic())
-        return memory
+    def _of(self, owner: Owner) -> _ClusterState:
+        state = self._states.get(owner.key)
+        if state is None or state.owner != owner:
+            if state is not None:
+                self._disconnect(state)
+            state = self._states[owner.key] = _ClusterState(owner, self._clock.monotonic())
+        return state
 
-    def _let_go(self, memory: _Memory) -> None:
-        closing = self._pulse.forget(memory.owner.uid)
+    def _disconnect(self, state: _ClusterState) -> None:
+        closing = self._health.forget(state.owner.uid)
         if closing is not None:
             task = asyncio.ensure_future(closing)
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    async def _stirs(self, memory: _Memory) -> bool:
-        if memory.reach is None:
+    async def _has_changed(self, state: _ClusterState) -> bool:
+        if state.client_config is None:
             return False
-        return await self._pulse.changed(memory.owner.uid, memory.reach, memory.servers)
+        return await self._health.changed(state.owner.uid, state.client_config, state.servers)
 
-    def _pace(self, memory: _Memory) -> float:
-        """Tell how often to ask: the longer nothing happens, the less."""
-        idle = self._clock.monotonic() - memory.changed
-        pace = SWIFT if any(map(_starts, memory.servers)) else PACE
-        return min(SLOWEST, pace + max(0.0, idle - PATIENCE) / 10.0)
+    def _pace(self, state: _ClusterState) -> float:
+        """Return the polling interval: the longer nothing changes, the longer it is."""
+        idle = self._clock.monotonic() - state.changed
+        pace = SWIFT if any(map(_starts, state.servers)) else PACE
+        return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
 
     async def _servers(
-        self, memory: _Memory, sets: Iterable[ServerPool], replicas: int, ages: Ages
+        self, state: _ClusterState, sets: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
-        """StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
-        owner = memory.owner
+        """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
+        owner = state.owner
         pools = server_pools(owner.name, sets)
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
-        due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, is_settled)
-        await self._refresh_each(memory, STATEFUL_SET, due)
+        due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_settled)
+        await self._refresh_each(state, STATEFUL_SET, due)
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(memory, PolledKind(resource, name, key, count, pool.most, age))
+                self._ordinals(state, PolledKind(resource, name, key, count, pool.most, age))
                 for key, pool, count in zip(keys, pools, least, strict=True)
                 for resource, name, age in (
                     (POD, pool.pod, ages.pods),
@@ -236,131 +236,140 @@ class PollingCacheRefresher:
             )
         )
 
-    async def _ordinals(self, memory: _Memory, row: PolledKind) -> None:
-        """Ask for one kind of object of each ordinal, until enough of them are not there."""
-        mirror, owner = self._mirrors[row.resource], memory.owner
-        wanted = replicas_of(self._mirrors[STATEFUL_SET].get(row.pool), owner, row.most)
-        # Pods of a new cluster are made by a StatefulSet that we make; volumes may have waited.
-        beyond = 0 if memory.newborn and row.resource == POD else BEYOND
-        done = 0
+    async def _ordinals(self, state: _ClusterState, polled: PolledKind) -> None:
+        """Read one kind of object of each ordinal, until enough of them do not exist."""
+        mirror, owner = self._mirrors[polled.resource], state.owner
+        replicas = replicas_of(self._mirrors[STATEFUL_SET].get(polled.pool), owner, polled.most)
+        # Only our StatefulSet creates pods of a new cluster; volumes may exist before.
+        margin = 0 if state.newborn and polled.resource == POD else BEYOND
+        checked = 0
         while True:
-            seen = self._seen(memory, row, done)
-            top = max((wanted, row.least, *(ordinal + 1 for ordinal in seen))) + beyond
-            top = min(top, ORDINALS_MAX)
-            if top <= done:
+            present = self._present_ordinals(state, polled, checked)
+            limit = max((replicas, polled.least, *(ordinal + 1 for ordinal in present))) + margin
+            limit = min(limit, ORDINALS_MAX)
+            if limit <= checked:
                 return
-            keys = [ObjectKey(owner.namespace, row.name(one)) for one in range(done, top)]
-            due = self._by_age(row.resource, keys, row.age, memory, row.steady)
-            soon = self._soon(memory) if row.resource == POD else CLAIM_SOON
-            for number, key in enumerate(keys, done):
-                if number < wanted and mirror.get(key) is None:
-                    # Kubernetes makes it: in a calm cluster it was there, and nobody said it went.
-                    due[key] = row.age if memory.calm else soon
-            await self._refresh_each(memory, row.resource, due)
-            done = top
+            keys = [ObjectKey(owner.namespace, polled.name(one)) for one in range(checked, limit)]
+            due = self._by_age(polled.resource, keys, polled.age, state, polled.steady)
+            soon = self._soon(state) if polled.resource == POD else PVC_RECHECK
+            for number, key in enumerate(keys, checked):
+                if number < replicas and mirror.get(key) is None:
+                    # Kubernetes creates it: in a calm cluster it existed, and no change was seen.
+                    due[key] = polled.age if state.calm else soon
+            await self._refresh_each(state, polled.resource, due)
+            checked = limit
 
-    def _seen(self, memory: _Memory, row: PolledKind, done: int) -> list[int]:
-        """The ordinals that are there as far as we know: they are asked for until they are not.
+    def _present_ordinals(
+        self, state: _ClusterState, polled: PolledKind, checked: int
+    ) -> list[int]:
+        """Return the ordinals that exist in the cache: they are read until they do not exist.
 
-        Nobody else says that one has gone whose StatefulSet wants it no more, or went before it.
+        No event reports the deletion of one that its StatefulSet has no more, or outlived it.
         """
-        found: list[int] = []
+        ages: list[int] = []
         ordinal = 0
         while True:
-            key = ObjectKey(memory.owner.namespace, row.name(ordinal))
-            if ordinal >= done and (row.resource, key) not in memory.asked:
-                return found
-            if self._mirrors[row.resource].get(key) is not None:
-                found.append(ordinal)
+            key = ObjectKey(state.owner.namespace, polled.name(ordinal))
+            if ordinal >= checked and (polled.resource, key) not in state.requested:
+                return ages
+            if self._mirrors[polled.resource].get(key) is not None:
+                ages.append(ordinal)
             ordinal += 1
 
-    async def _children(self, memory: _Memory, cluster: OpenBaoCluster, ages: Ages) -> None:
-        owner = memory.owner
-        accounts = [account_name(cluster) or "", *(pod.service_account for pod in memory.servers)]
-        for resource, wanted in owned_names(owner.name, voter_sets(cluster), accounts).items():
+    async def _children(self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages) -> None:
+        owner = state.owner
+        accounts = [account_name(cluster) or "", *(pod.service_account for pod in state.servers)]
+        for resource, names in owned_names(owner.name, voter_sets(cluster), accounts).items():
             mirror = self._mirrors[resource]
-            keys = [ObjectKey(owner.namespace, name) for name in wanted]
-            if memory.newborn:
+            keys = [ObjectKey(owner.namespace, name) for name in names]
+            if state.newborn:
                 keys = [key for key in keys if mirror.is_known(key)]
-            due = self._by_age(resource, keys, ages.children, memory, _is_there)
-            await self._refresh_each(memory, resource, due)
-            memory.asked |= {(resource, ObjectKey(owner.namespace, name)) for name in wanted}
+            due = self._by_age(resource, keys, ages.children, state, _always)
+            await self._refresh_each(state, resource, due)
+            state.requested |= {(resource, ObjectKey(owner.namespace, name)) for name in names}
 
-    async def _optional(self, memory: _Memory, ages: Ages) -> None:
-        offers, owner = self._offers(), memory.owner
+    async def _optional(self, state: _ClusterState, ages: Ages) -> None:
+        optional_kinds, owner = self._offers(), state.owner
         for kind, name in OPTIONAL_NAMES.items():
-            offer = offers.get(kind.definition)
-            if offer is None or offer.resource is None:
+            optional_kind = optional_kinds.get(kind.definition)
+            if optional_kind is None or optional_kind.resource is None:
                 continue
             key = ObjectKey(owner.namespace, name(owner.name))
-            due = self._by_age(offer.resource, [key], ages.optional, memory, _is_there)
-            await self._refresh_each(memory, offer.resource, due)
+            due = self._by_age(optional_kind.resource, [key], ages.optional, state, _always)
+            await self._refresh_each(state, optional_kind.resource, due)
 
-    def _soon(self, memory: _Memory) -> float:
-        return self._pace(memory) * 0.9
+    def _soon(self, state: _ClusterState) -> float:
+        return self._pace(state) * 0.9
 
     def _by_age(
         self,
         resource: Resource,
         keys: Iterable[ObjectKey],
         age: float,
-        memory: _Memory,
+        state: _ClusterState,
         steady: Callable[[Object], bool],
     ) -> dict[ObjectKey, float]:
-        """Say how old each answer may be: what moves is asked for soon.
+        """Return the maximum age of each object: a changing one is read soon.
 
-        That there is none of a name stays true until we make one, or Kubernetes does for us.
+        An absent object stays absent until the operator creates it, or Kubernetes does for it.
         """
-        soon = self._soon(memory)
-        found = {}
+        soon = self._soon(state)
+        ages = {}
         for key in keys:
             live = self._mirrors[resource].get(key)
             if live is None:
-                found[key] = NEVER
+                ages[key] = NEVER
             else:
-                found[key] = age if steady(live) and not is_terminating(live) else min(soon, age)
-        return found
+                ages[key] = age if steady(live) and not is_terminating(live) else min(soon, age)
+        return ages
 
     async def _refresh_each(
-        self, memory: _Memory, resource: Resource, due: Mapping[ObjectKey, float]
+        self, state: _ClusterState, resource: Resource, due: Mapping[ObjectKey, float]
     ) -> None:
         by_age: dict[float, list[ObjectKey]] = {}
         for key, age in due.items():
             by_age.setdefault(age, []).append(key)
         await asyncio.gather(
-            *(self._refresh(memory, resource, keys, age) for age, keys in by_age.items())
+            *(self._refresh(state, resource, keys, age) for age, keys in by_age.items())
         )
 
     async def _refresh(
-        self, memory: _Memory, resource: Resource, keys: Iterable[ObjectKey], age: float
+        self, state: _ClusterState, resource: Resource, keys: Iterable[ObjectKey], age: float
     ) -> None:
-        wanted = tuple(keys)
-        memory.asked |= {(resource, key) for key in wanted}
-        await self._mirrors[resource].refresh(wanted, age)
+        pending = tuple(keys)
+        state.requested |= {(resource, key) for key in pending}
+        await self._mirrors[resource].refresh(pending, age)
 
 
-def _facts(this: ReconcileResult) -> object:
-    seen = this.observed
-    told: Outcome = this.outcome
-    return (seen.stateful_set, seen.pods, seen.claims, seen.green, seen.read, type(told))
+def _facts(result: ReconcileResult) -> object:
+    observed = result.observed
+    outcome: Outcome = result.outcome
+    return (
+        observed.stateful_set,
+        observed.pods,
+        observed.claims,
+        observed.green,
+        observed.read,
+        type(outcome),
+    )
 
 
 def _starts(pod: PodFacts) -> bool:
     return bool(pod.ip) and not (pod.ready or pod.waiting or pod.terminating)
 
 
-def _is_asleep(this: ReconcileResult) -> bool:
-    """Whether the servers sleep, and nothing is left to be done about it."""
-    seen = this.observed
-    sets = (seen.stateful_set, seen.read.stateful_set)
+def _is_asleep(result: ReconcileResult) -> bool:
+    """Report whether the hibernation of the servers is complete."""
+    observed = result.observed
+    sets = (observed.stateful_set, observed.read.stateful_set)
     return (
-        this.cluster.spec.hibernate
-        and isinstance(this.outcome, Done)
-        and this.applied is not None
-        and not seen.servers
+        result.cluster.spec.hibernate
+        and isinstance(result.outcome, Done)
+        and result.applied is not None
+        and not observed.servers
         and all(live is None or live.replicas == 0 for live in sets)
     )
 
 
-def _is_there(_: Object) -> bool:
+def _always(_: Object) -> bool:
     return True

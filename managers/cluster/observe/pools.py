@@ -1,8 +1,7 @@
-"""The sets of servers of one cluster as they are observed: one question to the caches. Pure.
+"""The observed server pools of one cluster, from the caches. Pure.
 
-Called by `managers.cluster.observe.observer`. Which set is which follows from the status and,
-before an upgrade, from what would be made next (managers.upgrade.bluegreen.facts); any other one is
-nobody's here.
+Called by `managers.cluster.observe.observer`. The status names the pools and, before an upgrade,
+managers.upgrade.bluegreen.facts the one that would be created next; any other one is unknown.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
 from contracts.records.observed import PodFacts, PoolFacts
 from managers.cluster.observe.from_objects import (
     claim_facts,
+    green_pool_facts,
     own_set_facts,
     pod_facts,
     read_pool_facts,
-    second_set_facts,
 )
-from managers.upgrade.bluegreen.facts import sets_in_sight
+from managers.upgrade.bluegreen.facts import pools_to_observe
 from runtime.apply.ownership import Owner
 from runtime.types import Object, ObjectKey, key_of
 
@@ -30,28 +29,28 @@ NOTHING = PoolFacts()
 
 @dataclass(frozen=True, slots=True)
 class ObservedPools:
-    """The voters that serve, a second set of voters, and the read replicas."""
+    """The serving voters, the green pool, and the read replicas."""
 
     voters: PoolFacts
-    second: PoolFacts
+    green: PoolFacts
     read: PoolFacts
-    strays: tuple[str, ...] = ()
+    unknown_sets: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
-    """Both as in contracts.records.observed."""
+    """Both as `strays` and `rivals` of contracts.records.observed."""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
         """Return the pods of all, in this order."""
-        return self.voters.pods + self.second.pods + self.read.pods
+        return self.voters.pods + self.green.pods + self.read.pods
 
-    def seen(self, servers: tuple[PodFacts, ...]) -> ObservedPools:
-        """Return the same with what more was found of each pod, in the order of `servers`."""
+    def with_pod_facts(self, servers: tuple[PodFacts, ...]) -> ObservedPools:
+        """Return the same with more facts of each pod, in the order of `servers`."""
         first = len(self.voters.pods)
-        last = first + len(self.second.pods)
+        last = first + len(self.green.pods)
         return replace(
             self,
             voters=_with(self.voters, servers[:first]),
-            second=_with(self.second, servers[first:last]),
+            green=_with(self.green, servers[first:last]),
             read=_with(self.read, servers[last:]),
         )
 
@@ -64,36 +63,38 @@ def pools_of(
     cluster: OpenBaoCluster,
     owner: Owner,
     stateful_set: Callable[[ObjectKey], Object | None],
-    found: tuple[Iterable[Object], Iterable[Object]],
+    objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> ObservedPools:
-    """Read the sets of a cluster; `found` are its pods and its data volume claims."""
-    pods, claims = found
-    serving, *others = sets = sets_in_sight(cluster)
+    """Read the pools of a cluster; `objects` are its pods and its data PVCs."""
+    pods, claims = objects
+    serving, *others = sets = pools_to_observe(cluster)
 
     def live(name: str) -> Object | None:
         return stateful_set(ObjectKey(owner.namespace, name))
 
     serves = own_set_facts(owner, live(serving.stateful_set))
-    strays = () if serves else _strays(owner.name, {one.stateful_set for one in sets}, found)
+    unknown_sets = (
+        () if serves else _unknown_sets(owner.name, {one.stateful_set for one in sets}, objects)
+    )
     return ObservedPools(
-        strays=strays,
-        rivals=tuple(one for one in strays if own_set_facts(owner, live(one)) is not None),
+        unknown_sets=unknown_sets,
+        rivals=tuple(one for one in unknown_sets if own_set_facts(owner, live(one)) is not None),
         voters=PoolFacts(
             serves,
             pod_facts(serving, pods),
             claim_facts(serving, claims),
         ),
-        second=next(
-            (second_set_facts(owner, one, live(one.stateful_set), found) for one in others),
+        green=next(
+            (green_pool_facts(owner, one, live(one.stateful_set), objects) for one in others),
             NOTHING,
         ),
         read=read_pool_facts(owner, live(names.read_stateful_set(owner.name)), pods, claims),
     )
 
 
-def _strays(
-    cluster: str, known: Collection[str], found: tuple[Iterable[Object], Iterable[Object]]
+def _unknown_sets(
+    cluster: str, expected: Collection[str], objects: tuple[Iterable[Object], Iterable[Object]]
 ) -> tuple[str, ...]:
-    pods, claims = ([key_of(one).name for one in some] for some in found)
+    pods, claims = ([key_of(one).name for one in kind] for kind in objects)
     sets = {stateful_set_of(cluster, name) for name in (*pods, *map(pod_of_claim, claims))}
-    return tuple(sorted(name for name in sets if name is not None and name not in known))
+    return tuple(sorted(name for name in sets if name is not None and name not in expected))

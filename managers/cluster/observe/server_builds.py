@@ -1,7 +1,7 @@
-"""What the servers of a cluster run, as their StatefulSet and their pods show it. Pure.
+"""The builds that the servers of a cluster run, by their StatefulSet and their pods. Pure.
 
-Called by managers.cluster.observe.status_evidence, which compares it with what the status says was
-accepted.
+Called by managers.cluster.observe.status_evidence, which compares them with the accepted release of
+the status.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _REFERENCE_MAX: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What one server runs, or a template makes servers of; "" where nothing shows it."""
+    """Image and version of one server or of a template; "" if unknown."""
 
     image: str
     version: str
 
     def is_of(self, release: Release, repository: str) -> bool:
-        """Tell whether exactly this release is rendered like this; a proven image has a digest."""
+        """Report whether exactly this release renders this image; a verified one has a digest."""
         expected = image_named(release.version, release.image, repository)
         if self.image == expected:
             return True
-        return self.version in ("", release.version) and _pinned(self.image, expected)
+        return self.version in ("", release.version) and _same_digest(self.image, expected)
 
 
 @dataclass(frozen=True, slots=True)
 class Builds:
-    """What the set that serves runs."""
+    """The builds of the serving pool."""
 
     template: Build | None
-    """None: there is no StatefulSet, or it does not show an image."""
+    """None: there is no StatefulSet, or it has no image."""
     pods: tuple[Build, ...]
     led: tuple[str, ...]
-    """Versions of those that say they lead."""
+    """Versions of the pods that report to lead."""
 
     @property
     def versions(self) -> frozenset[str]:
@@ -55,15 +55,15 @@ class Builds:
     @property
     def newest(self) -> Build | None:
         """The newest build of a pod whose version is known; None when there is none."""
-        known = [one for one in self.pods if one.version]
-        return max(known, key=lambda one: order(one.version), default=None)
+        with_version = [one for one in self.pods if one.version]
+        return max(with_version, key=lambda one: order(one.version), default=None)
 
     @property
     def runs(self) -> Build | None:
-        """What the servers run, or are on their way to.
+        """The build that the servers run, or are being rolled to.
 
-        In the middle of a roll that is the build of the template. A template that no pod was made
-        from proves nothing: its release was not rolled out, or somebody else wrote it.
+        In the middle of a roll that is the build of the template. A template that no pod was
+        created from proves nothing: its release was not rolled out, or another writer changed it.
         """
         if self.template is None or (self.pods and not self._is_rolled_out(self.template)):
             return self.newest
@@ -75,7 +75,7 @@ class Builds:
         return template.version in self.versions
 
     def outruns(self, version: str) -> bool:
-        """Tell whether the data may have been written by something newer than a version.
+        """Report whether a newer version may have written the data.
 
         Only a leader writes. When all of several servers are newer, one of them has led.
         """
@@ -85,31 +85,35 @@ class Builds:
 
 
 def builds_of(pool: PoolFacts) -> Builds:
-    """Read what a set of servers runs."""
+    """Read the builds of a pool."""
     live = pool.stateful_set
     template = None
     if live is not None and live.image:
-        made = {_said(pod) for pod in pool.pods if pod.template == live.template and pod.ready}
-        version = tag_of(live.image) or (made.pop() if len(made) == 1 else "")
+        versions = {
+            _version_of(pod) for pod in pool.pods if pod.template == live.template and pod.ready
+        }
+        version = tag_of(live.image) or (versions.pop() if len(versions) == 1 else "")
         template = Build(live.image, version)
     return Builds(
         template,
-        tuple(Build(pod.image, tag_of(pod.image) or _said(pod)) for pod in pool.pods),
-        tuple(_said(pod) for pod in pool.pods if pod.registration.active and not pod.terminating),
+        tuple(Build(pod.image, tag_of(pod.image) or _version_of(pod)) for pod in pool.pods),
+        tuple(
+            _version_of(pod) for pod in pool.pods if pod.registration.active and not pod.terminating
+        ),
     )
 
 
-def _said(pod: PodFacts) -> str:
-    found = (pod.registration.version or "").removeprefix("v")
-    return found if version_matrix.parse(found) is not None else ""
+def _version_of(pod: PodFacts) -> str:
+    version = (pod.registration.version or "").removeprefix("v")
+    return version if version_matrix.parse(version) is not None else ""
 
 
 def tag_of(image: str) -> str:
-    """Return the version in the tag of an image; "" for a tag that is none."""
+    """Return the version in the tag of an image; "" for a tag that is no version."""
     return _tag_of(image) if len(image) <= _REFERENCE_MAX else ""
 
 
-# Pods name few images, and a pass asks for each of them.
+# Pods name few images, and each reconcile parses all of them.
 @lru_cache(maxsize=64)
 def _tag_of(image: str) -> str:
     try:
@@ -121,30 +125,30 @@ def _tag_of(image: str) -> str:
 
 
 def name_of(image: str) -> str:
-    """Return an image without tag and digest; "" for a text that is none."""
+    """Return an image without tag and digest; "" for an invalid reference."""
     try:
         return image_reference.parse(image).name
     except ValueError:
         return ""
 
 
-def _pinned(image: str, expected: str) -> bool:
-    """Tell whether an image is the very content of the expected one, by its digest."""
+def _same_digest(image: str, expected: str) -> bool:
+    """Report whether an image has the content of the expected one, by its digest."""
     try:
-        found, wanted = image_reference.parse(image), image_reference.parse(expected)
+        actual, expected_ref = image_reference.parse(image), image_reference.parse(expected)
     except ValueError:
         return False
-    if found.digest is None or found.name != wanted.name:
+    if actual.digest is None or actual.name != expected_ref.name:
         return False
-    return wanted.digest in (None, found.digest)
+    return expected_ref.digest in (None, actual.digest)
 
 
 def order(version: str) -> semver.Version:
-    """Return what a version is compared by; one that is none comes first."""
+    """Return the sort key of a version; an invalid one comes first."""
     return version_matrix.parse(version) or semver.Version(0)
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Tell whether a version is newer than another one; False when one of them is none."""
-    found, other = version_matrix.parse(version), version_matrix.parse(than)
-    return found is not None and other is not None and found > other
+    """Report whether a version is newer than another one; False when one of them is invalid."""
+    left, right = version_matrix.parse(version), version_matrix.parse(than)
+    return left is not None and right is not None and left > right

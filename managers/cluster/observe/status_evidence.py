@@ -1,9 +1,10 @@
-"""What of a status is believed, and what else knows it. Pure.
+"""Checks a stored status against evidence. Pure.
 
-A status may be lost, edited, or put back from a month ago; what runs is told by the StatefulSet and
-the pods. `mended` gives the cluster with the status that these bear out, before anything is decided
-by it; the status that the pass writes then says the same. docs/status-witnesses.md has the table of
-all fields. Called by managers.cluster.observe.observer and reconcile; `restored` by resolve.
+A status may be lost, edited, or restored from a month ago; the StatefulSet and the pods show what
+runs. `with_corrected_status` returns the cluster with a status that matches them, before any
+decision by it; the reconcile then writes the same status. docs/status-witnesses.md has the table of
+all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile; `restored`
+by managers.cluster.resolve.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ _ID = 10
 
 
 @memoize
-def mended(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> OpenBaoCluster:
-    """Return the cluster with a status that its servers bear out; itself when they do already.
+def with_corrected_status(
+    cluster: OpenBaoCluster, pool: PoolFacts, repository: str
+) -> OpenBaoCluster:
+    """Return the cluster with a status that matches its servers; itself when it does already.
 
-    `pool`: the set that serves. `repository`: where the usual image of OpenBao is.
+    `pool`: the serving pool. `repository`: the default image repository of OpenBao.
     """
     changes = _changes(cluster, pool, repository)
     if not changes:
@@ -49,10 +52,10 @@ def mended(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> OpenBao
 
 
 def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
-    """Tell whether a status that says nothing of a first boot must be wrong.
+    """Report whether a status without initialization must be wrong.
 
-    Only the first server may initialise anything, alone. So a template without its document, or
-    the volume of any further server, was made after that.
+    Only the first server may initialise, alone. So a template without the self-init, or the volume
+    of any further server, was created after that.
     """
     live = pool.stateful_set
     if live is not None:
@@ -65,38 +68,38 @@ def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
 
 
 def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]) -> str:
-    """Return the UID of the last restore since which servers have to be made; "" for none.
+    """Return the UID of the last restore after which servers have to be created; "" for none.
 
-    What is written of a restore that is over names servers that were all started since. Where none
-    carries its mark it is not of these servers, and to restart all at once for it is an outage.
+    After a completed restore all servers carry its annotation. Where none does, the status is not
+    of these servers, and to restart all at once for it is an outage.
     """
-    known = status.restore
-    uid = (known.uid if known else None) or ""
+    accepted = status.restore
+    uid = (accepted.uid if accepted else None) or ""
     if live is None or live.restored == uid:
         return uid
-    over = known is None or known.restart_completed_at is not None
-    if not over or any(pod.restored == uid for pod in pods if uid):
+    finished = accepted is None or accepted.restart_completed_at is not None
+    if not finished or any(pod.restored == uid for pod in pods if uid):
         return uid
     return live.restored
 
 
-def notes_of(
+def correction_events(
     before: OpenBaoCluster, after: OpenBaoCluster, pool: PoolFacts
 ) -> tuple[EventRecord, ...]:
-    """Say what was put right in a status, and what nobody can know."""
-    was, now = before.status, after.status
+    """Return the events about corrected fields of a status, and about an assumed release."""
+    old, new = before.status, after.status
     notes = [
         EventRecord(
             "Warning",
             MENDED,
-            f"status.{field} was {_shown(getattr(was, field))}, and the StatefulSet and its pods "
-            f"show {_shown(getattr(now, field))}, which is written: find out who else writes it",
+            f"status.{field} was {_text(getattr(old, field))}, and the StatefulSet and its pods "
+            f"show {_text(getattr(new, field))}, which is written: find out who else writes it",
         )
         for field in _FIELDS
         if _is_news(before, after, field)
     ]
-    unknown = now.release is None and not now.current_version and not pool.stateful_set
-    if now.initialized and unknown and not pool.pods and pool.claims:
+    unknown = new.release is None and not new.current_version and not pool.stateful_set
+    if new.initialized and unknown and not pool.pods and pool.claims:
         notes.append(
             EventRecord(
                 "Warning",
@@ -113,13 +116,13 @@ _FIELDS = ("release", "upgrade", "unseal")
 
 
 def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
-    was, now = getattr(before.status, field), getattr(after.status, field)
-    # An operator that knew no such field leaves a cluster like this.
-    harmless = was is None and Release.accepted(after) == Release.asked(after)
-    return was != now and not (field == "release" and harmless)
+    old, new = getattr(before.status, field), getattr(after.status, field)
+    # An operator without such a field leaves a cluster like this.
+    harmless = old is None and Release.accepted(after) == Release.asked(after)
+    return old != new and not (field == "release" and harmless)
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     match value:
         case None:
             return "absent"
@@ -136,7 +139,7 @@ def _shown(value: object) -> str:
 def _changes(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> Mapping[str, object]:
     status = cluster.status
     if not status.initialized and not holds_data(cluster, pool):
-        # Without data nothing can be lost, and the spec alone decides.
+        # Without data nothing is at risk, and the spec alone decides.
         return {}
     changes: dict[str, object] = {"initialized": True}
     builds = builds_of(pool)
@@ -153,36 +156,36 @@ def _changes(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> Mappi
 
 
 def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Release | None:
-    """Say which release was accepted; None when nobody knows better than the status."""
-    known = Release.accepted(cluster)
-    if known is not None and _is_believed(cluster, known, builds):
-        return _as_asked(cluster, known, builds, repository)
+    """Return the accepted release; None when neither status nor servers have one."""
+    accepted = Release.accepted(cluster)
+    if accepted is not None and _is_believed(cluster, accepted, builds):
+        return _as_requested(cluster, accepted, builds, repository)
     build = builds.runs
-    if known is not None and builds.outruns(known.version):
+    if accepted is not None and builds.outruns(accepted.version):
         build = max(
             (one for one in (build, builds.newest) if one),
             key=lambda one: order(one.version),
             default=None,
         )
-    return known if build is None else _named(cluster, build, repository) or known
+    return accepted if build is None else _named(cluster, build, repository) or accepted
 
 
-def _is_believed(cluster: OpenBaoCluster, known: Release, builds: Builds) -> bool:
-    if builds.outruns(known.version):
+def _is_believed(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
+    if builds.outruns(accepted.version):
         return False
-    if _is_rolled(cluster.status.upgrade, known):
-        # It was accepted a moment ago: no pod, and perhaps no template, has it yet.
+    if _is_rolled(cluster.status.upgrade, accepted):
+        # It was just accepted: no pod, and perhaps no template, has it yet.
         return True
     template = builds.template.version if builds.template else ""
-    ahead = is_newer(template, known.version)
+    ahead = is_newer(template, accepted.version)
     if builds.versions:
-        # A roll is on its way that the status knows nothing of; or somebody wrote the template.
-        return known.version in builds.versions and not (ahead and template in builds.versions)
+        # A roll that the status does not record; or another writer changed the template.
+        return accepted.version in builds.versions and not (ahead and template in builds.versions)
     return not ahead
 
 
 def _is_rolled(upgrade: UpgradeStatus | None, release: Release) -> bool:
-    """Tell whether an upgrade brings the servers to a release right now."""
+    """Report whether an upgrade to a release is rolling."""
     return upgrade is not None and upgrade.phase == "Rolling" and _target(upgrade) == release
 
 
@@ -190,18 +193,20 @@ def _target(upgrade: UpgradeStatus) -> Release:
     return Release(upgrade.target_version, upgrade.target_image or "")
 
 
-def _as_asked(cluster: OpenBaoCluster, known: Release, builds: Builds, repository: str) -> Release:
-    """Return the release of the spec when it is what runs, to the very image."""
-    wish, template = Release.asked(cluster), builds.template
-    if template is None or wish == known or wish.version != known.version:
-        return known
-    if _is_rolled(cluster.status.upgrade, known) or template.is_of(known, repository):
-        return known
-    return wish if template.is_of(wish, repository) else known
+def _as_requested(
+    cluster: OpenBaoCluster, accepted: Release, builds: Builds, repository: str
+) -> Release:
+    """Return the release of the spec when its exact image runs."""
+    requested, template = Release.asked(cluster), builds.template
+    if template is None or requested == accepted or requested.version != accepted.version:
+        return accepted
+    if _is_rolled(cluster.status.upgrade, accepted) or template.is_of(accepted, repository):
+        return accepted
+    return requested if template.is_of(requested, repository) else accepted
 
 
 def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
-    """Name a build as a spec would; None when its version is not known."""
+    """Return the release of a build; None when its version is not known."""
     upgrade = cluster.status.upgrade
     candidates = [Release.asked(cluster)]
     if upgrade is not None:
@@ -219,31 +224,31 @@ def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | 
 
 
 def _upgrade(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
-    """Say which upgrade is on its way to the accepted release, whatever became of its status."""
-    known = cluster.status.upgrade
-    if known is None or (known.phase == "Rolling" and _is_behind(known, release)):
+    """Return the upgrade to the accepted release, even if its status is lost."""
+    stored = cluster.status.upgrade
+    if stored is None or (stored.phase == "Rolling" and _is_behind(stored, release)):
         return _halfway(cluster, builds, release)
-    if known.phase == "Rolling" and known.failure is None and _target(known) != release:
-        # What rolls was accepted in the same write: this one was never prepared.
-        return known.model_copy(update={"phase": "Preparing", "pod": None})
-    return known
+    if stored.phase == "Rolling" and stored.failure is None and _target(stored) != release:
+        # A rolling target was accepted in the same write: this one was never prepared.
+        return stored.model_copy(update={"phase": "Preparing", "pod": None})
+    return stored
 
 
 def _is_behind(upgrade: UpgradeStatus, release: Release) -> bool:
-    """Tell whether an upgrade is of the past: the servers came to something newer since."""
+    """Report whether an upgrade is obsolete: the servers run something newer."""
     return is_newer(release.version, upgrade.target_version)
 
 
 def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
-    """Take up a roll to another version that no status tells of; None when none goes on."""
+    """Resume a roll to another version that no status records; None when there is none."""
     template = builds.template
     older = [one for one in builds.versions if is_newer(release.version, one)]
     rolls = template is not None and template.version == release.version and bool(older)
     if not rolls or goes_on(cluster):
         return None
-    words = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
+    identity = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
     return UpgradeStatus(
-        id=hashlib.sha256(words.encode()).hexdigest()[:_ID],
+        id=hashlib.sha256(identity.encode()).hexdigest()[:_ID],
         phase="Rolling",
         target_version=release.version,
         target_image=release.image or None,
@@ -256,6 +261,6 @@ def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
 
 
 def _keys(pool: PoolFacts) -> UnsealStatus | None:
-    """Read the keys out of the pods, when all of them know the same."""
+    """Read the keys from the pods, when all of them have the same."""
     ring = ring_of_pods(pool.pods)
     return None if ring is None else UnsealStatus(keys=str(ring), step="Settled")

@@ -1,4 +1,4 @@
-"""The plan step: the ordered table of what features want, folded into one `Desired`.
+"""The plan step: the ordered table of feature plans, merged into one `Desired`.
 
 Pure. Called by `managers.cluster.reconcile` and by `baoctl render`.
 """

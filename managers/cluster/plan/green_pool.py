@@ -1,7 +1,7 @@
-"""A second set of voters: what is meant of it, and its objects. Pure.
+"""The green pool: its resolved spec, and its objects. Pure.
 
-There is one while an upgrade by a second set goes on (managers.upgrade.bluegreen.facts). The set
-that serves is planned by the steps of every cluster; here is what stands beside it.
+It exists during a blue/green upgrade (managers.upgrade.bluegreen.facts). The serving pool is
+planned by the steps of every cluster; this module adds green.
 """
 
 from __future__ import annotations
@@ -34,41 +34,43 @@ def with_green_pool(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenDecision | None,
+    decision: BlueGreenDecision | None,
 ) -> Resolved:
-    """Add to what is meant a second set, and to which of the two clients are sent.
+    """Add the green pool to the resolved cluster, and the pool that clients are sent to.
 
     `cluster` is the CR as its user wrote it.
     """
-    if second is None or (second.place == IDLE and not goes_on(cluster)):
+    if decision is None or (decision.place == IDLE and not goes_on(cluster)):
         return resolved
     others = voter_sets(cluster)[1:]
     return replace(
         resolved,
-        green=_green(resolved, cluster, observed, installation, second),
+        green=_green(resolved, cluster, observed, installation, decision),
         other=others[0] if others else None,
-        traffic=second.traffic,
-        traffic_first=not second.traffic and _is_marked(second, observed),
+        traffic=decision.traffic,
+        traffic_first=not decision.traffic and _is_labelled(decision, observed),
     )
 
 
-def _is_marked(second: BlueGreenDecision, observed: Observed) -> bool:
-    """Tell whether clients find the first set by its label: before green is made, all of it."""
+def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
+    """Report whether clients find the first pool by its label: before green exists, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    if second.place == IDLE:
+    if decision.place == IDLE:
         return bool(ready) and all(pod.first_set for pod in ready)
     return any(pod.first_set for pod in observed.pods)
 
 
 def written(
-    resolved: Resolved, second: BlueGreenDecision | None, intents: tuple[Intent, ...]
+    resolved: Resolved, decision: BlueGreenDecision | None, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
-    """Leave out the StatefulSet that serves while it has to stay as it is."""
-    serving = second.set_of(resolved.revision) if second is not None else None
-    if serving is None or serving.applied:
+    """Leave out the serving StatefulSet while it has to stay as it is."""
+    serving_spec = decision.set_of(resolved.revision) if decision is not None else None
+    if serving_spec is None or serving_spec.applied:
         return intents
-    kept = resolved.voter_set.stateful_set
-    return tuple(one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, kept))
+    serving_set = resolved.voter_set.stateful_set
+    return tuple(
+        one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, serving_set)
+    )
 
 
 def _green(
@@ -76,32 +78,32 @@ def _green(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    second: BlueGreenDecision,
+    decision: BlueGreenDecision,
 ) -> GreenPoolSpec | None:
-    wanted = second.other_than(resolved.revision)
+    green_spec = decision.other_than(resolved.revision)
     targeted = with_target_release(cluster)
-    if wanted is None or not wanted.applied or targeted is None:
+    if green_spec is None or not green_spec.applied or targeted is None:
         return None
     images = images_of(targeted.spec, installation, observed)
     return GreenPoolSpec(
-        revision=wanted.revision,
-        version=wanted.release.version,
+        revision=green_spec.revision,
+        version=green_spec.release.version,
         image=images.server,
-        replicas=wanted.replicas,
+        replicas=green_spec.replicas,
         records=images.records,
         outcome=images.outcome,
     )
 
 
 def files(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the configuration of the second set; that of one which goes is spared."""
+    """Plan the configuration of green; that of a pool under deletion is not pruned."""
     if resolved.green is not None:
         return Plan((config_map(green_view(resolved, resolved.green)),))
     return Plan(spared=_spared(resolved, observed))
 
 
 def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
-    """A server that starts once more before it goes still needs what it was started with."""
+    """Keep the configuration: a server that restarts before its deletion still needs it."""
     pool, other = observed.green, resolved.other
     if other is None or not (pool.stateful_set or pool.pods):
         return ()
@@ -109,23 +111,23 @@ def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
 
 
 def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
-    """Want the servers of the second set; `serving` is what those of the first one read.
+    """Plan the servers of green; `serving` are the inputs of the serving pool.
 
-    None of them is ever replaced while it is the second: whoever upgrades waits for them as they
-    are, or gives them up. They read newer files when they are told to.
+    No server of green is ever replaced: the upgrade waits for them as they are, or gives them up.
+    They reload newer files.
     """
-    green, marks = resolved.green, first_marks(resolved, observed)
+    green, label_effects = resolved.green, first_marks(resolved, observed)
     if green is None:
-        return Plan(effects=marks)
+        return Plan(effects=label_effects)
     if not isinstance(green.outcome, Done):
-        return Plan(effects=marks, outcome=green.outcome)
-    pool, meant = observed.green, green_view(resolved, green)
-    inputs = green_inputs(meant, serving)
-    shape = green_shape(meant, inputs, pool.stateful_set)
+        return Plan(effects=label_effects, outcome=green.outcome)
+    pool, view = observed.green, green_view(resolved, green)
+    inputs = green_inputs(view, serving)
+    shape = green_shape(view, inputs, pool.stateful_set)
     lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
-    told = Wait(RELOADING, "servers of the second set read their files again")
+    reloading = Wait(RELOADING, "servers of the second set read their files again")
     return Plan(
-        (green_set(meant, shape),),
-        (*marks, *of_reload(meant, lagging, inputs, observed.now)),
-        told if lagging.due or lagging.waiting else Done(),
+        (green_set(view, shape),),
+        (*label_effects, *of_reload(view, lagging, inputs, observed.now)),
+        reloading if lagging.due or lagging.waiting else Done(),
     )

@@ -1,4 +1,4 @@
-"""The ordered table of the steps of a plan, and how they fold into one `Desired`. Pure."""
+"""The ordered table of the steps of a plan, and their merge into one `Desired`. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import managers.bootstrap.audit_storage as audit_storage
 import managers.bootstrap.plan as bootstrap
 import managers.certs.plan as certs
-import managers.cluster.plan.green_pool as second_set
+import managers.cluster.plan.green_pool as green_pool
 import managers.identity.plan as identity
 import managers.images.plan as images
 import managers.networking.plan as networking
@@ -31,7 +31,7 @@ class Step:
     plan: Callable[[Resolved, Observed], Plan]
 
 
-STAY = UpgradeDecision(Release(""))
+NO_DECISION = UpgradeDecision(Release(""))
 """Nothing is decided about releases."""
 
 FOUNDATION: tuple[Step, ...] = (
@@ -39,17 +39,19 @@ FOUNDATION: tuple[Step, ...] = (
     Step("bootstrap", bootstrap.plan),
     Step("audit", audit_storage.plan),
     Step("certs", certs.plan),
-    Step("second set", second_set.files),
-    # Before the pods, so that none ever runs unguarded or without its rights.
+    Step("second set", green_pool.files),
+    # Before the pods, so that none ever runs without its network policy or its rights.
     Step("networking", networking.plan),
     Step("identity", identity.plan),
-    # Last: it only says whether pods may be touched.
+    # Last: it only decides whether pods may be changed.
     Step("images", images.plan),
 )
 
 
-def _workload(resolved: Resolved, observed: Observed, course: UpgradeDecision = STAY) -> Plan:
-    """Want the StatefulSets, the budget, and at most one pod of each replaced."""
+def _workload(
+    resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
+) -> Plan:
+    """Plan the StatefulSets, the disruption budget, and at most one replaced pod of each."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
     inputs = workload.Inputs(
@@ -61,35 +63,37 @@ def _workload(resolved: Resolved, observed: Observed, course: UpgradeDecision = 
             authority=server.authority if server else "",
         ),
         operator_image=resolved.pod.operator_image,
-        halt=course.halt,
-        hand_over=course.hand_over,
-        hold_reads=course.hold_reads,
+        halt=decision.halt,
+        hand_over=decision.hand_over,
+        hold_reads=decision.hold_reads,
     )
     pool = read_pool.plan(resolved, observed, inputs)
     inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
     voters = read_pool.with_read_pool(workload.plan(resolved, observed, inputs), pool)
-    second = second_set.servers(resolved, observed, inputs)
+    green = green_pool.servers(resolved, observed, inputs)
     return replace(
         voters,
-        intents=second_set.written(resolved, course.second, voters.intents) + second.intents,
-        effects=voters.effects + second.effects,
-        outcome=combine(voters.outcome, second.outcome),
+        intents=green_pool.written(resolved, decision.second, voters.intents) + green.intents,
+        effects=voters.effects + green.effects,
+        outcome=combine(voters.outcome, green.outcome),
     )
 
 
 WORKLOAD = Step("workload", _workload)
 
 
-def merge_plans(resolved: Resolved, observed: Observed, course: UpgradeDecision = STAY) -> Desired:
-    """Ask every step what it wants, on the course that was decided.
+def merge_plans(
+    resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
+) -> Desired:
+    """Plan every step, under the upgrade decision.
 
-    A step that is not content holds back the pods when it says so; the others go on, so that one
-    missing thing does not stop the repair of the rest.
+    A step can gate the pods; the other steps continue, so that one missing object does not block
+    the repair of the rest.
     """
     plans = [step.plan(resolved, observed) for step in FOUNDATION]
     foundation = tuple(intent for plan in plans for intent in plan.intents)
     gated = any(plan.gate for plan in plans)
-    pods = Plan() if gated else _workload(resolved, observed, course)
+    pods = Plan() if gated else _workload(resolved, observed, decision)
     everything = [*plans, pods]
     return Desired(
         foundation=foundation,

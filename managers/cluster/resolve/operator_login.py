@@ -1,4 +1,4 @@
-"""Who may log in to the auth method jwt-operator, as the first boot sets it up. Pure.
+"""The subjects that may log in to the auth method jwt-operator, as the self-init sets it up. Pure.
 
 Called by `managers.cluster.resolve.resolve`.
 """
@@ -22,42 +22,44 @@ BLUE_GREEN = "BlueGreen"
 def operator_login(
     spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
 ) -> OidcBootstrap | None:
-    """Describe the login; None when the spec wants none, or nobody knows who signs tokens."""
+    """Describe the login; None when the spec has none, or the token issuer is unknown."""
     oidc = spec.self_init.oidc if spec.self_init else None
     if oidc is None or not spec.wants_operator_login or issuer is None:
         return None
-    more = oidc.additional_subjects or AdditionalSubjects()
+    additional = oidc.additional_subjects or AdditionalSubjects()
     return OidcBootstrap(
         audience=installation.audience_of(owner.key),
         issuer=oidc.issuer or issuer.issuer,
         public_keys=issuer.public_keys,
-        roles=_roles(spec, owner, (installation.subject, *more.operator), more),
+        roles=_roles(spec, owner, (installation.subject, *additional.operator), additional),
     )
 
 
 def _roles(
-    spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], more: AdditionalSubjects
+    spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], additional: AdditionalSubjects
 ) -> tuple[AuthRole, ...]:
     keys = spec.recovery_keys
-    hands_over = keys is not None and keys.initial is not None
+    delivers_shares = keys is not None and keys.initial is not None
     rewraps = spec.unseal.type == "static"
-    roles = [operator_role(_each(operators), hands_over=hands_over, rewraps=rewraps)]
-    # One day it may have to be backed up, upgraded or restored: roles come from the first boot.
+    roles = [operator_role(_each(operators), hands_over=delivers_shares, rewraps=rewraps)]
+    # Only the self-init creates roles, and backups, upgrades or restores may be enabled later.
     name = job_role(spec, "backup")
     test = spec.backup.restore_test if spec.backup else None
     canary = test.canary_path if test else None
-    roles.append(backup_role(name, _job(owner, "backup", more.backup), canary=canary))
+    roles.append(backup_role(name, _job(owner, "backup", additional.backup), canary=canary))
     name = job_role(spec, "upgrade")
     blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
-    roles.append(upgrade_role(name, _job(owner, "upgrade", more.upgrade), blue_green=blue_green))
+    roles.append(
+        upgrade_role(name, _job(owner, "upgrade", additional.upgrade), blue_green=blue_green)
+    )
     name = job_role(spec, "restore")
-    roles.append(restore_role(name, _job(owner, "restore", more.restore)))
+    roles.append(restore_role(name, _job(owner, "restore", additional.restore)))
     return tuple(roles)
 
 
-def _job(owner: Owner, job: names.Job, more: tuple[str, ...]) -> tuple[str, ...]:
+def _job(owner: Owner, job: names.Job, additional: tuple[str, ...]) -> tuple[str, ...]:
     account = names.job_service_account(owner.name, job)
-    return _each((f"system:serviceaccount:{owner.namespace}:{account}", *more))
+    return _each((f"system:serviceaccount:{owner.namespace}:{account}", *additional))
 
 
 def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def wrong_audience(spec: ClusterSpec, owner: Owner, installation: Installation) -> Blocked | None:
-    """Refuse a login by tokens that the operator will never have."""
+    """Refuse a login with an audience that the operator's tokens never have."""
     oidc = spec.self_init.oidc if spec.self_init else None
     if oidc is None or not spec.wants_operator_login or oidc.audience is None:
         return None

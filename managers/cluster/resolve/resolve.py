@@ -1,4 +1,4 @@
-"""The resolve step: what was meant. Every default, merge and choice is made here, once. Pure."""
+"""The resolve step: every default, merge and choice is made here, once. Pure."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ LOOPBACK = ("127.0.0.1", "::1")
 def resolve_now(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
-    """Resolve, and hold a first boot back whose recovery keys are not good at this moment.
+    """Resolve, and block an initialization whose recovery keys are not valid at this moment.
 
-    Apart from `resolve`, because `baoctl render` prints the same at any moment.
+    Separate from `resolve`, because `baoctl render` prints the same at any moment.
     """
     resolved = resolve(cluster, owner, observed, installation)
     if isinstance(resolved, Blocked) or resolved.initialized:
@@ -64,14 +64,14 @@ def resolve_now(
 def resolve(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
-    """Turn a spec and what is observed into what is meant, or say why nothing may be done."""
+    """Turn a spec and the observed facts into a Resolved, or return why nothing may be done."""
     refusal = _refusal(cluster, owner, observed, installation)
     if refusal is not None:
         return refusal
     login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
     images = images_of(cluster.spec, installation, observed)
     initialized = is_initialized(cluster, observed)
-    found = Overrides(
+    overrides = Overrides(
         login,
         images,
         unseal_wishes(cluster, observed),
@@ -82,15 +82,15 @@ def resolve(
         restored=restored(cluster.status, observed.stateful_set, observed.pods),
     )
     try:
-        return _meant(cluster, owner, installation, found)
+        return _resolve(cluster, owner, installation, overrides)
     except UnwritableError as error:
-        # The schema lets every character by, and the file of the server does not.
+        # The schema allows every character, and the file of the server does not.
         return Blocked("InvalidSpec", f"a text of the spec cannot be in config.hcl: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What was decided with more than the spec."""
+    """Decisions that need more than the spec."""
 
     login: OidcBootstrap | None
     images: ImageChoice
@@ -99,31 +99,31 @@ class Overrides:
     reuses_account: bool
     fixed_ids: bool
     read_pool: bool
-    """Read replicas are asked for, or some are left."""
+    """Read replicas are requested, or some are left."""
     restored: str
-    """UID of the last restore since which servers have to be made."""
+    """UID of the last restore after which servers have to be created."""
 
 
 @memoize
-def _meant(
-    cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Overrides
+def _resolve(
+    cluster: OpenBaoCluster, owner: Owner, installation: Installation, overrides: Overrides
 ) -> Resolved:
-    spec, unseal, images = cluster.spec, found.unseal, found.images
+    spec, unseal, images = cluster.spec, overrides.unseal, overrides.images
     revision = serving_set(cluster).revision
     config = replace(
-        ConfigInput.of(cluster, found.login),
+        ConfigInput.of(cluster, overrides.login),
         seal=stanza_of(unseal),
         join=Join(dialled=revision),
     )
     tls, audit = tls_wishes(cluster), audit_volume(owner.name, spec.audit_file_storage)
     account, ways = spec.service_account, ways_wishes(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
-    pod = _pod(spec, found, (seal, tls_part(tls), server_part(spec, audit)))
+    pod = _pod(spec, overrides, (seal, tls_part(tls), server_part(spec, audit)))
     return Resolved(
         owner=owner,
         version=spec.version.removeprefix("v"),
         replicas=spec.replicas,
-        initialized=found.initialized,
+        initialized=overrides.initialized,
         members=_members(cluster),
         voters=_voters(cluster),
         keeps_volumes=cluster.spec.deletion_policy == "Retain",
@@ -137,7 +137,7 @@ def _meant(
         service_account=names.service_account(owner.name, account.name if account else None),
         service_account_annotations=(account.annotations if account else None) or {},
         job_accounts=job_accounts(cluster),
-        reuses_account=found.reuses_account,
+        reuses_account=overrides.reuses_account,
         service_type=spec.service.type if spec.service else "ClusterIP",
         service_annotations=(spec.service.annotations if spec.service else None) or {},
         network=_network(spec, installation),
@@ -150,12 +150,12 @@ def _meant(
         ways=ways,
         audit_volume=audit,
         images=images,
-        read=read_wishes(cluster, config, pod) if found.read_pool else None,
+        read=read_wishes(cluster, config, pod) if overrides.read_pool else None,
         hibernate=spec.hibernate,
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,
         restoring=_restoring(cluster),
-        restored=found.restored,
+        restored=overrides.restored,
         revision=revision,
         config_named=render_config(replace(config, join=Join())) if revision else "",
     )
@@ -163,28 +163,28 @@ def _meant(
 
 def _certificate_names(spec: ClusterSpec, owner: Owner, ways: ExposureSpec) -> tuple[str, ...]:
     """Name the servers. The raft name comes first: it becomes the common name."""
-    wanted = (
+    dns_names = (
         names.raft_server_name(owner.name),
         *names.server_dns_names(owner.name, owner.namespace),
         *ways.hostnames,
         *(san for san in spec.tls.extra_sans if not is_ip(san)),
     )
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(dns_names))
 
 
 def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
-    # In the form in which a certificate gives them back, or it would never carry what is asked.
-    asked = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
-    return tuple(dict.fromkeys((*LOOPBACK, *asked)))
+    # In the form that a certificate has them in, so that the comparison succeeds.
+    addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
+    return tuple(dict.fromkeys((*LOOPBACK, *addresses)))
 
 
 def _restoring(cluster: OpenBaoCluster) -> str:
-    """Name the restore that has the cluster to itself; "" once it asked for a restart."""
+    """Name the restore that blocks the cluster; "" once it requested a restart."""
     lock, restored = cluster.status.operation_lock, cluster.status.restore
     if lock is None or lock.operation != "Restore":
         return ""
     restarts = restored is not None and restored.restart_completed_at is None
-    # The name alone may be that of an earlier one, which is over.
+    # The name alone may be that of an earlier restore, which is over.
     if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
         return ""
     return lock.holder
@@ -193,10 +193,10 @@ def _restoring(cluster: OpenBaoCluster) -> str:
 def _refusal(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Blocked | None:
-    """Judge by the rules of the API, by what this release can do, and by what already runs."""
-    objection = _objection(cluster)
-    if objection is not None:
-        return objection
+    """Check the rules of the API, the features of this release, and the running servers."""
+    error = _spec_error(cluster)
+    if error is not None:
+        return error
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
@@ -204,33 +204,33 @@ def _refusal(
     if lost is not None:
         return lost
     if not is_initialized(cluster, observed):
-        wrong = wrong_audience(cluster.spec, owner, installation)
-        if wrong is not None:
-            return wrong
+        audience_error = wrong_audience(cluster.spec, owner, installation)
+        if audience_error is not None:
+            return audience_error
     failed = _failed_first_boot(cluster, observed)
     if failed is not None:
         code = failed.last_exit.code if failed.last_exit else -1
-        claim = serving_set(cluster).data_claim(failed.ordinal)
+        pvc = serving_set(cluster).data_claim(failed.ordinal)
         return Blocked(
             "SelfInitFailed",
             f"{failed.name} ended with code {code} before it was initialised, so its requests may "
             f"be incomplete: read `kubectl logs {failed.name} --previous`, correct the cause, then "
-            f"delete PersistentVolumeClaim {claim} and the pod to start again; no data is lost yet",
+            f"delete PersistentVolumeClaim {pvc} and the pod to start again; no data is lost yet",
         )
     return None
 
 
 def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
-    """Refuse to make servers beside others that may hold the data, and that no status names.
+    """Refuse to create servers while others may hold the data, and no status names them.
 
-    Only the status tells which set serves after an upgrade by a second set, and it may be lost.
+    Only the status names the serving pool after a blue/green upgrade, and it may be lost.
     """
-    # Beside a StatefulSet of this cluster the volumes of an earlier set prove nothing: those of a
-    # set that was given up stay with spec.deletionPolicy Retain, and hold its old data.
-    known = cluster.status.blue_green is not None and bool(
+    # With a StatefulSet of this cluster the volumes of an earlier pool prove nothing: those of an
+    # abandoned pool stay with spec.deletionPolicy Retain, and hold its old data.
+    is_named = cluster.status.blue_green is not None and bool(
         observed.pods or (observed.claims and not observed.rivals)
     )
-    if not observed.strays or observed.stateful_set is not None or known:
+    if not observed.strays or observed.stateful_set is not None or is_named:
         return None
     return Blocked(
         "PrerequisitesMissing",
@@ -244,22 +244,22 @@ def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
 
 
 @memoize
-def _objection(cluster: OpenBaoCluster) -> Blocked | None:
-    broken = violations(cluster)
-    if broken:
-        return Blocked("InvalidSpec", "; ".join(map(str, broken)))
-    unserved = essential_unserved_fields(cluster.spec)
-    if unserved:
-        return Blocked("FieldsNotServed", "; ".join(unserved))
+def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
+    rule_violations = violations(cluster)
+    if rule_violations:
+        return Blocked("InvalidSpec", "; ".join(map(str, rule_violations)))
+    unsupported = essential_unserved_fields(cluster.spec)
+    if unsupported:
+        return Blocked("FieldsNotServed", "; ".join(unsupported))
     return None
 
 
 def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether data exists. Once true it stays true, whatever becomes of the pods.
+    """Report whether data exists. Once true it stays true, whatever happens to the pods.
 
     A server runs the requests of the first boot before it opens its port (OpenBao 2.4.0,
-    command/server.go), so the first one that is ready has run them all. The template that no
-    longer carries the first boot is the second witness: a status may be lost.
+    command/server.go), so the first one that is ready has run them all. A template without the
+    self-init is further evidence: a status may be lost.
     """
     stateful_set = observed.stateful_set
     return (
@@ -280,9 +280,9 @@ def _voters(cluster: OpenBaoCluster) -> int | None:
 
 
 def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts | None:
-    """Find a first server that was started again before it was known to be initialised.
+    """Return a first server that restarted before its initialization was recorded.
 
-    The second start finds the storage initialised and skips the requests that are left
+    The second start detects the initialised storage and skips the remaining requests
     (OpenBao 2.4.0), so being ready no longer proves that all of them ran.
     """
     stateful_set = observed.stateful_set
@@ -294,34 +294,34 @@ def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts 
     )
 
 
-def _pod(spec: ClusterSpec, found: Overrides, parts: tuple[PodPart, ...]) -> PodSettings:
+def _pod(spec: ClusterSpec, overrides: Overrides, parts: tuple[PodPart, ...]) -> PodSettings:
     metadata = spec.pod_metadata
     restart = spec.runtime.restart_at if spec.runtime else None
-    older = spec.maintenance.restart_at if spec.maintenance else None
+    maintenance_restart = spec.maintenance.restart_at if spec.maintenance else None
     return PodSettings(
-        image=found.images.server,
+        image=overrides.images.server,
         pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
         resources=spec.resources.to_object() if spec.resources else {},
         labels=labels.users_own((metadata.labels if metadata else None) or {}),
         annotations={
             **labels.users_own((metadata.annotations if metadata else None) or {}),
-            **pod_annotations(found.unseal.ring),
+            **pod_annotations(overrides.unseal.ring),
         },
-        restart_at=restart or older or "",
+        restart_at=restart or maintenance_restart or "",
         security=_security(spec),
         parts=parts,
         scheduling=spec.scheduling,
-        fixed_ids=found.fixed_ids,
-        operator_image=found.images.helper,
+        fixed_ids=overrides.fixed_ids,
+        operator_image=overrides.images.helper,
     )
 
 
 def _security(spec: ClusterSpec) -> Mapping[str, Any]:
-    hardening, asked = spec.workload_hardening, spec.security_context
+    hardening, addresses = spec.workload_hardening, spec.security_context
     confined = hardening is not None and hardening.app_armor_enabled
     return {
         **({"appArmorProfile": {"type": "RuntimeDefault"}} if confined else {}),
-        **(asked.to_object() if asked else {}),
+        **(addresses.to_object() if addresses else {}),
     }
 
 

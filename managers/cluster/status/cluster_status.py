@@ -1,4 +1,4 @@
-"""The status step: what the pass found and did, as the status of the cluster. Pure.
+"""The status step: computes the status of the cluster from the result of a reconcile. Pure.
 
 One writer of everything under `status` except `status.adminOps`, which the adminops reconciler
 writes and this step only reads.
@@ -40,9 +40,8 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Outcome, Wait
 from runtime.types import Object
 
-# What is said of a cluster when less than a whole pass is known. The three of kstatus (Ready,
-# Reconciling, Stalled) are told together always: an older answer of one would contradict the new
-# one of another.
+# Conditions of a cluster after an incomplete reconcile. The three of kstatus (Ready, Reconciling,
+# Stalled) are always set together: an older one would contradict the new ones.
 FAILING: tuple[tuple[str, Status], ...] = (
     ("Ready", "Unknown"),
     ("Reconciling", "True"),
@@ -65,7 +64,7 @@ UNREADABLE: tuple[tuple[str, Status], ...] = (
 
 TLS_SECRETS_MAX = 16
 
-# Pure functions whose answers are the same in nearly every pass.
+# Pure functions whose results are the same in nearly every reconcile.
 _unserved_fields = memoize(unserved_fields)
 _ways = memoize(ways_wishes)
 _condition = lru_cache(maxsize=256)(condition)
@@ -73,50 +72,50 @@ _condition = lru_cache(maxsize=256)(condition)
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """One pass of the workload reconciler, as far as it came."""
+    """The result of one workload reconcile, as far as it came."""
 
     cluster: OpenBaoCluster
     observed: Observed
     outcome: Outcome
     resolved: Resolved | None = None
     applied: AppliedSet | None = None
-    course: UpgradeDecision | None = None
-    """None: nothing was decided about releases, as the cluster is paused."""
-    notes: tuple[EventRecord, ...] = ()
-    """Events about what was put right in the status."""
+    decision: UpgradeDecision | None = None
+    """None: there is no upgrade decision, as the cluster is paused."""
+    events: tuple[EventRecord, ...] = ()
+    """Events about corrected fields of the status."""
 
 
-def compute(this: ReconcileResult) -> ClusterStatus:
-    """Compute the status after a pass; equal input gives an equal status.
+def compute(result: ReconcileResult) -> ClusterStatus:
+    """Compute the status after a reconcile; equal input gives an equal status.
 
-    Nothing in it changes merely because time went by.
+    Nothing in it changes merely because time passes.
     """
-    cluster, observed = this.cluster, this.observed
+    cluster, observed = result.cluster, result.observed
     previous = cluster.status
-    initialized = this.resolved.initialized if this.resolved else previous.initialized
+    initialized = result.resolved.initialized if result.resolved else previous.initialized
     facts = ConditionFacts(
         name=cluster.metadata.name,
         spec=with_effective_fences(cluster).spec,
         observed=observed,
-        outcome=this.outcome,
+        outcome=result.outcome,
         initialized=initialized,
         raft=previous.admin_ops.raft if previous.admin_ops else None,
         autopilot=previous.admin_ops.autopilot if previous.admin_ops else None,
-        trouble=previous.admin_ops.last_error if previous.admin_ops else None,
+        error=previous.admin_ops.last_error if previous.admin_ops else None,
         was_running=previous.phase == "Running",
         unserved=_unserved_fields(cluster.spec),
-        conflicts=_conflicts(this.applied, this.outcome),
+        conflicts=_conflicts(result.applied, result.outcome),
         server_secret=tls_names.server_secret(cluster),
         recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
         operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
         owner_uid=cluster.metadata.uid,
         ways=_ways(cluster),
         cluster=cluster,
-        course=this.course,
+        decision=result.decision,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
-    second = this.course.second if this.course else None
+    blue_green = result.decision.second if result.decision else None
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
@@ -129,23 +128,23 @@ def compute(this: ReconcileResult) -> ClusterStatus:
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
         self_initialized=initialized and _self_initialized(cluster),
-        operation=operation_status(_operation(this), previous.operation, observed.now),
-        unseal=_unseal(this),
+        operation=operation_status(_operation(result), previous.operation, observed.now),
+        unseal=_unseal(result),
         read_replicas=read_status(cluster.spec, observed, facts.raft),
         tls_secrets=_tls_secrets(cluster, observed),
-        workload=_workload(this),
-        resumed_at=_resumed_at(this),
-        release=_release(this),
-        upgrade=_upgrade(this),
-        blue_green=second.status if second else previous.blue_green,
-        break_glass=second.break_glass if second else previous.break_glass,
-        upgrade_requests=this.course.requests if this.course else previous.upgrade_requests,
+        workload=_workload(result),
+        resumed_at=_resumed_at(result),
+        release=_release(result),
+        upgrade=_upgrade(result),
+        blue_green=blue_green.status if blue_green else previous.blue_green,
+        break_glass=blue_green.break_glass if blue_green else previous.break_glass,
+        upgrade_requests=result.decision.requests if result.decision else previous.upgrade_requests,
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )
 
 
 def _self_initialized(cluster: OpenBaoCluster) -> bool:
-    """Only the first boot decides it, whatever the spec says later."""
+    """Report whether the cluster initialized itself; later changes of the spec have no effect."""
     before = cluster.status
     if before.initialized and "self_initialized" in before.model_fields_set:
         return before.self_initialized
@@ -153,56 +152,58 @@ def _self_initialized(cluster: OpenBaoCluster) -> bool:
 
 
 def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...] | None:
-    """Remember which Secrets the spec named while pods mount them.
+    """Keep the Secrets that the spec named while pods mount them.
 
-    Only what a spec named once counts: whoever may write pods must not choose what is read.
+    Only Secrets that a spec named count: a writer of pods must not choose what is read.
     """
     own = names.tls_server_secret(cluster.metadata.name)
     mounted = {pod.tls_secret for pod in observed.servers}
-    kept = {name for name in cluster.status.tls_secrets or () if name in mounted}
-    known = {*kept, tls_names.server_secret(cluster)} - {None, own}
-    return tuple(sorted(name for name in known if name))[:TLS_SECRETS_MAX] or None
+    mounted_before = {name for name in cluster.status.tls_secrets or () if name in mounted}
+    allowed = {*mounted_before, tls_names.server_secret(cluster)} - {None, own}
+    return tuple(sorted(name for name in allowed if name))[:TLS_SECRETS_MAX] or None
 
 
 def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
-    """Say that passes fail, and leave everything else as it was last seen."""
+    """Report that reconciles fail, and leave everything else as it was last observed."""
     return held_back(cluster, Wait("TransientError", error), now)
 
 
-def held_back(cluster: OpenBaoCluster, why: Wait, now: datetime) -> ClusterStatus:
-    """Say why no pass is made, and leave everything else as it was last seen."""
+def held_back(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStatus:
+    """Report why no reconcile runs, and leave everything else as it was last observed."""
     generation = cluster.metadata.generation
-    told = [
-        condition(kind, status, why.reason, why.message, generation) for kind, status in FAILING
+    conditions = [
+        condition(kind, status, wait.reason, wait.message, generation) for kind, status in FAILING
     ]
-    return _with(cluster.status, told, now)
+    return _with(cluster.status, conditions, now)
 
 
 def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
-    """Say that the cluster goes, and what that waits for."""
+    """Report that the cluster is being deleted, and what that waits for."""
     generation = cluster.metadata.generation
-    told = [condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING]
-    return _with(cluster.status, told, now)
+    conditions = [
+        condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING
+    ]
+    return _with(cluster.status, conditions, now)
 
 
 def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
-    """Say that the spec is none that this version can read, and leave everything else.
+    """Report that this version cannot read the spec, and leave everything else.
 
-    The CRD refuses such a spec today; an older one may have let it in.
+    The CRD rejects such a spec today; an older one may have accepted it.
     """
     generation = live["metadata"].get("generation", 0)
-    told = [
+    conditions = [
         condition(kind, status, "InvalidSpec", error, generation) for kind, status in UNREADABLE
     ]
-    status = _with(ClusterStatus.lenient(live.get("status") or {}), told, now)
+    status = _with(ClusterStatus.lenient(live.get("status") or {}), conditions, now)
     return status.model_copy(update={"observed_generation": generation})
 
 
-def _with(status: ClusterStatus, told: Sequence[Condition], now: datetime) -> ClusterStatus:
-    # Others may have written conditions of their own: the next whole status drops them.
-    ours = {kind.name for kind in TYPES} - {new.type for new in told}
-    kept = [old for old in status.conditions if old.type in ours]
-    merged = merge(status.conditions, [*kept, *told], now)
+def _with(status: ClusterStatus, conditions: Sequence[Condition], now: datetime) -> ClusterStatus:
+    # Other writers may have set conditions of their own: the next full status drops them.
+    own_types = {kind.name for kind in TYPES} - {new.type for new in conditions}
+    retained = [old for old in status.conditions if old.type in own_types]
+    merged = merge(status.conditions, [*retained, *conditions], now)
     return status.model_copy(update={"conditions": merged})
 
 
@@ -210,15 +211,15 @@ def _conditions(
     facts: ConditionFacts, generation: int, previous: tuple[Condition, ...]
 ) -> tuple[Condition, ...]:
     stated = [
-        _condition(found.type, found.status, found.reason, found.message, generation)
-        for found in findings(facts)
+        _condition(update.type, update.status, update.reason, update.message, generation)
+        for update in findings(facts)
     ]
     return merge(previous, stated, facts.observed.now)
 
 
-def _operation(this: ReconcileResult) -> Operation | None:
-    """What the plan of this pass does; a paused or refused pass does nothing."""
-    return this.applied.desired.operation if this.applied is not None else None
+def _operation(result: ReconcileResult) -> Operation | None:
+    """Return the operation of the plan; a paused or refused reconcile has none."""
+    return result.applied.desired.operation if result.applied is not None else None
 
 
 def _phase(facts: ConditionFacts, ready: int) -> Phase:
@@ -232,10 +233,10 @@ def _phase(facts: ConditionFacts, ready: int) -> Phase:
 def _sealed(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
     if not initialized:
         return "unknown"
-    said = [pod.registration.sealed for pod in observed.servers if not pod.terminating]
-    if any(said):
+    sealed = [pod.registration.sealed for pod in observed.servers if not pod.terminating]
+    if any(sealed):
         return "true"
-    return "unknown" if not said or None in said else "false"
+    return "unknown" if not sealed or None in sealed else "false"
 
 
 def _version(observed: Observed) -> str:
@@ -244,25 +245,25 @@ def _version(observed: Observed) -> str:
     return (versions.pop() or "") if len(versions) == 1 else ""
 
 
-def _unseal(this: ReconcileResult) -> UnsealStatus | None:
-    """Which keys the pod template names, as far as this pass came to it."""
-    rotation = this.resolved.unseal.rotation if this.resolved else None
+def _unseal(result: ReconcileResult) -> UnsealStatus | None:
+    """Return the keys that the pod template names, as far as this reconcile came to it."""
+    rotation = result.resolved.unseal.rotation if result.resolved else None
     if rotation is None:
-        return this.cluster.status.unseal if this.resolved is None else None
-    live = this.observed.stateful_set
-    if live is None and this.applied is not None and not this.applied.desired.workload:
-        # Nothing carries them yet: the last word stands.
-        return this.cluster.status.unseal
+        return result.cluster.status.unseal if result.resolved is None else None
+    live = result.observed.stateful_set
+    if live is None and result.applied is not None and not result.applied.desired.workload:
+        # No object names them yet: the last status is kept.
+        return result.cluster.status.unseal
     return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
 
 
-def _workload(this: ReconcileResult) -> WorkloadStatus | None:
-    previous, now = this.cluster.status.workload, this.observed.now
-    told = WorkloadStatus(
-        last_error=_workload_error(this.outcome, previous, now),
-        rolling_since=_rolling_since(this, previous, now),
+def _workload(result: ReconcileResult) -> WorkloadStatus | None:
+    previous, now = result.cluster.status.workload, result.observed.now
+    workload = WorkloadStatus(
+        last_error=_workload_error(result.outcome, previous, now),
+        rolling_since=_rolling_since(result, previous, now),
     )
-    return None if told == WorkloadStatus() else told
+    return None if workload == WorkloadStatus() else workload
 
 
 def _workload_error(
@@ -278,44 +279,44 @@ def _workload_error(
 
 
 def _rolling_since(
-    this: ReconcileResult, previous: WorkloadStatus | None, now: datetime
+    result: ReconcileResult, previous: WorkloadStatus | None, now: datetime
 ) -> datetime | None:
-    outcome, operation = this.outcome, _operation(this)
+    outcome, operation = result.outcome, _operation(result)
     since = previous.rolling_since if previous else None
     rolls = operation is not None and operation.kind == "Rolling"
     reasons = {*ROLL, QUESTION_REFUSED} if rolls else ROLL
     if isinstance(outcome, Wait) and outcome.reason in reasons:
         return since or now.replace(microsecond=0)
-    # Something else has the word for now; the pods may still be on their way.
+    # Another outcome is reported for now; the pods may still be rolling.
     return since if isinstance(outcome, Blocked) else None
 
 
-def _resumed_at(this: ReconcileResult) -> datetime | None:
-    """When the last pause ended: in the pass whose status is the first to say that it did."""
-    known = this.cluster.status
-    if this.cluster.spec.paused or not is_told(known):
-        return known.resumed_at
-    return this.observed.now.replace(microsecond=0)
+def _resumed_at(result: ReconcileResult) -> datetime | None:
+    """Return when the last pause ended: the time of the first reconcile after it."""
+    status = result.cluster.status
+    if result.cluster.spec.paused or not is_told(status):
+        return status.resumed_at
+    return result.observed.now.replace(microsecond=0)
 
 
-def _release(this: ReconcileResult) -> ReleaseStatus | None:
-    """Which release was accepted; a spec that was refused accepts none."""
-    course, known = this.course, this.cluster.status.release
-    if course is None or course.accepted is None:
-        return known
-    if this.resolved is None and not this.cluster.status.initialized:
-        return known
-    if known is not None and course.place == "Idle":
-        return known
-    return course.accepted.status()
+def _release(result: ReconcileResult) -> ReleaseStatus | None:
+    """Return the accepted release; a refused spec accepts none."""
+    decision, accepted = result.decision, result.cluster.status.release
+    if decision is None or decision.accepted is None:
+        return accepted
+    if result.resolved is None and not result.cluster.status.initialized:
+        return accepted
+    if accepted is not None and decision.place == "Idle":
+        return accepted
+    return decision.accepted.status()
 
 
-def _upgrade(this: ReconcileResult) -> UpgradeStatus | None:
-    known = this.cluster.status.upgrade
-    if this.course is not None:
-        return this.course.upgrade
-    # A pause takes no time from the step that it falls into.
-    return known and known.model_copy(update={"step_started_at": None})
+def _upgrade(result: ReconcileResult) -> UpgradeStatus | None:
+    stored = result.cluster.status.upgrade
+    if result.decision is not None:
+        return result.decision.upgrade
+    # A pause does not count against the deadline of a step.
+    return stored and stored.model_copy(update={"step_started_at": None})
 
 
 def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""What the facts of one pass say about each condition. Pure; called by
+"""Computes each condition from the facts of one reconcile. Pure; called by
 `managers.cluster.status.cluster_status`.
 
-One function per condition, and one table that names them all. Messages say what is, why, and
-what to do; programs read type, status and reason.
+One function per condition, and one table of them all. Messages state what is, why, and what to do;
+programs read type, status and reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from managers.cluster.status.server_conditions import (
 from managers.context.reads.admission_message import policies_lacking
 from managers.identity.account import service_account_ready
 from managers.membership.condition import even_replicas, membership_ready
-from managers.membership.green_members import servers_beside
+from managers.membership.green_members import green_member_count
 from managers.networking.api_server_condition import api_server_network
 from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.gateway_condition import gateway_ready
@@ -47,8 +47,8 @@ from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
 from runtime.outcome import Blocked, Wait
 
-# A pass that waits for one of these is changing something on purpose. How long that may take is
-# judged where it is planned: a roll that is late waits for RolloutStuck.
+# A wait for one of these is an intended change. Its plan checks how long that may take: a roll that
+# is late waits for RolloutStuck.
 ON_PURPOSE = frozenset(
     {
         "RollingOut",
@@ -63,13 +63,13 @@ ON_PURPOSE = frozenset(
 
 
 Judge = Callable[[ConditionFacts], ConditionUpdate | None]
-"""None: the spec does not ask for what the condition is about, so it is not stated."""
+"""None: the spec does not request the feature of the condition, so it is not reported."""
 
 
 def findings(facts: ConditionFacts) -> tuple[ConditionUpdate, ...]:
-    """Judge every condition, in the order of the table."""
-    judged = (judge(facts) for judge in JUDGES)
-    return tuple(found for found in judged if found is not None)
+    """Compute every condition, in the order of the table."""
+    updates = (judge(facts) for judge in JUDGES)
+    return tuple(update for update in updates if update is not None)
 
 
 def _ready(facts: ConditionFacts) -> ConditionUpdate:
@@ -83,11 +83,11 @@ def _ready(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate("Ready", "False", facts.stopped.reason, facts.stopped.message)
     if not facts.all_ready:
         return ConditionUpdate("Ready", "False", "NotReady", count(facts))
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate("Ready", "False", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate("Ready", "False", "SplitBrain", facts.error.message)
     match len(facts.observed.leaders):
         case 0:
-            # A server that lost sight of its leader passes its probe and refuses every request.
+            # A server without contact to its leader passes its probe and refuses every request.
             message = f"{count(facts)}, and none of them leads"
             return ConditionUpdate("Ready", "False", "LeaderUnknown", message)
         case 1:
@@ -122,13 +122,13 @@ def _available(facts: ConditionFacts) -> ConditionUpdate:
 
 
 def _degraded(facts: ConditionFacts) -> ConditionUpdate:
-    failure = failure_of(facts.cluster, facts.course)
+    failure = failure_of(facts.cluster, facts.decision)
     if failure is not None:
         return ConditionUpdate("Degraded", "True", failure.reason, failure.message)
     if isinstance(facts.outcome, Blocked):
         return ConditionUpdate("Degraded", "True", facts.outcome.reason, facts.outcome.message)
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate("Degraded", "True", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate("Degraded", "True", "SplitBrain", facts.error.message)
     if len(facts.observed.leaders) > 1:
         return ConditionUpdate("Degraded", "True", "MultipleLeaders", leaders(facts))
     on_purpose = isinstance(facts.outcome, Wait) and facts.outcome.reason in ON_PURPOSE
@@ -146,16 +146,18 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
     kind = "RaftMembershipReady"
     if not facts.initialized:
         return ConditionUpdate(kind, "Unknown", "NotInitialized", "There are no members yet")
-    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
-        return ConditionUpdate(kind, "False", "SplitBrain", facts.trouble.message)
+    if facts.error is not None and facts.error.reason == "SplitBrain":
+        return ConditionUpdate(kind, "False", "SplitBrain", facts.error.message)
     if facts.asleep:
         return ConditionUpdate(
             kind, "Unknown", "Hibernated", "The members sleep, and are members still"
         )
     cluster = facts.cluster
-    # While another set takes over, the number of servers is that of its beginning.
+    # During a blue/green upgrade the replicas are those of its beginning.
     spec = with_accepted_release(cluster).spec if cluster is not None else facts.spec
-    return membership_ready(spec, facts.raft, facts.trouble, second=servers_beside(cluster))
+    return membership_ready(
+        spec, facts.raft, facts.error, green_servers=green_member_count(cluster)
+    )
 
 
 def _read_replicas(facts: ConditionFacts) -> ConditionUpdate | None:
@@ -168,13 +170,13 @@ def _read_serving(facts: ConditionFacts) -> ConditionUpdate | None:
 
 def _autopilot(facts: ConditionFacts) -> ConditionUpdate:
     kind = "AutopilotConfigured"
-    known = facts.autopilot
+    autopilot = facts.autopilot
     if not facts.initialized:
         return ConditionUpdate(kind, "Unknown", "NotInitialized", "There is no raft cluster yet")
-    if known is None:
+    if autopilot is None:
         return ConditionUpdate(kind, "Unknown", "AutopilotUnknown")
-    if not known.applied:
-        return ConditionUpdate(kind, "False", "AutopilotRefused", known.message)
+    if not autopilot.applied:
+        return ConditionUpdate(kind, "False", "AutopilotRefused", autopilot.message)
     return ConditionUpdate(kind, "True", "AutopilotApplied")
 
 
@@ -182,8 +184,8 @@ def _audit_storage(facts: ConditionFacts) -> ConditionUpdate | None:
     volume = audit_volume(facts.name, facts.spec.audit_file_storage)
     if volume is None:
         return None
-    claim = facts.observed.audit_claim
-    return audit_storage_ready(volume, claim, facts.owner_uid, facts.spec.replicas)
+    pvc = facts.observed.audit_claim
+    return audit_storage_ready(volume, pvc, facts.owner_uid, facts.spec.replicas)
 
 
 def _conflict(facts: ConditionFacts) -> ConditionUpdate:
@@ -221,18 +223,18 @@ def _images(facts: ConditionFacts) -> ConditionUpdate | None:
     policy = facts.spec.image_verification
     if policy is None or not policy.enabled:
         return None
-    told = facts.observed.images
-    problem = next((verdict for verdict in told.values() if verdict.problem), None)
+    verdicts = facts.observed.images
+    problem = next((verdict for verdict in verdicts.values() if verdict.problem), None)
     if problem is not None:
         unreachable = problem.problem == "unreachable"
         reason = "ImageRegistryUnavailable" if unreachable else "ImageVerificationFailed"
-        # With Warn the image is used all the same: that is a fact, and not an open question.
-        held = unreachable and policy.failure_policy == "Block"
-        status: Status = "Unknown" if held else "False"
+        # With Warn the image is used anyway: then the status is not Unknown.
+        blocked = unreachable and policy.failure_policy == "Block"
+        status: Status = "Unknown" if blocked else "False"
         return ConditionUpdate(kind, status, reason, problem.message)
-    if not told:
+    if not verdicts:
         return ConditionUpdate(kind, "Unknown", "Unknown", "Nobody has looked at the image")
-    pinned = ", ".join(sorted(verdict.pinned for verdict in told.values()))
+    pinned = ", ".join(sorted(verdict.pinned for verdict in verdicts.values()))
     return ConditionUpdate(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
 
 
@@ -242,16 +244,16 @@ def _unseal_identity(facts: ConditionFacts) -> ConditionUpdate | None:
 
 def _production(facts: ConditionFacts) -> ConditionUpdate:
     kind = "ProductionReady"
-    first = next(_against_production(facts), None)
-    if first is not None:
-        return ConditionUpdate(kind, "False", *first)
+    blocker = next(_production_blockers(facts), None)
+    if blocker is not None:
+        return ConditionUpdate(kind, "False", *blocker)
     return ConditionUpdate(
         kind, "True", "ProductionReady", "Nothing known speaks against production use"
     )
 
 
-def _against_production(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
-    """Reason and message of everything that does, the gravest first."""
+def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
+    """Yield reason and message of every blocker, the gravest first."""
     spec = facts.spec
     if spec.profile is None:
         yield "ProfileNotSet", "spec.profile is not set"
@@ -267,18 +269,18 @@ def _against_production(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
         yield "RootTokenStored", "A root token lies in a Secret"
     if _user_access(facts).reason == "NoUserLogin":
         yield "NoUserLogin", "Nobody but the operator can log in"
-    if uneven := even_replicas(spec.replicas):
-        yield "EvenReplicas", uneven
-    if lacking := policies_lacking(facts.observed.admission):
-        yield "AdmissionPoliciesMissing", lacking
+    if even_warning := even_replicas(spec.replicas):
+        yield "EvenReplicas", even_warning
+    if missing_policies := policies_lacking(facts.observed.admission):
+        yield "AdmissionPoliciesMissing", missing_policies
 
 
 def _user_access(facts: ConditionFacts) -> ConditionUpdate:
     if facts.spec.self_initializes:
         return user_access(facts.spec)
     secret = names.root_token_secret(facts.name)
-    there = secret in facts.observed.secrets
-    return root_access(secret, there=there, initialized=facts.initialized)
+    exists = secret in facts.observed.secrets
+    return root_access(secret, exists=exists, initialized=facts.initialized)
 
 
 def _operator_login(facts: ConditionFacts) -> ConditionUpdate | None:
@@ -286,8 +288,8 @@ def _operator_login(facts: ConditionFacts) -> ConditionUpdate | None:
 
 
 def _recovery_keys(facts: ConditionFacts) -> ConditionUpdate | None:
-    known = facts.recovery_keys
-    return recovery_keys(facts.spec, known, cluster=facts.name, initialized=facts.initialized)
+    status = facts.recovery_keys
+    return recovery_keys(facts.spec, status, cluster=facts.name, initialized=facts.initialized)
 
 
 def _service_account(facts: ConditionFacts) -> ConditionUpdate | None:
@@ -307,8 +309,8 @@ def _backup_healthy(facts: ConditionFacts) -> ConditionUpdate | None:
 
 
 def _upgrading(facts: ConditionFacts) -> ConditionUpdate | None:
-    if facts.course is not None:
-        return facts.course.finding
+    if facts.decision is not None:
+        return facts.decision.finding
     return None if facts.cluster is None else upgrading_while_paused(facts.cluster)
 
 

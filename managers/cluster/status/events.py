@@ -1,4 +1,7 @@
-"""Which changes of a status are told as events: transitions, never states. Pure."""
+"""Events by the changes of conditions: transitions, never states. Pure.
+
+Called by managers.cluster.apply.status_writer.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from contracts.api.meta import Condition
 from contracts.records.event import EventRecord
 
-# Condition type -> the status that is good news, and that nobody needs to be told of before it
-# was ever otherwise. Types that are not here would only repeat these.
+# Condition type -> its good status, which is no event before it was ever otherwise. Types that are
+# not here would only repeat these.
 GOOD: Mapping[str, str] = {
     "OpenBaoInitialized": "True",
     "Available": "True",
@@ -21,14 +24,14 @@ GOOD: Mapping[str, str] = {
     "ServiceAccountReady": "True",
     "BackupHealthy": "True",
 }
-# What the spec asks for and takes a while: told when it is so, and its end by Available.
-ASKED_FOR = frozenset({"Hibernated", "PodsFenced"})
-# A cluster that is being made is not yet any of these, and that is no news either.
+# Requested by the spec, and takes a while: an event when it is True; Available reports its end.
+REQUESTED_BY_SPEC = frozenset({"Hibernated", "PodsFenced"})
+# A new cluster is not yet any of these, and that is no event either.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
-# Of course they become good, once there is something to look at.
+# These become good as soon as they can be observed, which is no event.
 ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady", "BackupHealthy"})
 
-# How the end of bad news is told.
+# The messages when a condition recovers.
 OVER: Mapping[str, str] = {
     "BackupHealthy": "Snapshots are stored again",
     "Degraded": "What was degraded works again",
@@ -37,22 +40,26 @@ OVER: Mapping[str, str] = {
 
 
 def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[EventRecord, ...]:
-    """Tell the conditions that flipped; "Unknown" is never news."""
+    """Return the events of changed conditions; "Unknown" is never one."""
     old = {condition.type: condition.status for condition in before}
-    told = []
+    events = []
     for condition in after:
         good = GOOD.get(condition.type)
-        was = old.get(condition.type)
-        if condition.type in ASKED_FOR and condition.status == "True" and was != "True":
-            told.append(EventRecord("Normal", condition.reason, condition.message))
-        if good is None or condition.status in (was, "Unknown"):
+        previous = old.get(condition.type)
+        if (
+            condition.type in REQUESTED_BY_SPEC
+            and condition.status == "True"
+            and previous != "True"
+        ):
+            events.append(EventRecord("Normal", condition.reason, condition.message))
+        if good is None or condition.status in (previous, "Unknown"):
             continue
         is_good = condition.status == good
-        never_was_good = was is None or (was == "Unknown" and condition.type in TAKE_TIME)
+        never_was_good = previous is None or (previous == "Unknown" and condition.type in TAKE_TIME)
         expected = is_good != (condition.type in TAKE_TIME)
-        routine = is_good and condition.type in ROUTINE and was in (None, "Unknown")
+        routine = is_good and condition.type in ROUTINE and previous in (None, "Unknown")
         if routine or (never_was_good and expected):
             continue
         text = OVER.get(condition.type, condition.message) if is_good else condition.message
-        told.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
-    return tuple(told)
+        events.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
+    return tuple(events)

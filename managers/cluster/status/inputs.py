@@ -1,4 +1,4 @@
-"""What the conditions of a cluster are judged by. Pure; filled by
+"""Inputs of the conditions of a cluster. Pure; filled by
 `managers.cluster.status.cluster_status`.
 """
 
@@ -20,7 +20,7 @@ from runtime.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class ConditionFacts:
-    """What the conditions are judged by."""
+    """Inputs of the conditions."""
 
     name: str
     spec: ClusterSpec
@@ -29,8 +29,8 @@ class ConditionFacts:
     initialized: bool
     raft: RaftStatus | None
     autopilot: AutopilotStatus | None
-    trouble: LastError | None
-    """What the adminops reconciler could not do or found wrong."""
+    error: LastError | None
+    """The last error of the adminops reconciler."""
     was_running: bool
     unserved: tuple[str, ...]
     conflicts: tuple[str, ...]
@@ -41,18 +41,18 @@ class ConditionFacts:
     operator_login: OperatorLoginStatus | None = None
     ways: ExposureSpec = NO_WISHES
     cluster: OpenBaoCluster | None = None
-    """The whole object, for what other reconcilers write into its status."""
-    course: UpgradeDecision | None = None
-    """What was decided about releases; None while the cluster is paused."""
+    """The whole object, for the parts of its status that other reconcilers write."""
+    decision: UpgradeDecision | None = None
+    """The upgrade decision; None while the cluster is paused."""
 
     @property
     def ready(self) -> int:
-        """How many servers are ready."""
+        """Number of ready servers."""
         return sum(pod.ready for pod in self.observed.pods)
 
     @property
     def expected(self) -> int:
-        """How many servers ought to be ready: one that has no vote yet is still on its way."""
+        """Number of servers that should be ready: one without a vote is still joining."""
         if self.asleep:
             return 0
         voters = self.spec.replicas if self.raft is None else self.raft.voters
@@ -60,15 +60,15 @@ class ConditionFacts:
 
     @property
     def asleep(self) -> bool:
-        """No server is to run."""
+        """No server should run."""
         return self.spec.hibernate and self.initialized
 
     @property
     def stopped(self) -> Hold | None:
-        """Why servers do not run although nothing is wrong."""
+        """Why servers are stopped on purpose."""
         return stopped_on_purpose(self.spec, self.observed, initialized=self.initialized)
 
     @property
     def all_ready(self) -> bool:
-        """As many servers are ready as the spec asks for."""
+        """As many servers are ready as the spec requests."""
         return self.ready >= self.spec.replicas

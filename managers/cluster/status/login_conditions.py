@@ -1,8 +1,7 @@
-"""Who can get in: what the conditions about logins say. Pure; asked by
-managers.cluster.status.conditions.
+"""The conditions about logins. Pure; called by managers.cluster.status.conditions.
 
-Nobody looks into the server for this: what a request of the first boot leaves behind is guessed
-from its path, so UserAccessBootstrap warns and never stops anything.
+The servers are not read for this: the effect of a self-init request is inferred from its path, so
+UserAccessBootstrap warns and never blocks anything.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ _MOUNT = re.compile(r"sys/auth/(?P<mount>.+?)/?")
 _WRITES = ("create", "update", "patch")
 
 
-def root_access(secret: str, *, there: bool, initialized: bool) -> ConditionUpdate:
-    """Judge whether the root token of a cluster that the operator initialises is a way in."""
+def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpdate:
+    """Judge whether a root token gives access to a cluster that the operator initialises."""
     kind = "UserAccessBootstrap"
-    if there:
+    if exists:
         return ConditionUpdate(
             kind, "True", "RootTokenStored", f"Secret {secret} holds a root token"
         )
@@ -40,7 +39,7 @@ def root_access(secret: str, *, there: bool, initialized: bool) -> ConditionUpda
 
 @memoize
 def user_access(spec: ClusterSpec) -> ConditionUpdate:
-    """Judge whether a person can log in after the first boot of a cluster that does it itself."""
+    """Judge whether a user can log in after the self-init of a cluster."""
     kind = "UserAccessBootstrap"
     mount = user_login(spec)
     if mount:
@@ -65,14 +64,14 @@ def user_login(spec: ClusterSpec) -> str:
     """Name the first auth mount that the requests give a user or a role; "" when there is none."""
     requests = spec.self_init.requests if spec.self_init else ()
     writes = [request for request in requests if request.operation in _WRITES]
-    mounts = [found["mount"] for found in map(_mount_of, writes) if found is not None]
+    mounts = [match["mount"] for match in map(_mount_of, writes) if match is not None]
     if spec.wants_operator_login:
         mounts.append(JWT_MOUNT)
     for mount in mounts:
         for request in writes:
-            what = request.path.removeprefix(f"auth/{mount}/")
-            # Settings alone let nobody in.
-            if what != request.path and what != "config":
+            subpath = request.path.removeprefix(f"auth/{mount}/")
+            # Settings alone grant no login.
+            if subpath != request.path and subpath != "config":
                 return mount
     return ""
 
@@ -82,11 +81,11 @@ def _mount_of(request: SelfInitRequest) -> re.Match[str] | None:
 
 
 def recovery_keys(
-    spec: ClusterSpec, known: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
+    spec: ClusterSpec, status: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
 ) -> ConditionUpdate | None:
-    """Judge whether the first recovery keys are where their recipients find them.
+    """Judge whether the initial recovery keys are available to their recipients.
 
-    None when the spec asks for none.
+    None when the spec requests none.
     """
     kind = "RecoveryKeysReady"
     if spec.recovery_keys is None or spec.recovery_keys.initial is None:
@@ -95,20 +94,20 @@ def recovery_keys(
         return ConditionUpdate(
             kind, "False", "NotInitialized", "The first boot makes the recovery keys"
         )
-    if known is None:
+    if status is None:
         return ConditionUpdate(kind, "False", "Reconciling", "The shares were not fetched yet")
-    if known.stored:
+    if status.stored:
         secret = names.recovery_shares_secret(cluster)
         message = (
             f"Secret {secret} holds one encrypted share per recipient: hand them out, try that "
             "they can be opened, then delete it"
         )
         return ConditionUpdate(kind, "True", "RecoveryKeysStored", message)
-    return ConditionUpdate(kind, "False", known.reason or "Reconciling", known.message)
+    return ConditionUpdate(kind, "False", status.reason or "Reconciling", status.message)
 
 
 def operator_login(
-    spec: ClusterSpec, known: OperatorLoginStatus | None, *, initialized: bool
+    spec: ClusterSpec, status: OperatorLoginStatus | None, *, initialized: bool
 ) -> ConditionUpdate | None:
     """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
 
@@ -122,13 +121,13 @@ def operator_login(
         return ConditionUpdate(kind, "False", "OperatorLoginMissing", message)
     if not initialized:
         return ConditionUpdate(kind, "False", "NotInitialized", "The first boot sets up the login")
-    if known is None:
+    if status is None:
         return ConditionUpdate(
             kind, "Unknown", "Unknown", "The keys of the login were not compared yet"
         )
-    if known.problem:
-        # Without a reason it is of an earlier version, which knew but the one.
+    if status.problem:
+        # Without a reason it is of an earlier version, which had only this one.
         return ConditionUpdate(
-            kind, "False", known.reason or "OperatorLoginOutdated", known.problem
+            kind, "False", status.reason or "OperatorLoginOutdated", status.problem
         )
     return ConditionUpdate(kind, "True", "OperatorLoginTrusted")

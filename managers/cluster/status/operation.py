@@ -1,4 +1,4 @@
-"""What is being done to a cluster, as `status.operation`. Pure."""
+"""The current operation of a cluster, as `status.operation`. Pure."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from contracts.records.desired import Operation
 
 
 def operation_status(
-    now_done: Operation | None, previous: OperationStatus | None, now: datetime
+    operation: Operation | None, previous: OperationStatus | None, now: datetime
 ) -> OperationStatus | None:
-    """Tell what is done, how far it is, and since when; None when nothing is.
+    """Return the operation, its progress, and its start; None when there is none.
 
-    It began when its kind was first told: steps that are added or fall away meanwhile are no new
-    beginning. `now` is UTC; fractions of a second are cut, as the API server stores none.
+    It began when its kind was first reported: steps that are added or dropped meanwhile do not
+    restart it. `now` is UTC; fractions of a second are cut, as the API server stores none.
     """
-    if now_done is None:
+    if operation is None:
         return None
-    same = previous is not None and previous.kind == now_done.kind
+    same = previous is not None and previous.kind == operation.kind
     since = previous.started_at if same and previous is not None else None
     return OperationStatus(
-        kind=now_done.kind,
-        done=now_done.done,
-        total=now_done.total,
-        summary=summary(now_done),
+        kind=operation.kind,
+        done=operation.done,
+        total=operation.total,
+        summary=summary(operation),
         started_at=since or now.replace(microsecond=0),
     )
 
 
 def summary(operation: Operation) -> str:
-    """Say both in short, such as `Rolling 2/3`; the kind alone while nothing can be counted."""
+    """Return kind and progress, such as `Rolling 2/3`; the kind alone without a count."""
     if not operation.total:
         return operation.kind
     return f"{operation.kind} {operation.done}/{operation.total}"

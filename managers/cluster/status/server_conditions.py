@@ -1,6 +1,6 @@
-"""What is said of the servers: initialised, sealed, led, ready. Pure.
+"""The conditions of the servers: initialised, sealed, leader, ready. Pure.
 
-Called through the table of `managers.cluster.status.conditions`, which also takes its words from
+Called through the table of `managers.cluster.status.conditions`, which also uses the messages from
 here.
 """
 
@@ -32,9 +32,9 @@ def initialized(facts: ConditionFacts) -> ConditionUpdate:
 
 
 def sealed(facts: ConditionFacts) -> ConditionUpdate:
-    why = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
+    reason = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
     # Servers over data of an earlier cluster have never been ready here.
-    if not facts.initialized and not why:
+    if not facts.initialized and not reason:
         return ConditionUpdate(
             "OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal"
         )
@@ -46,7 +46,10 @@ def sealed(facts: ConditionFacts) -> ConditionUpdate:
     sealed = [pod.name for pod in pods if pod.registration.sealed]
     if sealed:
         return ConditionUpdate(
-            "OpenBaoSealed", "True", "Sealed", f"Sealed: {', '.join(sealed)}{why and '. '}{why}"
+            "OpenBaoSealed",
+            "True",
+            "Sealed",
+            f"Sealed: {', '.join(sealed)}{reason and '. '}{reason}",
         )
     unknown = [pod.name for pod in pods if pod.registration.sealed is None]
     if unknown or not pods:
@@ -57,7 +60,7 @@ def sealed(facts: ConditionFacts) -> ConditionUpdate:
 
 def leader(facts: ConditionFacts) -> ConditionUpdate:
     match len(facts.observed.leaders):
-        # The first server says that it leads before it serves; when it does is told a moment later.
+        # The first server reports to lead before it serves, and to be ready a moment later.
         case 0 | 1 if not facts.initialized:
             return ConditionUpdate(
                 "OpenBaoLeader", "False", "NotInitialized", "The first boot is not done"
@@ -80,7 +83,7 @@ def count(facts: ConditionFacts) -> str:
 
 
 def why_not_ready(facts: ConditionFacts) -> str:
-    """Name the first pod that cannot run and why, in the kubelet's or the scheduler's words."""
+    """Name the first pod that cannot run and why, with the kubelet's or the scheduler's message."""
     for pod in facts.observed.pods:
         if not pod.ready and pod.waiting:
             return f"; {pod.name} waits: {pod.waiting}"
@@ -88,10 +91,10 @@ def why_not_ready(facts: ConditionFacts) -> str:
 
 
 def _earlier_end(facts: ConditionFacts) -> str:
-    """Point at the log of a first server that ends again and again, where the reason is told.
+    """Point at the log of a first server that crashes repeatedly, which has the reason.
 
-    From OpenBao 2.5.3 on a server whose first boot failed refuses every further start, so it never
-    becomes ready and nothing else would tell.
+    From OpenBao 2.5.3 on a server whose self-init failed refuses every further start, so it never
+    becomes ready and nothing else reports it.
     """
     for pod in facts.observed.pods:
         if not pod.ready and pod.restarts and pod.last_exit is not None:

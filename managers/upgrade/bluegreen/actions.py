@@ -1,4 +1,4 @@
-"""What the rows of an upgrade by a second set ask for. Each effect may be repeated."""
+"""Effects of a blue/green upgrade. Each may be repeated."""
 
 from __future__ import annotations
 
@@ -32,87 +32,91 @@ from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 
-SECOND_ACTS: Final = frozenset(
+BLUE_GREEN_EFFECTS: Final = frozenset(
     {MAKE_JOB, MAKE_HOOK, START_HOOK, DROP_HOOK, DELETE_SET, DELETE_CLAIM}
 )
-"""The effects that only an upgrade by a second set asks for."""
+"""The effects that only blue/green upgrades use."""
 
 
 class BlueGreenActions:
-    """Carries out the effects of an upgrade by a second set."""
+    """Runs the effects of a blue/green upgrade."""
 
-    def __init__(self, jobs: Jobs, executors: JobTemplateSource) -> None:
+    def __init__(self, jobs: Jobs, template_source: JobTemplateSource) -> None:
         self._jobs = jobs
-        self._executors = executors
+        self._template_source = template_source
         self.table = {
-            MAKE_JOB: self._make_job,
-            MAKE_HOOK: self._make_hook,
+            MAKE_JOB: self._create_job,
+            MAKE_HOOK: self._create_hook,
             START_HOOK: _start_hook,
-            DROP_HOOK: self._drop_hook,
+            DROP_HOOK: self._delete_hook,
             DELETE_SET: _delete_set,
             DELETE_CLAIM: _delete_claim,
         }
 
-    async def _make_job(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the Job of a phase, or remember why there can be none."""
-        found = await self._executor(context, owner, effect)
-        if found is None:
+    async def _create_job(self, context: Context, owner: Owner, effect: Effect) -> None:
+        """Create the Job of a phase, or record why it cannot be created."""
+        template = await self._template(context, owner, effect)
+        if template is None:
             return
         try:
-            await ensure_order(self._jobs, found, owner, Order(**dict(effect.body or {})))
+            await ensure_order(self._jobs, template, owner, Order(**dict(effect.body or {})))
         except RefusedError as error:
             _refuse(context, effect, str(error))
 
-    async def _make_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
-        """Make the Job that judges green, suspended: nothing runs before its UID is written."""
+    async def _create_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
+        """Create the validation hook Job, suspended: nothing runs before its UID is written."""
         body = effect.body or {}
         hook = PrePromotionHook.model_validate(body["hook"])
-        found = await self._executor(context, owner, effect, JobOverrides(image=hook.image))
-        if found is None:
+        template = await self._template(context, owner, effect, JobOverrides(image=hook.image))
+        if template is None:
             return
         try:
-            await self._jobs.ensure(hook_job(_run(found, effect.target, body), hook), owner)
+            await self._jobs.ensure(hook_job(_run(template, effect.target, body), hook), owner)
         except RefusedError as error:
             _refuse(context, effect, str(error))
 
-    async def _drop_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _delete_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
         await self._jobs.cancel(ObjectKey(owner.namespace, effect.target), effect.uid)
 
-    async def _executor(
-        self, context: Context, owner: Owner, effect: Effect, asked: JobOverrides = NOTHING_ASKED
+    async def _template(
+        self,
+        context: Context,
+        owner: Owner,
+        effect: Effect,
+        overrides: JobOverrides = NOTHING_ASKED,
     ) -> JobTemplate | None:
-        """Find out how jobs of the cluster run; None when that has to wait, or cannot be."""
+        """Return the Job template of the cluster; None when it is not available."""
         cluster = OpenBaoCluster.from_object(await context.client.get(CLUSTERS, owner.key))
-        found = await self._executors.of(cluster, "upgrade", asked)
-        if isinstance(found, JobTemplate):
-            return found
-        if not isinstance(found, Wait):
-            _refuse(context, effect, f"{found.reason}: {found.message}")
+        template = await self._template_source.of(cluster, "upgrade", overrides)
+        if isinstance(template, JobTemplate):
+            return template
+        if not isinstance(template, Wait):
+            _refuse(context, effect, f"{template.reason}: {template.message}")
         return None
 
 
-def _run(found: JobTemplate, name: str, body: Mapping[str, Any]) -> HookRun:
+def _run(template: JobTemplate, name: str, body: Mapping[str, Any]) -> HookRun:
     return HookRun(
-        cluster=found.cluster,
-        namespace=found.namespace,
+        cluster=template.cluster,
+        namespace=template.namespace,
         name=name,
         operation_id=str(body["operationID"]),
         green_revision=str(body["greenRevision"]),
         spec_hash=str(body["specHash"]),
-        image=found.image,
-        pull_secrets=found.pull_secrets,
-        fixed_ids=found.fixed_ids,
-        nodes=found.nodes,
+        image=template.image,
+        pull_secrets=template.pull_secrets,
+        fixed_ids=template.fixed_ids,
+        nodes=template.nodes,
     )
 
 
-def _refuse(context: Context, effect: Effect, why: str) -> None:
-    tried = offered(effect.name, effect.target)
-    context.attempts.note(EffectAttempt(tried, effect.uid, context.clock.now(), why))
+def _refuse(context: Context, effect: Effect, reason: str) -> None:
+    effect_key = offered(effect.name, effect.target)
+    context.attempts.note(EffectAttempt(effect_key, effect.uid, context.clock.now(), reason))
 
 
 async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
-    """Let the Job of a hook go, if it is the one whose UID was written down."""
+    """Resume the Job of a hook, if it has the recorded UID."""
     ops: list[Object] = [
         {"op": "test", "path": "/metadata/uid", "value": effect.uid},
         {"op": "replace", "path": "/spec/suspend", "value": False},
@@ -123,13 +127,13 @@ async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
 
 
 async def _delete_set(context: Context, owner: Owner, effect: Effect) -> None:
-    """Delete the servers of one set with their StatefulSet, by its UID; their volumes stay."""
+    """Delete the StatefulSet of one pool with its servers, by its UID; their volumes stay."""
     key = ObjectKey(owner.namespace, effect.target)
     with suppress(NotFound, Conflict):
         await context.client.delete(STATEFUL_SET, key, uid=effect.uid, propagation="Background")
 
 
 async def _delete_claim(context: Context, owner: Owner, effect: Effect) -> None:
-    """Delete the volume of a server that is gone, by its UID."""
+    """Delete the PVC of a deleted server, by its UID."""
     with suppress(NotFound, Conflict):
         await context.client.delete(PVC, ObjectKey(owner.namespace, effect.target), uid=effect.uid)

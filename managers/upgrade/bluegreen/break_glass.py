@@ -1,7 +1,7 @@
-"""The safe mode: it begins where going back failed, and only a person ends it. Pure.
+"""Break glass: it begins when a rollback failed, and only a user ends it. Pure.
 
-Nothing is tried while it lasts. Its nonce is random and has to be repeated in spec.breakGlassAck,
-so an answer that was given to an earlier one, or written in advance, does not count.
+No action is taken while it is active. Its nonce is random and has to be repeated in
+spec.breakGlassAck, so an acknowledgement of an earlier one, or one in advance, does not count.
 """
 
 from __future__ import annotations
@@ -19,61 +19,66 @@ REMOVAL_FAILED: Final = "RollbackCleanupPeerRemovalFailed"
 _NONCE = 32
 
 
-def glass_of(facts: BlueGreenFacts) -> BreakGlass:
-    """Return what was written of the safe mode."""
+def break_glass_of(facts: BlueGreenFacts) -> BreakGlass:
+    """Return the stored break glass status."""
     return facts.cluster.status.break_glass or BreakGlass()
 
 
 def is_active(facts: BlueGreenFacts) -> bool:
-    """Tell whether the safe mode is on, answered or not."""
-    return glass_of(facts).active
+    """Report whether break glass is active, acknowledged or not."""
+    return break_glass_of(facts).active
 
 
 def is_acknowledged(facts: BlueGreenFacts) -> bool:
-    """Tell whether the safe mode is on and its nonce was repeated."""
-    glass = glass_of(facts)
-    return glass.active and bool(glass.nonce) and facts.cluster.spec.break_glass_ack == glass.nonce
+    """Report whether break glass is active and its nonce was repeated."""
+    break_glass = break_glass_of(facts)
+    return (
+        break_glass.active
+        and bool(break_glass.nonce)
+        and facts.cluster.spec.break_glass_ack == break_glass.nonce
+    )
 
 
 def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
-    """Begin the safe mode; one that is on already stays the same.
+    """Enter break glass; one that is active already stays the same.
 
-    Raises ValueError without a nonce of 32 characters: a mode that anybody may guess the end of is
-    none.
+    Raises ValueError without a nonce of 32 characters: a guessable nonce protects nothing.
     """
-    before = glass_of(facts)
+    before = break_glass_of(facts)
     if before.active:
         return before
     if len(facts.nonce) < _NONCE:
         raise ValueError("the safe mode needs a nonce of 32 hexadecimal digits")
-    going_back = facts.status.phase == ROLLING_BACK
+    rolling_back = facts.status.phase == ROLLING_BACK
     return BreakGlass(
         active=True,
-        reason=REPAIR_FAILED if going_back else REMOVAL_FAILED,
+        reason=REPAIR_FAILED if rolling_back else REMOVAL_FAILED,
         message=clean_message(message),
         nonce=facts.nonce,
-        entered_at=_moment(facts),
+        entered_at=_timestamp(facts),
         steps=_steps(facts),
     )
 
 
 def acknowledged(facts: BlueGreenFacts) -> BreakGlass:
-    """End the safe mode; what it was about stays to be read."""
-    return glass_of(facts).model_copy(update={"active": False, "acknowledged_at": _moment(facts)})
+    """Leave break glass; its reason and message stay."""
+    return break_glass_of(facts).model_copy(
+        update={"active": False, "acknowledged_at": _timestamp(facts)}
+    )
 
 
-def _moment(facts: BlueGreenFacts) -> datetime:
+def _timestamp(facts: BlueGreenFacts) -> datetime:
     return facts.now.replace(microsecond=0)
 
 
 def _steps(facts: BlueGreenFacts) -> tuple[str, ...]:
     name, namespace = facts.cluster.metadata.name, facts.cluster.metadata.namespace
     selector = f"openbao.org/cluster={name}"
-    answer = f'{{"spec":{{"breakGlassAck":"{facts.nonce}"}}}}'
+    patch = f'{{"spec":{{"breakGlassAck":"{facts.nonce}"}}}}'
     return (
         f"kubectl -n {namespace} logs job/{facts.job_name}",
         f"kubectl -n {namespace} get pods -l {selector} -L openbao.org/revision,openbao-active",
         f"bao operator raft list-peers   # on a server of {name}; blue must lead and vote",
         f"Put right what {ACTIONS[facts.status.phase]} could not, or restore a snapshot.",
-        f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{answer}'",
+        f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{patch}'",
     )

@@ -1,9 +1,9 @@
-"""What one pass does about an upgrade by a second set of servers, decided before anything else.
+"""One step of a blue/green upgrade, decided before anything else. Pure.
 
-Pure. The rows are in managers.upgrade.bluegreen.table; here is what a row means for the pass: which
-sets are rendered, where clients are sent, what is done, and what is written. Everything but the
-status follows from the status as it was read: a decision takes effect once it is written, so an
-operator that dies between any two writes goes on where it was.
+The transitions are in managers.upgrade.bluegreen.table; here is what a transition means for the
+reconcile: which pools are rendered, where clients are sent, the effects, and the status. Everything
+but the new status follows from the status as it was read: a decision takes effect once it is
+written, so an operator that crashes between any two writes resumes where it was.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Choice = TransitionDecision[BlueGreenFacts]
 
-_NO_WAY_BACK = (CLEANUP, RESTORING)
+_IRREVERSIBLE = (CLEANUP, RESTORING)
 
 
 def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
-    """Decide what this pass does; `facts.cluster` is the CR as its user wrote it."""
+    """Decide the step of this reconcile; `facts.cluster` is the CR as its user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
     return BlueGreenDecision(
@@ -72,11 +72,11 @@ def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
     )
 
 
-# --- what is rendered ---------------------------------------------------------------------------
+# --- rendered objects ---------------------------------------------------------------------------
 
 
 def _traffic(facts: BlueGreenFacts) -> str:
-    """Clients stay where they are while a Job of the way there may still take votes of blue."""
+    """Clients stay where they are while a Job of the upgrade may still demote voters of blue."""
     phase = facts.status.phase
     if phase == ROLLING_BACK and facts.former_job and facts.traffic is not None:
         return facts.traffic
@@ -85,7 +85,7 @@ def _traffic(facts: BlueGreenFacts) -> str:
 
 
 def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
-    """Blue is never written while green leads or may lead: its pods stay as they are."""
+    """Blue is never applied while green leads or may lead: its pods stay as they are."""
     replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
     applied = facts.status.phase not in ON_GREEN and not paused
     return PoolSpec(facts.blue_revision, facts.accepted, replicas, applied)
@@ -110,12 +110,12 @@ def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
 
 
 def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
-    """Green's release is the accepted one from the moment on in which there is no way back."""
-    leaves = facts.status.phase == DEMOTING and choice.next == CLEANUP
-    return facts.target if leaves else facts.accepted
+    """Green's release is the accepted one as soon as no rollback is possible."""
+    commits = facts.status.phase == DEMOTING and choice.next == CLEANUP
+    return facts.target if commits else facts.accepted
 
 
-# --- what is written ----------------------------------------------------------------------------
+# --- the status ---------------------------------------------------------------------------------
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
@@ -127,7 +127,7 @@ def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
 
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
-    """Acknowledge the orders that this pass carried out, refused, or has no use for."""
+    """Acknowledge the requests that this reconcile handled, refused, or ignores."""
     before = facts.cluster.status.upgrade_requests
     if choice.row.reason in FROZEN:
         return before
@@ -144,25 +144,25 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
     return (before or UpgradeRequestsStatus()).model_copy(update=changes)
 
 
-# --- what is said -------------------------------------------------------------------------------
+# --- outcome and events -------------------------------------------------------------------------
 
 
 def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
-    row, message = choice.row, choice.message
+    transition, message = choice.row, choice.message
     after = _after(facts, choice)
-    if not row.reason:
+    if not transition.reason:
         return Done(after)
-    if row.reason == REFUSED and facts.refusal is not None:
+    if transition.reason == REFUSED and facts.refusal is not None:
         return Blocked(facts.refusal.reason, message, facts.refusal.recheck_after)
-    if row.reason == OBSTRUCTED and facts.obstacle is not None:
+    if transition.reason == OBSTRUCTED and facts.obstacle is not None:
         return Wait(facts.obstacle.reason, message, after)
-    if row.blocked:
-        return Blocked(row.reason, message, after)
-    return Wait(row.reason, message or "an upgrade goes on", after)
+    if transition.blocked:
+        return Blocked(transition.reason, message, after)
+    return Wait(transition.reason, message or "an upgrade goes on", after)
 
 
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
-    """A wait for a known moment is as long as it takes, and never longer than a minute."""
+    """Return the time to the next reconcile; a wait for a known moment is at most a minute."""
     when = choice.row.when
     if when is syncs:
         return min(sync_left(facts), SAFE_MODE_RECHECK)
@@ -173,18 +173,18 @@ def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
 
 def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
-    told: list[EventRecord] = []
-    if facts.pending("rollback") and phase in _NO_WAY_BACK and choice.row.reason not in FROZEN:
+    events: list[EventRecord] = []
+    if facts.pending("rollback") and phase in _IRREVERSIBLE and choice.row.reason not in FROZEN:
         refusal = f"there is no way back: in {phase} blue is being taken away"
-        told.append(EventRecord("Warning", "RollbackRefused", refusal))
-    if choice.row.act in _TOLD:
-        told.append(replace(_TOLD[choice.row.act], text=message))
+        events.append(EventRecord("Warning", "RollbackRefused", refusal))
+    if choice.row.act in _EVENTS:
+        events.append(replace(_EVENTS[choice.row.act], text=message))
     if choice.next != phase:
-        told += _moved(facts, choice)
-    return tuple(told)
+        events += _phase_events(facts, choice)
+    return tuple(events)
 
 
-_TOLD: Mapping[str, EventRecord] = {
+_EVENTS: Mapping[str, EventRecord] = {
     BEGIN: EventRecord("Normal", "UpgradeStarted", ""),
     ENTER_SAFE_MODE: EventRecord("Warning", "BreakGlassEntered", ""),
     LEAVE_SAFE_MODE: EventRecord("Normal", "BreakGlassAcknowledged", ""),
@@ -192,22 +192,26 @@ _TOLD: Mapping[str, EventRecord] = {
 }
 
 
-def _moved(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
+def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
-    way_back = (ROLLING_BACK, ROLLBACK_CLEANUP)
-    if choice.next in way_back and phase not in way_back:
+    rollback_phases = (ROLLING_BACK, ROLLBACK_CLEANUP)
+    if choice.next in rollback_phases and phase not in rollback_phases:
         return (EventRecord("Warning", "RollbackStarted", message),)
     if choice.next == PROMOTING and facts.status.manual_promotion_required:
         token = facts.pending("promote")
         return (EventRecord("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
     if phase == CLEANUP:
-        return (EventRecord("Normal", "UpgradeComplete", f"{facts.accepted} serves{_kept(facts)}"),)
+        return (
+            EventRecord(
+                "Normal", "UpgradeComplete", f"{facts.accepted} serves{_retained_volumes(facts)}"
+            ),
+        )
     return ()
 
 
-def _kept(facts: BlueGreenFacts) -> str:
-    """Name the volumes that nothing uses any more."""
-    names = ", ".join(claim.name for claim in facts.blue.claims)
+def _retained_volumes(facts: BlueGreenFacts) -> str:
+    """Name the volumes that are no longer used."""
+    names = ", ".join(pvc.name for pvc in facts.blue.claims)
     if not names:
         return ""
     return (

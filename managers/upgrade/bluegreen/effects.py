@@ -1,4 +1,4 @@
-"""What is done for a row of the blue/green table before the status is written. Pure.
+"""The effects of a blue/green transition, which run before the status is written. Pure.
 
 Each effect names its target and the UID that it was decided for, and may be repeated.
 """
@@ -25,31 +25,31 @@ from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.table import DROP, FORGET_HOOK, GIVE_UP
 from managers.upgrade.bluegreen.validation_hook import receipt_of
-from managers.upgrade.rolling.outcome import snapshot_word
+from managers.upgrade.rolling.outcome import snapshot_attempt
 
 Choice = TransitionDecision[BlueGreenFacts]
 
 
 def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
-    """Return what is done, in its order; nothing for an act that is only a word in the status."""
-    act, owner = choice.row.act, facts.cluster.metadata
-    if act == TAKE_LOCK:
-        told = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
-        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": told}),)
-    if act in (FREE_LOCK, DROP, GIVE_UP):
-        held = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
-        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if held else ()
-    if act == MAKE_SNAPSHOT:
+    """Return the effects in their order; none for an action that only changes the status."""
+    action, owner = choice.row.act, facts.cluster.metadata
+    if action == TAKE_LOCK:
+        message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
+        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": message}),)
+    if action in (FREE_LOCK, DROP, GIVE_UP):
+        holds_lock = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
+        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if holds_lock else ()
+    if action == MAKE_SNAPSHOT:
         name = facts.status.pre_upgrade_snapshot_job_name or ""
-        tried = (facts.status.job_failure_count or 0) + 1
-        word = snapshot_word(facts.status.operation_id or "", tried)
-        return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": word}),)
-    if act == MAKE_JOB:
+        number = (facts.status.job_failure_count or 0) + 1
+        attempt = snapshot_attempt(facts.status.operation_id or "", number)
+        return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": attempt}),)
+    if action == MAKE_JOB:
         return (_job(facts),)
-    if act in (MAKE_HOOK, START_HOOK, DROP_HOOK, FORGET_HOOK):
-        return _hook(facts, act)
-    if act in (DELETE_SET, DELETE_CLAIM):
-        return _deletions(facts, act)
+    if action in (MAKE_HOOK, START_HOOK, DROP_HOOK, FORGET_HOOK):
+        return _hook(facts, action)
+    if action in (DELETE_SET, DELETE_CLAIM):
+        return _deletions(facts, action)
     return ()
 
 
@@ -60,31 +60,31 @@ def _job(facts: BlueGreenFacts) -> Effect:
     return Effect(MAKE_JOB, facts.job_name, facts.cluster.metadata.uid, body)
 
 
-def _hook(facts: BlueGreenFacts, act: str) -> tuple[Effect, ...]:
-    receipt, seen, wish = receipt_of(facts), facts.hook, facts.hook_wish
+def _hook(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
+    receipt, observed, spec = receipt_of(facts), facts.hook, facts.hook_wish
     if receipt is None:
         return ()
-    if act == START_HOOK:
+    if action == START_HOOK:
         return (Effect(START_HOOK, receipt.job_name, receipt.job_uid or ""),)
-    if act == MAKE_HOOK and wish is not None:
+    if action == MAKE_HOOK and spec is not None:
         body = {
             "operationID": receipt.operation_id,
             "greenRevision": receipt.green_revision,
             "specHash": receipt.spec_hash,
-            "hook": wish.to_object(),
+            "hook": spec.to_object(),
         }
         return (Effect(MAKE_HOOK, receipt.job_name, facts.cluster.metadata.uid, body),)
-    if act in (DROP_HOOK, FORGET_HOOK) and seen is not None and not seen.foreign:
-        return (Effect(DROP_HOOK, receipt.job_name, seen.uid),)
+    if action in (DROP_HOOK, FORGET_HOOK) and observed is not None and not observed.foreign:
+        return (Effect(DROP_HOOK, receipt.job_name, observed.uid),)
     return ()
 
 
-def _deletions(facts: BlueGreenFacts, act: str) -> tuple[Effect, ...]:
-    """Of blue only in Cleanup; everywhere else it is green that goes."""
+def _deletions(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
+    """Delete blue only in Cleanup; in every other phase green."""
     blue = facts.status.phase == CLEANUP
-    seen = facts.blue if blue else facts.green
-    if act == DELETE_CLAIM:
-        return tuple(Effect(DELETE_CLAIM, claim.name, claim.uid) for claim in seen.claims)
+    observed = facts.blue if blue else facts.green
+    if action == DELETE_CLAIM:
+        return tuple(Effect(DELETE_CLAIM, pvc.name, pvc.uid) for pvc in observed.claims)
     revision = facts.blue_revision if blue else facts.green_revision
     name = revisions.server_set(facts.cluster.metadata.name, revision)
-    return (Effect(DELETE_SET, name, seen.uid),)
+    return (Effect(DELETE_SET, name, observed.uid),)

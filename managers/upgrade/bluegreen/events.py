@@ -1,8 +1,8 @@
-"""Which changes of a status are told as events about an upgrade by a second set. Pure.
+"""Events of a blue/green upgrade, by the changes of a status. Pure.
 
-Read off two statuses that were written one after the other, so each is told once. What no status
-tells (an order that was refused, an answer that was given) is told by the course of the pass:
-managers.upgrade.bluegreen.decide, announcements. Nothing is told by both.
+Derived from two consecutive statuses, so each is recorded once. Events that no status shows (a
+refused request, an acknowledgement) come from the decision: managers.upgrade.bluegreen.decide,
+announcements. No event comes from both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEA
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
 from managers.upgrade.condition import KIND
-from managers.upgrade.messages import HELD, WAY_BACK, WORDS, goes_on
+from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS, goes_on
 
 PHASE = "BlueGreenPhase"
 SWITCHED = "TrafficSwitched"
@@ -30,80 +30,80 @@ SNAPSHOT_FAILED = "PreUpgradeSnapshotFailed"
 _NONE = BlueGreenStatus()
 
 
-def second_set_notes(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
-    """Tell what an upgrade by a second set did between two statuses."""
-    was, now = before.blue_green or _NONE, after.blue_green or _NONE
-    if was != now:
-        yield from _of_phase(was, now)
-        yield from _of_end(was, now, after)
-        yield from _of_snapshots(was, now)
-        yield from _of_jobs(was, now)
+def blue_green_events(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
+    """Return the events of a blue/green upgrade between two statuses."""
+    old, new = before.blue_green or _NONE, after.blue_green or _NONE
+    if old != new:
+        yield from _of_phase(old, new)
+        yield from _of_end(old, new, after)
+        yield from _of_snapshots(old, new)
+        yield from _of_jobs(old, new)
     yield from _of_hold(before, after)
 
 
-def rolled_back(was: BlueGreenStatus, now: BlueGreenStatus) -> bool:
-    """Tell whether the way back begins."""
-    return now.phase in WAY_BACK and was.phase not in WAY_BACK
+def rolled_back(old: BlueGreenStatus, new: BlueGreenStatus) -> bool:
+    """Report whether a rollback begins."""
+    return new.phase in ROLLBACK_PHASES and old.phase not in ROLLBACK_PHASES
 
 
-def _of_phase(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
-    if now.phase in (was.phase, IDLE) or rolled_back(was, now):
-        # The beginning of the way back is told with its reason.
+def _of_phase(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecord]:
+    if new.phase in (old.phase, IDLE) or rolled_back(old, new):
+        # The beginning of a rollback is recorded with its reason.
         return
-    if now.phase == DEMOTING:
-        told = f"Clients are sent to the servers of {_target(now)}, which come to lead"
-        yield EventRecord("Normal", SWITCHED, told)
+    if new.phase == DEMOTING:
+        message = f"Clients are sent to the servers of {_target(new)}, which come to lead"
+        yield EventRecord("Normal", SWITCHED, message)
     else:
-        yield EventRecord("Normal", PHASE, f"{now.phase}: {WORDS[now.phase]}")
+        yield EventRecord("Normal", PHASE, f"{new.phase}: {WORDS[new.phase]}")
 
 
 def _of_end(
-    was: BlueGreenStatus, now: BlueGreenStatus, after: ClusterStatus
+    old: BlueGreenStatus, new: BlueGreenStatus, after: ClusterStatus
 ) -> Iterator[EventRecord]:
-    if not goes_on(was) or goes_on(now):
+    if not goes_on(old) or goes_on(new):
         return
-    if was.phase == ROLLBACK_CLEANUP:
-        why = f": {now.rollback_reason}" if now.rollback_reason else ""
+    if old.phase == ROLLBACK_CLEANUP:
+        reason = f": {new.rollback_reason}" if new.rollback_reason else ""
         serves = f"{after.release.version} serves as before; " if after.release else ""
-        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(was)} was taken away{why}")
-    elif was.phase == IDLE and now.failed_revision == was.failed_revision:
+        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(old)} was taken away{reason}")
+    elif old.phase == IDLE and new.failed_revision == old.failed_revision:
         yield EventRecord(
-            "Normal", CANCELLED, f"{_target(was)} is no longer asked for; nothing was made"
+            "Normal", CANCELLED, f"{_target(old)} is no longer asked for; nothing was made"
         )
 
 
-def _of_snapshots(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
-    name, fresh = was.pre_upgrade_snapshot_job_name, now.pre_upgrade_snapshot_job_name
-    same = was.operation_id == now.operation_id
-    if name and same and (was.phase, now.phase) == (IDLE, DEPLOYING):
-        yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {name} completed")
-    if name and same and fresh and fresh != name:
-        yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {name} did not complete")
-    if fresh and fresh != name:
-        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {fresh} comes before the upgrade")
+def _of_snapshots(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecord]:
+    old_name, new_name = old.pre_upgrade_snapshot_job_name, new.pre_upgrade_snapshot_job_name
+    same = old.operation_id == new.operation_id
+    if old_name and same and (old.phase, new.phase) == (IDLE, DEPLOYING):
+        yield EventRecord("Normal", SNAPSHOT_COMPLETED, f"OpenBaoBackup {old_name} completed")
+    if old_name and same and new_name and new_name != old_name:
+        yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {old_name} did not complete")
+    if new_name and new_name != old_name:
+        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {new_name} comes before the upgrade")
 
 
-def _of_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> Iterator[EventRecord]:
-    if failed_jobs(was, now):
-        told = now.last_job_failure or "read the logs of the Jobs of this cluster"
-        yield EventRecord("Warning", JOB_FAILED, f"{now.phase}: {told}; it is tried again")
+def _of_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecord]:
+    if failed_jobs(old, new):
+        message = new.last_job_failure or "read the logs of the Jobs of this cluster"
+        yield EventRecord("Warning", JOB_FAILED, f"{new.phase}: {message}; it is tried again")
 
 
-def failed_jobs(was: BlueGreenStatus, now: BlueGreenStatus) -> int:
-    """Count the Jobs of a phase that failed between two statuses, and are tried again."""
-    if was.phase != now.phase or now.phase == IDLE or was.operation_id != now.operation_id:
+def failed_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> int:
+    """Count the Jobs of a phase that failed between two statuses, and are retried."""
+    if old.phase != new.phase or new.phase == IDLE or old.operation_id != new.operation_id:
         return 0
-    return max(0, (now.job_failure_count or 0) - (was.job_failure_count or 0))
+    return max(0, (new.job_failure_count or 0) - (old.job_failure_count or 0))
 
 
 def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
-    """Tell that a person is waited for; not again while it is the same wait."""
-    was, now = (
+    """Report that a user action is required; not again while it is the same wait."""
+    old, new = (
         next((one for one in status.conditions if one.type == KIND), None)
         for status in (before, after)
     )
-    if now is not None and now.reason == HELD and (was is None or was.reason != HELD):
-        yield EventRecord("Normal", HOLD, now.message)
+    if new is not None and new.reason == HELD and (old is None or old.reason != HELD):
+        yield EventRecord("Normal", HOLD, new.message)
 
 
 def _target(status: BlueGreenStatus) -> Release:

@@ -1,6 +1,7 @@
-"""An upgrade by a second set of servers, seen from the pass: what it is decided by, and its course.
+"""Turns what a reconcile observed into the inputs of the blue/green table, and its step into an
+UpgradeDecision.
 
-Pure. Rows and guards are in the modules bluegreen*; here the facts of a pass become theirs.
+Pure. Called by managers.upgrade.decide and managers.cluster.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFa
 from contracts.records.upgrade import BlueGreenObservation, Release
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
-from managers.upgrade.messages import goes_on as under_way
+from managers.upgrade.messages import goes_on as in_progress
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
 OFFER_AGAIN: Final = timedelta(seconds=15)
-"""After which a Job that the API server did not take is offered to it once more."""
-PULL_PATIENCE: Final = timedelta(seconds=60)
-"""How long an image may not be there before green is given up: registries have bad moments."""
+"""After which a Job that the API server rejected is created again."""
+PULL_GRACE_PERIOD: Final = timedelta(seconds=60)
+"""How long an image may be unavailable before green is given up: registries fail temporarily."""
 CRASHES: Final = 3
-"""So many restarts are no accident."""
+"""Restarts after which a crash loop counts as a failure."""
 
 _NOT_PULLED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 _CRASHES = "CrashLoopBackOff"
@@ -48,32 +49,32 @@ _NOTHING = PoolFacts()
 
 
 def goes_on(cluster: OpenBaoCluster) -> bool:
-    """Tell whether a second set was asked for, and is not all that is left yet."""
-    return under_way(cluster.status.blue_green)
+    """Report whether a blue/green upgrade is in progress."""
+    return in_progress(cluster.status.blue_green)
 
 
 def decides(cluster: OpenBaoCluster) -> bool:
-    """Tell whether the table of blue/green decides: what was begun ends as it was begun."""
-    glass = cluster.status.break_glass
-    if goes_on(cluster) or (glass is not None and glass.active):
+    """Report whether the blue/green table decides: an upgrade in progress keeps its strategy."""
+    break_glass = cluster.status.break_glass
+    if goes_on(cluster) or (break_glass is not None and break_glass.active):
         return True
-    wish = cluster.spec.upgrade
-    wanted = wish is not None and wish.strategy == "BlueGreen"
-    return wanted and cluster.status.upgrade is None
+    spec = cluster.spec.upgrade
+    selected = spec is not None and spec.strategy == "BlueGreen"
+    return selected and cluster.status.upgrade is None
 
 
 @memoize
-def sets_in_sight(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
-    """Return the sets that are looked at: also the one that would be made next.
+def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
+    """Return the pools to observe: also the one that would be created next.
 
-    Something may be left of an earlier one of that name.
+    There may be leftovers of an earlier pool of that name.
     """
-    known = voter_sets(cluster)
-    if len(known) > 1 or goes_on(cluster) or not decides(cluster):
-        return known
+    pools = voter_sets(cluster)
+    if len(pools) > 1 or goes_on(cluster) or not decides(cluster):
+        return pools
     if Release.asked(cluster) == Release.accepted(cluster):
-        return known
-    return (*known, ServerPool(cluster.metadata.name, next_revision(cluster)))
+        return pools
+    return (*pools, ServerPool(cluster.metadata.name, next_revision(cluster)))
 
 
 def _phase(cluster: OpenBaoCluster) -> str:
@@ -81,7 +82,7 @@ def _phase(cluster: OpenBaoCluster) -> str:
 
 
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
-    """Say how many servers the set that serves has while another takes over; None: as asked."""
+    """Return the replicas of the serving pool during an upgrade; None: as the spec says."""
     status = cluster.status.blue_green
     if status is None or not goes_on(cluster):
         return None
@@ -89,7 +90,7 @@ def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
 
 
 def frozen_target(cluster: OpenBaoCluster) -> Release | None:
-    """Say what the second set runs; None without one."""
+    """Return the release of green; None without green."""
     status = cluster.status.blue_green
     if status is None or not status.green_revision:
         return None
@@ -97,25 +98,25 @@ def frozen_target(cluster: OpenBaoCluster) -> Release | None:
 
 
 def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> UpgradeDecision:
-    """Decide what this pass does. `cluster` is the CR as its user wrote it."""
-    second = direct(facts_of(cluster, observed, accepted))
+    """Decide the step of this reconcile. `cluster` is the CR as its user wrote it."""
+    decision = direct(facts_of(cluster, observed, accepted))
     return UpgradeDecision(
         release=accepted,
-        halt=second.halt,
-        outcome=second.outcome,
-        effects=second.effects,
-        place=second.place,
-        requests=second.requests,
-        accepted=second.accepted,
+        halt=decision.halt,
+        outcome=decision.outcome,
+        effects=decision.effects,
+        place=decision.place,
+        requests=decision.requests,
+        accepted=decision.accepted,
         hold_reads=goes_on(cluster) and _phase(cluster) != RESTORING,
-        second=second,
+        second=decision,
     )
 
 
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
-    """Say what the pass saw in the words of the table."""
+    """Return the inputs of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
-    seen = observed.upgrade.second or BlueGreenObservation()
+    observation = observed.upgrade.second or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
     blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
     target = frozen_target(cluster) or Release.asked(cluster)
@@ -124,47 +125,47 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         cluster=cluster,
         now=observed.now,
         accepted=accepted,
-        blue=_set_seen(_pool(cluster, observed, blue), "", cluster, observed.now),
-        green=_set_seen(_pool(cluster, observed, green), target.version, cluster, observed.now),
+        blue=_observe_pool(_pool(cluster, observed, blue), "", cluster, observed.now),
+        green=_observe_pool(_pool(cluster, observed, green), target.version, cluster, observed.now),
         membership=_membership(observed, blue, green),
-        job=seen.job,
-        former_job=seen.former_job,
+        job=observation.job,
+        former_job=observation.former_job,
         job_refused=next((one.refused for one in refusals if one.effect.startswith(MAKE_JOB)), ""),
         hook_refused=next(
             (one.refused for one in refusals if one.effect.startswith(MAKE_HOOK)), ""
         ),
         offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
-        hook=seen.hook,
-        snapshot=seen.snapshot,
-        traffic=seen.traffic,
-        nonce=seen.nonce,
+        hook=observation.hook,
+        snapshot=observation.snapshot,
+        traffic=observation.traffic,
+        nonce=observation.nonce,
     )
     if status.phase == IDLE:
         verdict = check(cluster, observed, target, resuming=False)
         return replace(facts, refusal=verdict.refusal, obstacle=verdict.obstacle)
     if status.phase == RESTORING:
-        return replace(facts, reads_settled=_reads_settled(cluster, observed, accepted))
+        return replace(facts, reads_settled=_read_replicas_settled(cluster, observed, accepted))
     return facts
 
 
-def _pool(cluster: OpenBaoCluster, observed: Observed, wanted: ServerPool) -> PoolFacts:
-    """Return what was seen of one of the two sets: `observed` names them by who serves."""
-    if wanted == serving_set(cluster):
+def _pool(cluster: OpenBaoCluster, observed: Observed, pool: ServerPool) -> PoolFacts:
+    """Return the facts of one of the two pools: `observed` names them by which one serves."""
+    if pool == serving_set(cluster):
         return PoolFacts(observed.stateful_set, observed.pods, observed.claims)
-    return observed.green if wanted in sets_in_sight(cluster) else _NOTHING
+    return observed.green if pool in pools_to_observe(cluster) else _NOTHING
 
 
-def _set_seen(
+def _observe_pool(
     pool: PoolFacts, version: str, cluster: OpenBaoCluster, now: datetime
 ) -> PoolObservation:
     live = pool.stateful_set
-    troubles = filter(None, (_trouble(pod, now) for pod in pool.pods))
+    failures = filter(None, (_failure(pod, now) for pod in pool.pods))
     return PoolObservation(
         uid=live.uid if live else "",
         replicas=live.replicas if live else 0,
         pods=len(pool.pods),
         ready=sum(_serves(pod, version) for pod in pool.pods),
-        trouble=next(troubles, ""),
+        trouble=next(failures, ""),
         claims=tuple(
             ClaimSeen(one.name, one.uid)
             for one in pool.claims
@@ -175,14 +176,14 @@ def _set_seen(
 
 
 def _serves(pod: PodFacts, version: str) -> bool:
-    """Tell whether a server can be reckoned with. `version` "": whatever it runs."""
-    said = pod.registration
-    fits = not version or said.version == version
-    return pod.ready and not pod.terminating and said.sealed is False and fits
+    """Report whether a server serves. `version` "": any version."""
+    registration = pod.registration
+    version_matches = not version or registration.version == version
+    return pod.ready and not pod.terminating and registration.sealed is False and version_matches
 
 
-def _trouble(pod: PodFacts, now: datetime) -> str:
-    """Say why a server can never run as it is; "" for one that may yet."""
+def _failure(pod: PodFacts, now: datetime) -> str:
+    """Return why a server cannot run as it is; "" while it still may."""
     if pod.terminating:
         return ""
     if pod.waiting.startswith(_CRASHES) and pod.restarts >= CRASHES:
@@ -191,9 +192,9 @@ def _trouble(pod: PodFacts, now: datetime) -> str:
     has_run = pod.restarts or pod.last_exit is not None
     if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
         return ""
-    if now - pod.made < PULL_PATIENCE:
+    if now - pod.made < PULL_GRACE_PERIOD:
         return ""
-    # Kubernetes tells of one failure with two words in turn.
+    # Kubernetes alternates between two reasons for one failure.
     return f"{pod.name} has no image: it cannot be pulled"
 
 
@@ -221,15 +222,15 @@ def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
 def _refusals(
     cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
 ) -> tuple[EffectAttempt, ...]:
-    """Return the last tries to make the Jobs of this phase, where they were refused."""
+    """Return the last attempts to create the Jobs of this phase, where they were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
-    wanted = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
-    tried = (observed.attempted(one, cluster.metadata.uid) for one in wanted)
-    return tuple(one for one in tried if one is not None and one.refused)
+    effects = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
+    attempts = (observed.attempted(one, cluster.metadata.uid) for one in effects)
+    return tuple(one for one in attempts if one is not None and one.refused)
 
 
-def _reads_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:
-    """Tell whether every read replica runs the accepted release, as far as it says itself."""
-    wish = cluster.spec.read_replicas
+def _read_replicas_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:
+    """Report whether every read replica reports the accepted release."""
+    spec = cluster.spec.read_replicas
     pods = [pod for pod in observed.read.pods if _serves(pod, accepted.version)]
-    return len(pods) == len(observed.read.pods) == (wish.replicas if wish else 0)
+    return len(pods) == len(observed.read.pods) == (spec.replicas if spec else 0)

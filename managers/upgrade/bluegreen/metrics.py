@@ -1,8 +1,8 @@
-"""The Prometheus families about upgrades by a second set of servers.
+"""The Prometheus families of blue/green upgrades.
 
-Part of managers.upgrade.metrics, by the same rules: gauges are read off the status at each scrape,
-counters are fed once per write of it, and no series outlives its cluster. A cluster that was never
-upgraded in this way has none of these series.
+Part of managers.upgrade.metrics, by the same rules: gauges are read from the status at each scrape,
+counters are updated once per write of it, and no series outlives its cluster. A cluster without a
+blue/green upgrade has none of these series.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _NONE = BlueGreenStatus()
 
 
 class BlueGreenMetrics:
-    """The families of all clusters that this process watches over."""
+    """The families of all clusters that this process reconciles."""
 
     def __init__(self, metrics: Metrics, statuses: Statuses) -> None:
-        """`statuses` tells the status of each cluster of a leader, and of none to anybody else."""
+        """`statuses` yields the status of each cluster on the leader, and nothing on a standby."""
         self._statuses = statuses
         metrics.read_gauge(
             PHASE,
@@ -55,27 +55,27 @@ class BlueGreenMetrics:
         )
 
     def changed(self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus) -> None:
-        """Count what a write of the status says anew; call it once per write."""
+        """Count the changes of a status; call it once per write."""
         if after.blue_green is None:
             return
-        was = before.blue_green or _NONE
+        old = before.blue_green or _NONE
         self._failures.start(key)
         self._rollbacks.start(key)
-        for _ in range(failed_jobs(was, after.blue_green)):
+        for _ in range(failed_jobs(old, after.blue_green)):
             self._failures.inc(key)
-        if rolled_back(was, after.blue_green):
+        if rolled_back(old, after.blue_green):
             self._rollbacks.inc(key)
 
     def forget(self, key: ObjectKey) -> None:
-        """Tell nothing more of a cluster that is gone."""
+        """Drop the series of a deleted cluster."""
         self._failures.forget(key)
         self._rollbacks.forget(key)
 
     def _phases(self) -> Iterator[Reading]:
         for key, status in self._statuses():
             for phase in _PHASES if status.blue_green is not None else ():
-                now = status.blue_green is not None and status.blue_green.phase == phase
-                yield (*key, phase), float(now)
+                is_current = status.blue_green is not None and status.blue_green.phase == phase
+                yield (*key, phase), float(is_current)
 
     def _safe_modes(self) -> Iterator[Reading]:
         for key, status in self._statuses():

@@ -1,6 +1,6 @@
-"""Looking at what an upgrade by a second set waits for: Jobs, a snapshot, a Service. Reads only.
+"""Reads what a blue/green upgrade waits for: Jobs, a snapshot, a Service.
 
-Each thing is asked for by its name, and only in the phase that looks at it.
+Each object is read by its name, and only in the phase that needs it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contracts.records.bluegreen import (
 )
 from contracts.records.upgrade import BlueGreenObservation, HookSeen, JobStatus, SnapshotSeen
 from managers.jobs.status import job_seen
-from managers.upgrade.jobs import look, look_at_snapshot
+from managers.upgrade.jobs import read_job, read_snapshot
 from runtime.builtin_kinds import JOB, SERVICE
 from runtime.client.client import Client
 from runtime.errors import NotFound
@@ -33,14 +33,14 @@ _ENDED: Final = ("TerminalObserved", "Unknown")
 
 
 class BlueGreenObserver:
-    """Asks the API server."""
+    """Reads objects from the API server."""
 
     def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
         self._client = client
         self._random_bytes = random_bytes
 
-    async def look(self, cluster: OpenBaoCluster) -> BlueGreenObservation:
-        """Look at what `status.blueGreen` names; raises what the API server may raise."""
+    async def observe(self, cluster: OpenBaoCluster) -> BlueGreenObservation:
+        """Read the objects that `status.blueGreen` names; raises errors of the API server."""
         status = cluster.status.blue_green or BlueGreenStatus()
         return BlueGreenObservation(
             job=await self._job(cluster, status),
@@ -55,15 +55,15 @@ class BlueGreenObserver:
         name = job_name(cluster)
         if not name or name == status.completed_job:
             return None
-        return await look(self._client, cluster, name)
+        return await read_job(self._client, cluster, name)
 
     async def _former_job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str:
-        """Find out whether the Job that was given up still works: its name was written down."""
+        """Return the name of the abandoned Job while it still runs: the status records it."""
         name = status.last_job_failure or ""
         if status.phase not in (ROLLING_BACK, ROLLBACK_CLEANUP) or " " in name or not name:
             return ""
-        found = await look(self._client, cluster, name)
-        return name if found is not None and found.state == "Active" else ""
+        job = await read_job(self._client, cluster, name)
+        return name if job is not None and job.state == "Active" else ""
 
     async def _hook(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> HookSeen | None:
         receipt = status.validation_hook
@@ -75,16 +75,16 @@ class BlueGreenObserver:
             )
         except NotFound:
             return None
-        return hook_seen(live, receipt, cluster.metadata.uid)
+        return hook_observation(live, receipt, cluster.metadata.uid)
 
     async def _snapshot(
         self, cluster: OpenBaoCluster, status: BlueGreenStatus
     ) -> SnapshotSeen | None:
-        wanted = status.pre_upgrade_snapshot_job_name if status.phase == IDLE else None
-        return await look_at_snapshot(self._client, cluster, wanted)
+        name = status.pre_upgrade_snapshot_job_name if status.phase == IDLE else None
+        return await read_snapshot(self._client, cluster, name)
 
     async def _traffic(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str | None:
-        """Read where clients are sent from the API server itself: a cache may be late."""
+        """Read the revision that clients are sent to from the API server: a cache may be stale."""
         moved = status.phase == DEMOTING and status.completed_job == job_name(cluster)
         if status.phase not in (DEMOTING, ROLLING_BACK) or moved:
             return None
@@ -97,14 +97,14 @@ class BlueGreenObserver:
         return str(selector.get(labels.REVISION, ""))
 
 
-def hook_seen(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
-    """Judge the Job of a hook by the receipt and by the UID of the cluster."""
-    seen = job_seen(live, owner_uid)
+def hook_observation(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
+    """Read the Job of a hook by its record in the status and the UID of the cluster."""
+    job = job_seen(live, owner_uid)
     return HookSeen(
-        uid=seen.uid,
-        state=seen.state,
+        uid=job.uid,
+        state=job.state,
         suspended=bool((live.get("spec") or {}).get("suspend")),
-        foreign=seen.foreign or not belongs(live, receipt),
-        terminating=seen.terminating,
-        message=": ".join(filter(None, (seen.reason, seen.message))),
+        foreign=job.foreign or not belongs(live, receipt),
+        terminating=job.terminating,
+        message=": ".join(filter(None, (job.reason, job.message))),
     )

@@ -1,4 +1,4 @@
-"""What is written of an upgrade by a second set of servers after one pass. Pure."""
+"""`status.blueGreen` after one reconcile. Pure."""
 
 from __future__ import annotations
 
@@ -31,23 +31,27 @@ from managers.upgrade.bluegreen.table import (
     RECORD_HOOK,
 )
 from managers.upgrade.bluegreen.validation_hook import receipt_after, step
-from managers.upgrade.rolling.outcome import snapshot_word
+from managers.upgrade.rolling.outcome import snapshot_attempt
 
 Choice = TransitionDecision[BlueGreenFacts]
 
 _ID = 10
-_WAY_BACK = (ROLLING_BACK, ROLLBACK_CLEANUP)
+_ROLLBACK_PHASES = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
 def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
-    """Return `status.blueGreen` after a pass; the very same one when nothing is to be written."""
-    before, act = facts.cluster.status.blue_green, choice.row.act
-    if act == BEGIN:
+    """Return `status.blueGreen` after a reconcile; the same object when nothing changed."""
+    before, action = facts.cluster.status.blue_green, choice.row.act
+    if action == BEGIN:
         return _begun(facts)
-    if act in (DROP, GIVE_UP):
+    if action in (DROP, GIVE_UP):
         return _dropped(facts, choice)
-    changes = _moved(facts, choice) if choice.next != choice.row.at else _stayed(facts, act)
-    if act == COUNT:
+    changes = (
+        _after_transition(facts, choice)
+        if choice.next != choice.row.at
+        else _in_phase(facts, action)
+    )
+    if action == COUNT:
         changes |= {
             "job_failure_count": (facts.status.job_failure_count or 0) + 1,
             "last_job_failure": clean_message(choice.message),
@@ -56,17 +60,17 @@ def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | Non
     return facts.status.model_copy(update=changes) if changes else before
 
 
-def _moment(facts: BlueGreenFacts) -> datetime:
+def _timestamp(facts: BlueGreenFacts) -> datetime:
     return facts.now.replace(microsecond=0)
 
 
 def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
-    """Freeze what the upgrade is about: no later edit of the spec changes it."""
-    spec, asked, moment = facts.cluster.spec, facts.asked, _moment(facts)
+    """Freeze the inputs of the upgrade: no later edit of the spec changes them."""
+    spec, requested, timestamp = facts.cluster.spec, facts.asked, _timestamp(facts)
     revision = facts.next_revision
-    salt = f"{revision}|{moment.isoformat()}|{facts.pending('retry')}"
-    words = f"{facts.cluster.metadata.uid}|{facts.cluster.metadata.generation}|{salt}"
-    operation = hashlib.sha256(words.encode()).hexdigest()[:_ID]
+    salt = f"{revision}|{timestamp.isoformat()}|{facts.pending('retry')}"
+    identity = f"{facts.cluster.metadata.uid}|{facts.cluster.metadata.generation}|{salt}"
+    operation = hashlib.sha256(identity.encode()).hexdigest()[:_ID]
     upgrade = spec.upgrade
     snapshot = facts.wish.pre_upgrade_snapshot or bool(upgrade and upgrade.pre_upgrade_snapshot)
     return BlueGreenStatus(
@@ -76,22 +80,22 @@ def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
         blue_image=facts.accepted.image or None,
         blue_replicas=facts.blue.replicas or spec.replicas,
         green_revision=revision,
-        green_image=asked.image or None,
-        green_version=asked.version,
+        green_image=requested.image or None,
+        green_version=requested.version,
         green_replicas=spec.replicas,
         manual_promotion_required=not facts.wish.auto_promote,
         pre_upgrade_snapshot_job_name=_snapshot(facts, operation, 1) if snapshot else None,
-        start_time=moment,
+        start_time=timestamp,
     )
 
 
 def _snapshot(facts: BlueGreenFacts, operation: str, number: int) -> str:
     owner = facts.cluster.metadata
-    return names.pre_upgrade_backup(owner.name, owner.uid, snapshot_word(operation, number))
+    return names.pre_upgrade_backup(owner.name, owner.uid, snapshot_attempt(operation, number))
 
 
 def _dropped(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
-    """End an upgrade before anything was made."""
+    """End an upgrade before anything was created."""
     ended = _at_rest(facts)
     if choice.row.act == DROP:
         return ended
@@ -99,13 +103,13 @@ def _dropped(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
         update={
             "failed_revision": facts.status.green_revision,
             "rollback_reason": clean_message(choice.message),
-            "rollback_start_time": _moment(facts),
+            "rollback_start_time": _timestamp(facts),
         }
     )
 
 
 def _at_rest(facts: BlueGreenFacts) -> BlueGreenStatus:
-    """Keep blue, and what went wrong last."""
+    """Keep blue, and the last failure."""
     status = facts.status
     return BlueGreenStatus(
         phase=IDLE,
@@ -119,26 +123,26 @@ def _at_rest(facts: BlueGreenFacts) -> BlueGreenStatus:
     )
 
 
-def _moved(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
-    to, moment = choice.next, _moment(facts)
+def _after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
+    to, timestamp = choice.next, _timestamp(facts)
     if to == IDLE or choice.row.at == CLEANUP:
         ended = _taken_over(facts, to) if choice.row.at == CLEANUP else _at_rest(facts)
         return {name: getattr(ended, name) for name in BlueGreenStatus.model_fields}
     changes: dict[str, Any] = {
         "phase": to,
-        "start_time": moment,
+        "start_time": timestamp,
         "job_failure_count": None,
         "last_job_failure": None,
         "completed_job": None,
     }
     if to == DEMOTING:
-        changes["traffic_switched_time"] = moment
-    if to in _WAY_BACK and choice.row.at not in _WAY_BACK:
-        # What somebody took back may be asked for again; what failed waits for a person.
+        changes["traffic_switched_time"] = timestamp
+    if to in _ROLLBACK_PHASES and choice.row.at not in _ROLLBACK_PHASES:
+        # A release that a user took back may be requested again; a failed one waits for a user.
         failed = None if facts.asked == facts.accepted else facts.status.green_revision
         changes |= {
             "rollback_reason": clean_message(choice.message),
-            "rollback_start_time": moment,
+            "rollback_start_time": timestamp,
             "rollback_attempt": None,
             "failed_revision": failed,
             "last_job_failure": facts.job_name if facts.job else None,
@@ -147,40 +151,40 @@ def _moved(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
 
 
 def _taken_over(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
-    """Green is all that is left, and is called blue from now on."""
+    """Only green is left, and is called blue from now on."""
     status = facts.status
-    more = {"operation_id": status.operation_id, "start_time": _moment(facts)}
+    progress = {"operation_id": status.operation_id, "start_time": _timestamp(facts)}
     ended = BlueGreenStatus(
         blue_revision=status.green_revision,
         blue_image=status.green_image,
         blue_replicas=status.green_replicas,
         traffic_switched_time=status.traffic_switched_time,
     )
-    return ended if to == IDLE else ended.model_copy(update={"phase": to, **more})
+    return ended if to == IDLE else ended.model_copy(update={"phase": to, **progress})
 
 
-def _stayed(facts: BlueGreenFacts, act: str) -> dict[str, Any]:
-    status, moment = facts.status, _moment(facts)
+def _in_phase(facts: BlueGreenFacts, action: str) -> dict[str, Any]:
+    status, timestamp = facts.status, _timestamp(facts)
     changes: dict[str, Any] = {}
-    if act == NEXT_SNAPSHOT:
-        tried = (status.job_failure_count or 0) + 1
-        name = _snapshot(facts, status.operation_id or "", tried + 1)
-        return {"job_failure_count": tried, "pre_upgrade_snapshot_job_name": name}
-    if act in (RECORD_HOOK, DROP_HOOK):
+    if action == NEXT_SNAPSHOT:
+        attempt = (status.job_failure_count or 0) + 1
+        name = _snapshot(facts, status.operation_id or "", attempt + 1)
+        return {"job_failure_count": attempt, "pre_upgrade_snapshot_job_name": name}
+    if action in (RECORD_HOOK, DROP_HOOK):
         changes["validation_hook"] = receipt_after(facts, step(facts))
-    elif act == FORGET_HOOK:
+    elif action == FORGET_HOOK:
         changes["validation_hook"] = None
-    elif act == LEAVE_SAFE_MODE and status.phase in _WAY_BACK:
+    elif action == LEAVE_SAFE_MODE and status.phase in _ROLLBACK_PHASES:
         return {
             "rollback_attempt": (status.rollback_attempt or 0) + 1,
             "job_failure_count": None,
             "completed_job": None,
-            "start_time": moment,
+            "start_time": timestamp,
         }
     if status.phase != IDLE and status.start_time is None:
-        # A pause took the clock away: the step is given all of its time again.
-        changes["start_time"] = moment
+        # A pause cleared the start time: the step gets its full deadline again.
+        changes["start_time"] = timestamp
     if job_succeeded(facts) and status.completed_job != facts.job_name:
-        # The Job is forgotten by Kubernetes after an hour; that it ended well is not.
-        changes |= {"completed_job": facts.job_name, "start_time": moment}
+        # Kubernetes deletes the Job after an hour; the status keeps its success.
+        changes |= {"completed_job": facts.job_name, "start_time": timestamp}
     return changes

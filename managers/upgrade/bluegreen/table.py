@@ -1,22 +1,22 @@
-"""The table of all that may happen to an upgrade by a second set of servers. Pure.
+"""The state machine of a blue/green upgrade. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
-| Idle | one set serves; an upgrade may be begun: its inputs are frozen, and nothing is made yet |
-| DeployingGreen | green is made; it can join blue and can never begin a cluster of its own |
+| Idle | one pool serves; an upgrade may have begun: its inputs are frozen, nothing is created yet |
+| DeployingGreen | green is created; it can join blue and can never form a cluster of its own |
 | JoiningMesh | green joins the raft cluster without a vote |
-| Syncing | green follows; it is judged, and somebody says yes |
+| Syncing | green follows; it is validated, and approved |
 | Promoting | green gets its votes |
 | DemotingBlue | clients are sent to green, which leads; blue loses its votes and is kept |
-| Cleanup | blue leaves the raft cluster and is deleted; there is no way back from here |
+| Cleanup | blue leaves the raft cluster and is deleted; no rollback is possible |
 | RestoringReadReplicas | read replicas get the new release |
 | RollingBack | clients are sent to blue; blue gets its votes back and leads |
 | RollbackCleanup | green leaves the raft cluster and is deleted |
 
-Of the rows of a place the first whose guard has something to say decides (contracts.state_machine).
-Its act is done, then its next place is written; a crash between the two repeats the act, which is
-safe. Before Promoting an upgrade that fails is given up: green has no vote, so it is just taken
-away. From Promoting on it is rolled back. Neither is tried again by itself.
+The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
+action runs, then its next state is written; a crash between the two repeats the action, which is
+safe. Before Promoting a failed upgrade is abandoned: green has no vote, so it is just deleted. From
+Promoting on it is rolled back. Neither is retried automatically.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ from contracts.records.bluegreen import (
     BlueGreenFacts,
 )
 from contracts.state_machine import Guard, Transition, always
-from managers.upgrade.bluegreen import guards as ask
-from managers.upgrade.bluegreen import pool_guards as sets
-from managers.upgrade.bluegreen import validation_hook
+from managers.upgrade.bluegreen import guards, validation_hook
+from managers.upgrade.bluegreen import pool_guards as pools
 from managers.upgrade.messages import (
     BACK,
     HELD,
@@ -61,10 +60,10 @@ from managers.upgrade.messages import (
 )
 
 Facts = BlueGreenFacts
-Ask = Guard[Facts]
-Rows = tuple[Transition[Facts], ...]
+PhaseGuard = Guard[Facts]
+Transitions = tuple[Transition[Facts], ...]
 
-# Acts that are nothing but a word in the status.
+# Actions that only change the status.
 BEGIN: Final = "begin"
 DROP: Final = "drop"
 GIVE_UP: Final = "give-up"
@@ -76,21 +75,21 @@ ENTER_SAFE_MODE: Final = "enter-safe-mode"
 LEAVE_SAFE_MODE: Final = "leave-safe-mode"
 
 SOON: Final = 0.05
-"""Seconds to the next pass when it is known what comes next."""
+"""Seconds to the next reconcile when the next step is known."""
 RECHECK: Final = 2.0
 SLOW: Final = 15.0
 SAFE_MODE_RECHECK: Final = 60.0
 
-"""Reasons of rows by which nothing is done, so that orders stay to be carried out."""
 
-
-def _first(at: str) -> Rows:
+def _common(at: str) -> Transitions:
     return (
-        Transition(at, ask.paused, "paused", reason=PAUSED),
-        Transition(at, ask.answered, "acknowledged", act=LEAVE_SAFE_MODE, reason=RUNS, after=SOON),
+        Transition(at, guards.paused, "paused", reason=PAUSED),
+        Transition(
+            at, guards.answered, "acknowledged", act=LEAVE_SAFE_MODE, reason=RUNS, after=SOON
+        ),
         Transition(
             at,
-            ask.unanswered,
+            guards.unanswered,
             "safe mode",
             reason=SAFE_MODE,
             after=SAFE_MODE_RECHECK,
@@ -99,170 +98,178 @@ def _first(at: str) -> Rows:
     )
 
 
-def _under_way(at: str) -> Rows:
+def _locked(at: str) -> Transitions:
     return (
-        *_first(at),
-        Transition(at, ask.held_by_another, "lock lost", reason=LOCKED, after=SLOW),
-        Transition(at, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
+        *_common(at),
+        Transition(at, guards.held_by_another, "lock lost", reason=LOCKED, after=SLOW),
+        Transition(at, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     )
 
 
 def _wait(
-    at: str, when: Ask, says: str, reason: str = RUNS, after: float = RECHECK
+    at: str, when: PhaseGuard, name: str, reason: str = RUNS, after: float = RECHECK
 ) -> Transition[Facts]:
-    return Transition(at, when, says, reason=reason, after=after)
+    return Transition(at, when, name, reason=reason, after=after)
 
 
-def _back(at: str, to: str, *pairs: tuple[Ask, str]) -> Rows:
-    return tuple(Transition(at, when, says, to, reason=BACK, after=SOON) for when, says in pairs)
+def _back(at: str, to: str, *pairs: tuple[PhaseGuard, str]) -> Transitions:
+    return tuple(Transition(at, when, name, to, reason=BACK, after=SOON) for when, name in pairs)
 
 
-def _early(at: str) -> Rows:
+def _early(at: str) -> Transitions:
     return (
-        *_under_way(at),
+        *_locked(at),
         *_back(
             at,
             ROLLBACK_CLEANUP,
-            (ask.rolled_back, "rollback asked"),
-            (sets.taken_back, "taken back"),
-            (sets.green_alone, "green leads"),
-            (sets.green_broken, "green cannot run"),
+            (guards.rolled_back, "rollback asked"),
+            (pools.taken_back, "taken back"),
+            (pools.green_alone, "green leads"),
+            (pools.green_broken, "green cannot run"),
         ),
     )
 
 
-def _late(at: str) -> Rows:
+def _late(at: str) -> Transitions:
     pairs = (
-        (ask.rolled_back, "rollback asked"),
-        (sets.taken_back, "taken back"),
-        (sets.green_broken, "green cannot run"),
+        (guards.rolled_back, "rollback asked"),
+        (pools.taken_back, "taken back"),
+        (pools.green_broken, "green cannot run"),
     )
-    return (*_under_way(at), *_back(at, ROLLING_BACK, *pairs))
+    return (*_locked(at), *_back(at, ROLLING_BACK, *pairs))
 
 
-def _makes(at: str) -> Rows:
+def _job_steps(at: str) -> Transitions:
     return (
-        Transition(at, ask.job_failed, "Job failed", act=COUNT, reason=RUNS, after=SOON),
-        Transition(at, ask.job_offered_again, "offered again", None, MAKE_JOB, HELD, RECHECK, True),
-        Transition(at, ask.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
-        Transition(at, ask.job_missing, "no Job", act=MAKE_JOB, reason=RUNS, after=RECHECK),
-        _wait(at, ask.job_runs, "Job runs"),
+        Transition(at, guards.job_failed, "Job failed", act=COUNT, reason=RUNS, after=SOON),
+        Transition(
+            at, guards.job_offered_again, "offered again", None, MAKE_JOB, HELD, RECHECK, True
+        ),
+        Transition(at, guards.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
+        Transition(at, guards.job_missing, "no Job", act=MAKE_JOB, reason=RUNS, after=RECHECK),
+        _wait(at, guards.job_runs, "Job runs"),
     )
 
 
-def _job(at: str, back: str) -> Rows:
-    """The Job of a phase from which an upgrade that fails goes back by itself."""
+def _job(at: str, back: str) -> Transitions:
+    """The Job of a phase in which a failed upgrade is rolled back automatically."""
     return (
-        *_back(at, back, (ask.job_hopeless, "Job failed too often")),
-        Transition(at, ask.job_held, "Job failed, held", reason=HELD, blocked=True),
-        *_makes(at),
+        *_back(at, back, (guards.job_hopeless, "Job failed too often")),
+        Transition(at, guards.job_held, "Job failed, held", reason=HELD, blocked=True),
+        *_job_steps(at),
     )
 
 
-def _safe(at: str, when: Ask, says: str) -> Transition[Facts]:
+def _break_glass(at: str, when: PhaseGuard, name: str) -> Transition[Facts]:
     return Transition(
-        at, when, says, at, ENTER_SAFE_MODE, SAFE_MODE, SAFE_MODE_RECHECK, blocked=True
+        at, when, name, at, ENTER_SAFE_MODE, SAFE_MODE, SAFE_MODE_RECHECK, blocked=True
     )
 
 
-def _hook(*steps: validation_hook.Step) -> Ask:
-    return lambda now: "the hook judges green" if validation_hook.step(now) in steps else None
+def _hook(*steps: validation_hook.Step) -> PhaseGuard:
+    return lambda facts: "the hook judges green" if validation_hook.step(facts) in steps else None
 
 
-def _said_no(now: Facts) -> str | None:
-    if validation_hook.step(now) != "failed" or not now.by_itself.enabled:
+def _hook_rejected(facts: Facts) -> str | None:
+    if validation_hook.step(facts) != "failed" or not facts.by_itself.enabled:
         return None
-    return "the hook said no" if now.by_itself.on_validation_failure else None
+    return "the hook said no" if facts.by_itself.on_validation_failure else None
 
 
-def _judged_again(now: Facts) -> str | None:
-    asked = validation_hook.step(now) in ("failed", "unknown") and now.pending("retry")
-    return "the hook is asked again" if asked else None
+def _hook_retried(facts: Facts) -> str | None:
+    retry = validation_hook.step(facts) in ("failed", "unknown") and facts.pending("retry")
+    return "the hook is asked again" if retry else None
 
 
-def _refused_hook(now: Facts) -> str | None:
-    refused = validation_hook.step(now) == "make" and now.hook_refused
-    return f"the hook cannot run: {now.hook_refused}" if refused else None
+def _hook_refused(facts: Facts) -> str | None:
+    refused = validation_hook.step(facts) == "make" and facts.hook_refused
+    return f"the hook cannot run: {facts.hook_refused}" if refused else None
 
 
-def _offered_hook(now: Facts) -> str | None:
-    return _refused_hook(now) if now.offers_again else None
+def _hook_offered_again(facts: Facts) -> str | None:
+    return _hook_refused(facts) if facts.offers_again else None
 
 
-def _undecided(now: Facts) -> str | None:
-    taken = validation_hook.step(now)
-    if taken == "unknown":
+def _hook_undecided(facts: Facts) -> str | None:
+    step = validation_hook.step(facts)
+    if step == "unknown":
         return "the Job of the hook is gone, and nobody can tell what it said; read its namespace"
-    return "the hook said no" if taken == "failed" else None
+    return "the hook said no" if step == "failed" else None
 
 
-_IDLE: Rows = (
-    *_first(IDLE),
-    Transition(IDLE, ask.lock_left, "lock left", act=FREE_LOCK),
-    Transition(IDLE, ask.as_asked, "as asked"),
-    _wait(IDLE, ask.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
-    Transition(IDLE, ask.refused, "refused", reason=REFUSED, blocked=True),
-    Transition(IDLE, ask.given_up, "failed before", reason=BACK, blocked=True),
-    _wait(IDLE, ask.obstructed_first, "obstructed", OBSTRUCTED),
-    Transition(IDLE, ask.left_members, "members left", reason=HELD, after=SLOW, blocked=True),
-    Transition(IDLE, ask.left_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
-    _wait(IDLE, ask.left_pods, "pods left"),
+_IDLE: Transitions = (
+    *_common(IDLE),
+    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
+    Transition(IDLE, guards.up_to_date, "as asked"),
+    _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
+    Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
+    Transition(IDLE, guards.given_up, "failed before", reason=BACK, blocked=True),
+    _wait(IDLE, guards.obstructed_first, "obstructed", OBSTRUCTED),
     Transition(
-        IDLE, ask.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
+        IDLE, guards.leftover_members, "members left", reason=HELD, after=SLOW, blocked=True
     ),
-    Transition(IDLE, ask.kept_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
-    Transition(IDLE, ask.left_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
-    Transition(IDLE, ask.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
-    Transition(IDLE, ask.changed, "changed", act=DROP, reason=RUNS, after=SOON),
-    Transition(IDLE, ask.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
-    Transition(IDLE, ask.held_by_another, "lock held", reason=LOCKED, after=SLOW),
-    Transition(IDLE, ask.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
+    Transition(IDLE, guards.leftover_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
+    _wait(IDLE, guards.leftover_pods, "pods left"),
+    Transition(
+        IDLE, guards.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
+    ),
+    Transition(IDLE, guards.retained_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
+    Transition(
+        IDLE, guards.leftover_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK
+    ),
+    Transition(IDLE, guards.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
+    Transition(IDLE, guards.changed, "changed", act=DROP, reason=RUNS, after=SOON),
+    Transition(IDLE, guards.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
+    Transition(IDLE, guards.held_by_another, "lock held", reason=LOCKED, after=SLOW),
+    Transition(IDLE, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     Transition(
         IDLE,
-        ask.snapshot_hopeless,
+        guards.snapshot_hopeless,
         "third snapshot failed",
         act=GIVE_UP,
         reason="PreUpgradeBackupFailed",
         after=SOON,
     ),
     Transition(
-        IDLE, ask.snapshot_failed, "snapshot failed", act=NEXT_SNAPSHOT, reason=RUNS, after=SOON
+        IDLE, guards.snapshot_failed, "snapshot failed", act=NEXT_SNAPSHOT, reason=RUNS, after=SOON
     ),
-    Transition(IDLE, ask.no_snapshot, "no snapshot", act=MAKE_SNAPSHOT, reason=RUNS, after=RECHECK),
-    _wait(IDLE, ask.snapshot_runs, "snapshot runs"),
-    _wait(IDLE, ask.obstructed, "obstructed", OBSTRUCTED),
+    Transition(
+        IDLE, guards.no_snapshot, "no snapshot", act=MAKE_SNAPSHOT, reason=RUNS, after=RECHECK
+    ),
+    _wait(IDLE, guards.snapshot_runs, "snapshot runs"),
+    _wait(IDLE, guards.obstructed, "obstructed", OBSTRUCTED),
     Transition(IDLE, always, "all well", DEPLOYING, reason=RUNS, after=SOON),
 )
 
-_DEPLOYING: Rows = (
+_DEPLOYING: Transitions = (
     *_early(DEPLOYING),
-    _wait(DEPLOYING, sets.no_blue, "blue not ready"),
-    *_back(DEPLOYING, ROLLBACK_CLEANUP, (sets.green_undeployed, "green not ready in time")),
-    _wait(DEPLOYING, sets.green_unready, "green not ready"),
+    _wait(DEPLOYING, pools.no_blue, "blue not ready"),
+    *_back(DEPLOYING, ROLLBACK_CLEANUP, (pools.green_undeployed, "green not ready in time")),
+    _wait(DEPLOYING, pools.green_unready, "green not ready"),
     Transition(DEPLOYING, always, "green ready", JOINING, reason=RUNS, after=SOON),
 )
 
-_JOINING: Rows = (
+_JOINING: Transitions = (
     *_early(JOINING),
-    *_back(JOINING, ROLLBACK_CLEANUP, (sets.green_unready_late, "green not ready in time")),
-    _wait(JOINING, sets.green_unready, "green not ready"),
+    *_back(JOINING, ROLLBACK_CLEANUP, (pools.green_unready_late, "green not ready in time")),
+    _wait(JOINING, pools.green_unready, "green not ready"),
     *_job(JOINING, ROLLBACK_CLEANUP),
     Transition(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
 )
 
-_SYNCING: Rows = (
+_SYNCING: Transitions = (
     *_early(SYNCING),
-    _wait(SYNCING, sets.green_unready, "green not ready"),
-    _wait(SYNCING, sets.syncs, "minSyncDuration"),
+    _wait(SYNCING, pools.green_unready, "green not ready"),
+    _wait(SYNCING, pools.syncs, "minSyncDuration"),
     *_job(SYNCING, ROLLBACK_CLEANUP),
     Transition(
-        SYNCING, _judged_again, "hook asked again", act=FORGET_HOOK, reason=RUNS, after=SOON
+        SYNCING, _hook_retried, "hook asked again", act=FORGET_HOOK, reason=RUNS, after=SOON
     ),
-    *_back(SYNCING, ROLLBACK_CLEANUP, (_said_no, "hook said no")),
-    Transition(SYNCING, _undecided, "hook held", reason=HELD, blocked=True),
+    *_back(SYNCING, ROLLBACK_CLEANUP, (_hook_rejected, "hook said no")),
+    Transition(SYNCING, _hook_undecided, "hook held", reason=HELD, blocked=True),
     Transition(SYNCING, _hook("edited"), "hook edited", act=DROP_HOOK, reason=RUNS, after=SOON),
-    Transition(SYNCING, _offered_hook, "offered again", None, MAKE_HOOK, HELD, RECHECK, True),
-    Transition(SYNCING, _refused_hook, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    Transition(SYNCING, _hook_offered_again, "offered again", None, MAKE_HOOK, HELD, RECHECK, True),
+    Transition(SYNCING, _hook_refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
     Transition(SYNCING, _hook("make"), "no hook Job", act=MAKE_HOOK, reason=RUNS, after=SOON),
     Transition(SYNCING, _hook("start"), "hook decided", act=START_HOOK, reason=RUNS, after=SOON),
     Transition(
@@ -274,88 +281,112 @@ _SYNCING: Rows = (
         after=SOON,
     ),
     _wait(SYNCING, _hook("wait"), "hook runs"),
-    _wait(SYNCING, sets.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
+    _wait(SYNCING, pools.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
     Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
 )
 
-_PROMOTING: Rows = (
+_PROMOTING: Transitions = (
     *_late(PROMOTING),
-    *_back(PROMOTING, ROLLING_BACK, (sets.green_unready_late, "green not ready in time")),
-    _wait(PROMOTING, sets.green_unready, "green not ready"),
+    *_back(PROMOTING, ROLLING_BACK, (pools.green_unready_late, "green not ready in time")),
+    _wait(PROMOTING, pools.green_unready, "green not ready"),
     *_job(PROMOTING, ROLLING_BACK),
-    *_back(PROMOTING, ROLLING_BACK, (sets.votes_missing_late, "green does not vote in time")),
-    _wait(PROMOTING, sets.votes_missing, "green does not vote yet"),
+    *_back(PROMOTING, ROLLING_BACK, (pools.votes_missing_late, "green does not vote in time")),
+    _wait(PROMOTING, pools.votes_missing, "green does not vote yet"),
     Transition(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
 )
 
-_DEMOTING: Rows = (
+_DEMOTING: Transitions = (
     *_late(DEMOTING),
-    *_back(DEMOTING, ROLLING_BACK, (sets.green_unready_late, "green not ready in time")),
-    _wait(DEMOTING, sets.green_unready, "green not ready"),
-    _wait(DEMOTING, sets.traffic_behind, "clients at blue"),
-    *_back(DEMOTING, ROLLING_BACK, (sets.unfit_to_lead_late, "green does not vote in time")),
-    _wait(DEMOTING, sets.unfit_to_lead, "green does not vote"),
+    *_back(DEMOTING, ROLLING_BACK, (pools.green_unready_late, "green not ready in time")),
+    _wait(DEMOTING, pools.green_unready, "green not ready"),
+    _wait(DEMOTING, pools.traffic_behind, "clients at blue"),
+    *_back(DEMOTING, ROLLING_BACK, (pools.unfit_to_lead_late, "green does not vote in time")),
+    _wait(DEMOTING, pools.unfit_to_lead, "green does not vote"),
     *_job(DEMOTING, ROLLING_BACK),
-    *_back(DEMOTING, ROLLING_BACK, (sets.not_handed_over_late, "blue leads or votes still")),
-    _wait(DEMOTING, sets.not_handed_over, "blue leads or votes"),
-    _wait(DEMOTING, sets.verifies, "blue is kept"),
+    *_back(DEMOTING, ROLLING_BACK, (pools.not_handed_over_late, "blue leads or votes still")),
+    _wait(DEMOTING, pools.not_handed_over, "blue leads or votes"),
+    _wait(DEMOTING, pools.verifies, "blue is kept"),
     Transition(DEMOTING, always, "green leads, and was seen to", CLEANUP, reason=RUNS, after=SOON),
 )
 
-_CLEANUP: Rows = (
-    *_under_way(CLEANUP),
-    _wait(CLEANUP, sets.not_alone, "green needs blue"),
-    Transition(CLEANUP, ask.job_stuck, "Job failed too often", reason=HELD, blocked=True),
-    *_makes(CLEANUP),
-    Transition(CLEANUP, sets.blue_set, "blue is there", act=DELETE_SET, reason=RUNS, after=RECHECK),
-    _wait(CLEANUP, sets.blue_pods, "blue ends"),
-    _wait(CLEANUP, sets.membership_unknown, "members unknown"),
-    Transition(CLEANUP, sets.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
-    Transition(CLEANUP, sets.blue_peers, "blue is a member", act=COUNT, reason=RUNS, after=SOON),
-    Transition(CLEANUP, sets.blue_claims, "volumes", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
-    Transition(CLEANUP, sets.reads_wanted, "read replicas", RESTORING, reason=RUNS, after=SOON),
+_CLEANUP: Transitions = (
+    *_locked(CLEANUP),
+    _wait(CLEANUP, pools.not_alone, "green needs blue"),
+    Transition(CLEANUP, guards.job_stuck, "Job failed too often", reason=HELD, blocked=True),
+    *_job_steps(CLEANUP),
+    Transition(
+        CLEANUP, pools.blue_set, "blue is there", act=DELETE_SET, reason=RUNS, after=RECHECK
+    ),
+    _wait(CLEANUP, pools.blue_pods, "blue ends"),
+    _wait(CLEANUP, pools.membership_unknown, "members unknown"),
+    Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
+    Transition(CLEANUP, pools.blue_peers, "blue is a member", act=COUNT, reason=RUNS, after=SOON),
+    Transition(CLEANUP, pools.blue_claims, "volumes", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
+    Transition(
+        CLEANUP,
+        pools.read_replicas_desired,
+        "read replicas",
+        RESTORING,
+        reason=RUNS,
+        after=SOON,
+    ),
     Transition(CLEANUP, always, "blue is gone", IDLE, FREE_LOCK, after=SOON),
 )
 
-_RESTORING: Rows = (
-    *_under_way(RESTORING),
-    _wait(RESTORING, sets.reads_unsettled, "read replicas follow", after=SLOW),
+_RESTORING: Transitions = (
+    *_locked(RESTORING),
+    _wait(RESTORING, pools.read_replicas_unsettled, "read replicas follow", after=SLOW),
     Transition(RESTORING, always, "all follow", IDLE, FREE_LOCK, after=SOON),
 )
 
-_ROLLING_BACK: Rows = (
-    *_under_way(ROLLING_BACK),
-    _wait(ROLLING_BACK, ask.former_job, "Job of before", BACK),
-    _safe(ROLLING_BACK, sets.blue_unfit_late, "blue not ready in time"),
-    _wait(ROLLING_BACK, sets.blue_unfit, "blue not ready", BACK),
-    _safe(ROLLING_BACK, ask.job_spent, "Job failed too often"),
-    *_makes(ROLLING_BACK),
-    _safe(ROLLING_BACK, sets.blue_does_not_lead_late, "blue does not lead in time"),
-    _wait(ROLLING_BACK, sets.blue_does_not_lead, "blue does not lead", BACK),
+_ROLLING_BACK: Transitions = (
+    *_locked(ROLLING_BACK),
+    _wait(ROLLING_BACK, guards.former_job, "Job of before", BACK),
+    _break_glass(ROLLING_BACK, pools.blue_unfit_late, "blue not ready in time"),
+    _wait(ROLLING_BACK, pools.blue_unfit, "blue not ready", BACK),
+    _break_glass(ROLLING_BACK, guards.job_spent, "Job failed too often"),
+    *_job_steps(ROLLING_BACK),
+    _break_glass(ROLLING_BACK, pools.blue_does_not_lead_late, "blue does not lead in time"),
+    _wait(ROLLING_BACK, pools.blue_does_not_lead, "blue does not lead", BACK),
     Transition(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=BACK, after=SOON),
 )
 
-_ROLLBACK_CLEANUP: Rows = (
-    *_under_way(ROLLBACK_CLEANUP),
-    _wait(ROLLBACK_CLEANUP, ask.former_job, "Job of before", BACK),
-    _wait(ROLLBACK_CLEANUP, sets.blue_loses, "blue does not lead", BACK),
-    _safe(ROLLBACK_CLEANUP, ask.job_spent, "Job failed too often"),
-    *_makes(ROLLBACK_CLEANUP),
+_ROLLBACK_CLEANUP: Transitions = (
+    *_locked(ROLLBACK_CLEANUP),
+    _wait(ROLLBACK_CLEANUP, guards.former_job, "Job of before", BACK),
+    _wait(ROLLBACK_CLEANUP, pools.blue_loses, "blue does not lead", BACK),
+    _break_glass(ROLLBACK_CLEANUP, guards.job_spent, "Job failed too often"),
+    *_job_steps(ROLLBACK_CLEANUP),
     Transition(
-        ROLLBACK_CLEANUP, sets.green_set, "green is there", act=DELETE_SET, reason=BACK, after=2.0
+        ROLLBACK_CLEANUP,
+        pools.green_set,
+        "green is there",
+        act=DELETE_SET,
+        reason=BACK,
+        after=2.0,
     ),
-    _wait(ROLLBACK_CLEANUP, sets.green_pods, "green ends", BACK),
-    _safe(ROLLBACK_CLEANUP, sets.green_peers_stuck, "green stays a member"),
+    _wait(ROLLBACK_CLEANUP, pools.green_pods, "green ends", BACK),
+    _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),
     Transition(
-        ROLLBACK_CLEANUP, sets.green_peers, "green is a member", act=COUNT, reason=BACK, after=SOON
+        ROLLBACK_CLEANUP,
+        pools.green_peers,
+        "green is a member",
+        act=COUNT,
+        reason=BACK,
+        after=SOON,
     ),
     Transition(
-        ROLLBACK_CLEANUP, sets.green_claims, "volumes", act=DELETE_CLAIM, reason=BACK, after=2.0
+        ROLLBACK_CLEANUP,
+        pools.green_claims,
+        "volumes",
+        act=DELETE_CLAIM,
+        reason=BACK,
+        after=2.0,
     ),
     Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, FREE_LOCK, reason=BACK, after=SOON),
 )
 
-TABLE: Rows = (
+TABLE: Transitions = (
     *_IDLE,
     *_DEPLOYING,
     *_JOINING,

@@ -1,16 +1,16 @@
-"""The Job that judges green before it is promoted: which one it is, and how far it is. Pure.
+"""The Job that validates green before it is promoted: its identity and its stage. Pure.
 
-| stage | what was written down | what may be done |
+| stage | recorded in the status | next action |
 |---|---|---|
-| Prepared | the identity of the hook | its Job is made, suspended: no pod of it runs |
-| Committed | the UID of that Job | the Job is let go |
-| Created | it was let go | nothing; its end is waited for |
-| TerminalObserved | how it ended | nothing |
-| Unknown | the Job of the receipt is not there | nothing; a person decides |
+| Prepared | the identity of the hook | create its Job, suspended: no pod of it runs |
+| Committed | the UID of that Job | resume the Job |
+| Created | the Job was resumed | none; wait for its end |
+| TerminalObserved | the result | none |
+| Unknown | the recorded Job does not exist | none; a user decides |
 
-A Job that was never let go may be made again, so a crash before Committed costs nothing. From then
-on there is one UID, and whatever else is found under the name is not believed: nobody can tell what
-a hook did that is gone.
+A Job that was never resumed may be created again, so a crash before Committed costs nothing. From
+then on there is one UID, and any other Job of that name is ignored: the effect of a deleted hook is
+unknown.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Step = Literal[
     "failed",
     "unknown",
 ]
-"""none: there is no hook. lost: it becomes Unknown now; unknown: it is so already."""
+"""none: there is no hook. lost: the stage becomes Unknown; unknown: it is Unknown already."""
 
 RECORDED: Final[tuple[Step, ...]] = ("prepare", "commit", "created", "ended", "lost")
-"""Steps that are nothing but a new receipt."""
+"""Steps that only write a new record."""
 OVER: Final[tuple[Step, ...]] = ("none", "passed")
-"""Nothing of the hook stands in the way any more."""
+"""The hook does not block promotion any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookIdentity:
-    """Which hook of which upgrade: no other one has the same Job."""
+    """Identifies the hook of an upgrade: no other one has the same Job."""
 
     cluster: str
     operation_id: str
@@ -68,21 +68,21 @@ class HookIdentity:
 
 
 def spec_hash(hook: PrePromotionHook) -> str:
-    """Return the hash of what a hook does: 64 hexadecimal digits, the same for the same hook."""
+    """Return the hash of a hook's spec: 64 hexadecimal digits, the same for the same hook."""
     text = json.dumps(hook.to_object(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def receipt_of(facts: BlueGreenFacts) -> ValidationHookStatus | None:
-    """Return the receipt of this upgrade; that of another one counts for nothing."""
-    found, status = facts.status.validation_hook, facts.status
-    if found is None or found.operation_id != status.operation_id:
+    """Return the record of this upgrade; that of another one is ignored."""
+    receipt, status = facts.status.validation_hook, facts.status
+    if receipt is None or receipt.operation_id != status.operation_id:
         return None
-    return found if found.green_revision == status.green_revision else None
+    return receipt if receipt.green_revision == status.green_revision else None
 
 
 def identity(facts: BlueGreenFacts, hook: PrePromotionHook) -> HookIdentity:
-    """Say which hook of which upgrade it is."""
+    """Return the identity of a hook in this upgrade."""
     return HookIdentity(
         facts.cluster.metadata.name,
         facts.status.operation_id or "",
@@ -92,76 +92,76 @@ def identity(facts: BlueGreenFacts, hook: PrePromotionHook) -> HookIdentity:
 
 
 def job_name(facts: BlueGreenFacts) -> str:
-    """Name the Job that has to be looked up; "" when there is none to look for."""
+    """Return the name of the recorded Job; "" when there is none."""
     receipt = receipt_of(facts)
     return receipt.job_name if receipt else ""
 
 
 def step(facts: BlueGreenFacts) -> Step:
-    """Say what is next for the hook."""
-    receipt, wish, seen = receipt_of(facts), facts.hook_wish, facts.hook
+    """Return the next step of the hook."""
+    receipt, spec, job = receipt_of(facts), facts.hook_wish, facts.hook
     if receipt is None:
-        return "none" if wish is None else "prepare"
+        return "none" if spec is None else "prepare"
     if receipt.stage == "Prepared":
-        if wish is None or spec_hash(wish) != receipt.spec_hash:
+        if spec is None or spec_hash(spec) != receipt.spec_hash:
             return "edited"
-        return _prepared(seen)
+        return _prepared(job)
     if receipt.stage == "TerminalObserved":
         return "passed" if receipt.terminal_result == "Succeeded" else "failed"
     if receipt.stage == "Unknown":
         return "unknown"
-    return _let_go(receipt, seen)
+    return _started(receipt, job)
 
 
-def _prepared(seen: HookSeen | None) -> Step:
-    if seen is None:
+def _prepared(job: HookSeen | None) -> Step:
+    if job is None:
         return "make"
-    if seen.terminating:
+    if job.terminating:
         return "wait"
-    return "commit" if seen.suspended and not seen.foreign else "lost"
+    return "commit" if job.suspended and not job.foreign else "lost"
 
 
-def _let_go(receipt: ValidationHookStatus, seen: HookSeen | None) -> Step:
-    if seen is None or seen.foreign or seen.uid != receipt.job_uid:
+def _started(receipt: ValidationHookStatus, job: HookSeen | None) -> Step:
+    if job is None or job.foreign or job.uid != receipt.job_uid:
         return "lost"
     if receipt.stage == "Committed":
-        return "start" if seen.suspended else "created"
-    return "wait" if seen.state == "Active" else "ended"
+        return "start" if job.suspended else "created"
+    return "wait" if job.state == "Active" else "ended"
 
 
-def receipt_after(facts: BlueGreenFacts, taken: Step) -> ValidationHookStatus | None:
-    """Return the receipt after a step."""
-    receipt, moment = receipt_of(facts), facts.now.replace(microsecond=0)
-    if taken in ("prepare", "edited"):
-        return _first_receipt(facts, moment)
+def receipt_after(facts: BlueGreenFacts, next_step: Step) -> ValidationHookStatus | None:
+    """Return the record after a step."""
+    receipt, timestamp = receipt_of(facts), facts.now.replace(microsecond=0)
+    if next_step in ("prepare", "edited"):
+        return _first_receipt(facts, timestamp)
     if receipt is None:
         return None
     changes: dict[str, object] = {}
-    if taken == "commit" and facts.hook is not None:
-        changes = {"stage": "Committed", "job_uid": facts.hook.uid, "committed_at": moment}
-    elif taken == "created":
-        changes = {"stage": "Created", "created_at": moment}
-    elif taken == "ended" and facts.hook is not None:
+    if next_step == "commit" and facts.hook is not None:
+        changes = {"stage": "Committed", "job_uid": facts.hook.uid, "committed_at": timestamp}
+    elif next_step == "created":
+        changes = {"stage": "Created", "created_at": timestamp}
+    elif next_step == "ended" and facts.hook is not None:
         result = "Succeeded" if facts.hook.state == "Succeeded" else "Failed"
         changes = {
             "stage": "TerminalObserved",
             "terminal_result": result,
-            "terminal_observed_at": moment,
+            "terminal_observed_at": timestamp,
         }
-    elif taken == "lost":
+    elif next_step == "lost":
         changes = {"stage": "Unknown"}
     return receipt.model_copy(update=changes) if changes else receipt
 
 
-def _first_receipt(facts: BlueGreenFacts, moment: datetime) -> ValidationHookStatus | None:
+def _first_receipt(facts: BlueGreenFacts, timestamp: datetime) -> ValidationHookStatus | None:
     if facts.hook_wish is None:
         return None
-    which = identity(facts, facts.hook_wish)
+    hook = identity(facts, facts.hook_wish)
     return ValidationHookStatus(
-        operation_id=which.operation_id,
-        green_revision=which.green_revision,
-        spec_hash=which.spec_hash,
+        operation_id=hook.operation_id,
+        green_revision=hook.green_revision,
+        spec_hash=hook.spec_hash,
         stage="Prepared",
-        job_name=which.job_name,
-        prepared_at=moment,
+        job_name=hook.job_name,
+        prepared_at=timestamp,
     )

@@ -1,5 +1,4 @@
-"""The checks before an upgrade begins, in order: the spec, the servers, and what is to be seen of
-them.
+"""The preflight checks of an upgrade, in order: the spec, then the observed servers.
 
 Pure. Called by `managers.upgrade.rolling`, `managers.upgrade.bluegreen` and `baoctl upgrade plan`.
 """

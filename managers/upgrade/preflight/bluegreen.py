@@ -1,13 +1,13 @@
-"""Checks before an upgrade by a second set of servers, and by no other strategy. Pure.
+"""Preflight checks that only blue/green upgrades need. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
 
 from contracts.naming import names
 from contracts.pools.voter_pool import takes_over
-from managers.upgrade.login import asks_by_job, asks_itself
+from managers.upgrade.login import jobs_can_log_in, operator_can_log_in
 from managers.upgrade.preflight.inputs import Answer, PreflightInput, wait
 from runtime.outcome import Blocked
 
@@ -16,48 +16,48 @@ _FIELD = "spec.upgrade.strategy: BlueGreen"
 _INSTEAD = "set spec.upgrade.strategy to RollingUpdate, which needs no login"
 
 
-def can_log_in(ask: PreflightInput) -> Answer:
-    """Judge by the spec, and by whether the leader answered once it was asked."""
-    if not _is_by_second_set(ask):
+def can_log_in(inputs: PreflightInput) -> Answer:
+    """Check the spec, and whether the leader answered once it was asked."""
+    if not _is_blue_green(inputs):
         return None
-    if not asks_itself(ask.cluster.spec):
+    if not operator_can_log_in(inputs.cluster.spec):
         return Blocked(
             _MISSING,
             f"{_FIELD} needs to ask the leader who is a member, and the operator has no login: "
             "spec.selfInit.oidc was not enabled at the first boot and no root token is kept; "
             f"{_INSTEAD}",
         )
-    if not asks_by_job(ask.cluster):
+    if not jobs_can_log_in(inputs.cluster):
         return Blocked(
             _MISSING,
             f"{_FIELD} lets Jobs change who is a member, and they have no login: set "
             f"spec.upgrade.jwtAuthRole to a role of theirs, or {_INSTEAD}",
         )
-    # Only an operator that looked for Jobs of such an upgrade has asked the leader, too.
-    if ask.observed.upgrade.second is None or ask.observed.quorum is not None:
+    # Only an operator that read the Jobs of such an upgrade has asked the leader, too.
+    if inputs.observed.upgrade.second is None or inputs.observed.quorum is not None:
         return None
-    return wait(_MISSING, f"the leader did not tell who is a member: {_login_of(ask)}")
+    return wait(_MISSING, f"the leader did not tell who is a member: {_login_of(inputs)}")
 
 
-def _login_of(ask: PreflightInput) -> str:
-    if ask.cluster.spec.wants_operator_login:
+def _login_of(inputs: PreflightInput) -> str:
+    if inputs.cluster.spec.wants_operator_login:
         return "OpenBao lets the operator not ask, see condition OperatorLoginReady"
-    secret = names.root_token_secret(ask.cluster.metadata.name)
+    secret = names.root_token_secret(inputs.cluster.metadata.name)
     return f"without spec.selfInit.oidc it takes a root token in Secret {secret}, or {_INSTEAD}"
 
 
-def are_newest(ask: PreflightInput) -> Answer:
-    """Two sets of servers are no time to replace those of one of them."""
-    live = ask.observed.stateful_set
-    # Once it has begun no server is replaced, so nobody must wait for that.
-    if live is None or not _is_by_second_set(ask) or takes_over(ask.cluster):
+def are_newest(inputs: PreflightInput) -> Answer:
+    """No server is replaced while there are two pools."""
+    live = inputs.observed.stateful_set
+    # Once it has begun no server is replaced, so there is no replacement to wait for.
+    if live is None or not _is_blue_green(inputs) or takes_over(inputs.cluster):
         return None
-    older = [pod.name for pod in ask.observed.pods if pod.template != live.template]
-    if not older:
+    outdated = [pod.name for pod in inputs.observed.pods if pod.template != live.template]
+    if not outdated:
         return None
-    told = f"{', '.join(older)} will be replaced first, as the spec changed"
-    return wait("ClusterNotReady", f"{told}; the upgrade begins once that is done")
+    message = f"{', '.join(outdated)} will be replaced first, as the spec changed"
+    return wait("ClusterNotReady", f"{message}; the upgrade begins once that is done")
 
 
-def _is_by_second_set(ask: PreflightInput) -> bool:
-    return ask.strategy == "BlueGreen" and not ask.resuming
+def _is_blue_green(inputs: PreflightInput) -> bool:
+    return inputs.strategy == "BlueGreen" and not inputs.resuming

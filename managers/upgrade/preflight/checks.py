@@ -1,8 +1,8 @@
-"""Whether a release may come now: named checks in their order, as one table. Pure.
+"""The preflight checks of a release, in order, as one table. Pure.
 
-A refusal is for a person: the spec asks for something that can never be. An obstacle passes by
-itself. A warning stops nothing. `baoctl upgrade plan` prints the answer of each check, so it can
-tell nothing else than what the operator does.
+A refusal needs a user: the spec requests something impossible. An obstacle passes by itself. A
+warning stops nothing. `baoctl upgrade plan` prints the answer of each check, so it cannot differ
+from what the operator does.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import managers.upgrade.preflight.bluegreen as second
-import managers.upgrade.preflight.servers as servers
-import managers.upgrade.preflight.spec as asked
+import managers.upgrade.preflight.bluegreen as bluegreen_checks
+import managers.upgrade.preflight.servers as server_checks
+import managers.upgrade.preflight.spec as spec_checks
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
@@ -25,7 +25,7 @@ State = Literal["ok", "warn", "wait", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the table; `asks` is the question in words."""
+    """One entry of the table; `asks` is the question as text."""
 
     name: str
     asks: str
@@ -34,7 +34,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check said."""
+    """The result of one check."""
 
     check: str
     asks: str
@@ -45,7 +45,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PreflightResult:
-    """What all checks said: the first refusal, the first obstacle, and every warning."""
+    """The result of all checks: the first refusal, the first obstacle, and every warning."""
 
     refusal: Blocked | None = None
     obstacle: Wait | None = None
@@ -54,34 +54,34 @@ class PreflightResult:
 
     @property
     def well(self) -> bool:
-        """Tell whether the release may come now."""
+        """Report whether the upgrade may begin now."""
         return self.refusal is None and self.obstacle is None
 
 
 def check(
     cluster: OpenBaoCluster, observed: Observed, target: Release, *, resuming: bool
 ) -> PreflightResult:
-    """Judge whether a cluster may be brought to a release. `cluster` is as its user wrote it.
+    """Check whether a cluster may be upgraded to a release. `cluster` is as its user wrote it.
 
-    `resuming`: pods are being replaced already, so one of them may be away.
+    `resuming`: pods are being replaced already, so one of them may be absent.
     """
-    question = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
-    said = [(row, row.judge(question)) for row in CHECKS]
+    inputs = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
+    answers = [(entry, entry.judge(inputs)) for entry in CHECKS]
     return PreflightResult(
-        refusal=next((one for _, one in said if isinstance(one, Blocked)), None),
-        obstacle=next((one for _, one in said if isinstance(one, Wait)), None),
+        refusal=next((one for _, one in answers if isinstance(one, Blocked)), None),
+        obstacle=next((one for _, one in answers if isinstance(one, Wait)), None),
         warnings=tuple(
-            text for _, one in said if isinstance(one, Warnings) for text in one.messages
+            text for _, one in answers if isinstance(one, Warnings) for text in one.messages
         ),
-        results=tuple(_result(row, one) for row, one in said),
+        results=tuple(_result(entry, one) for entry, one in answers),
     )
 
 
 def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Say which version a new one must not be older than; "" when none is known.
+    """Return the version that a new one must not be older than; "" when none is known.
 
     That of the release that was accepted last; while no server of it has led, the one before: only
-    a leader writes, so nothing is in the data yet that the former version could not read.
+    a leader writes, so the former version can still read all data.
     """
     status = cluster.status
     accepted = Release.accepted(cluster)
@@ -93,50 +93,54 @@ def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
 
 
 def _has_led(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Tell whether a server of the target may have led."""
+    """Report whether a server of the target may have led."""
     upgrade = cluster.status.upgrade
     if upgrade is None or upgrade.last_step_down_time is not None:
         return True
     if cluster.spec.replicas == 1:
-        # A server that never said who it is never came so far as to write anything.
-        said = {pod.registration.version for pod in observed.pods}
-        return not said or bool(upgrade.completed_pods) or not said <= {None, upgrade.from_version}
-    # Without exactly one leader that says it is of the former version, nobody knows.
+        # A server that never reported its version never wrote anything.
+        versions = {pod.registration.version for pod in observed.pods}
+        return (
+            not versions
+            or bool(upgrade.completed_pods)
+            or not versions <= {None, upgrade.from_version}
+        )
+    # Without exactly one leader that reports the former version, it is unknown.
     led_by = {pod.registration.version for pod in observed.leaders}
     return led_by != {upgrade.from_version} or len(upgrade.completed_pods) >= cluster.spec.replicas
 
 
-def _result(row: Check, answer: Answer) -> Result:
+def _result(entry: Check, answer: Answer) -> Result:
     match answer:
         case None:
-            return Result(row.name, row.asks, "ok")
+            return Result(entry.name, entry.asks, "ok")
         case Warnings(messages):
-            return Result(row.name, row.asks, "warn", messages=messages)
+            return Result(entry.name, entry.asks, "warn", messages=messages)
         case Wait(reason, message):
-            return Result(row.name, row.asks, "wait", reason, (message,))
+            return Result(entry.name, entry.asks, "wait", reason, (message,))
         case Blocked(reason, message):
-            return Result(row.name, row.asks, "stop", reason, (message,))
+            return Result(entry.name, entry.asks, "stop", reason, (message,))
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("version", "is spec.version a version", asked.is_version),
-    Check("downgrade", "is it no older one", asked.is_newer),
-    Check("image", "does the tag of the image agree with it", asked.tag_agrees),
-    Check("pair", "may it follow what runs", asked.pair_is_known),
-    Check("spec", "does the spec fit that version", asked.spec_fits),
-    Check("initialized", "are there data", asked.is_initialized),
-    Check("hibernation", "do the servers run", asked.is_awake),
-    Check("fences", "is no server fenced", asked.none_fenced),
-    Check("maintenance", "is nobody at work on the cluster", asked.no_maintenance),
-    Check("restore", "are no data being put back", asked.no_restore),
-    Check("lock", "is the operation lock free", asked.lock_is_free),
-    Check("pods", "are all servers ready", servers.are_ready),
-    Check("leader", "does exactly one lead", servers.one_leads),
-    Check("quorum", "does the leader find all voters well", servers.quorum_is_well),
-    Check("login", "can it be asked who is a member", second.can_log_in),
-    Check("templates", "is no server to be replaced", second.are_newest),
-    Check("volumes", "are all volumes bound, and none grows", servers.volumes_are_bound),
-    Check("read-replicas", "are all read replicas ready", servers.read_replicas_are_ready),
-    Check("outage", "do enough servers stay", asked.is_no_outage),
-    Check("snapshot", "is a snapshot taken first", asked.has_snapshot),
+    Check("version", "is spec.version a version", spec_checks.is_version),
+    Check("downgrade", "is it no older one", spec_checks.is_newer),
+    Check("image", "does the tag of the image agree with it", spec_checks.tag_agrees),
+    Check("pair", "may it follow what runs", spec_checks.pair_is_allowed),
+    Check("spec", "does the spec fit that version", spec_checks.spec_fits),
+    Check("initialized", "are there data", spec_checks.is_initialized),
+    Check("hibernation", "do the servers run", spec_checks.is_awake),
+    Check("fences", "is no server fenced", spec_checks.none_fenced),
+    Check("maintenance", "is nobody at work on the cluster", spec_checks.no_maintenance),
+    Check("restore", "are no data being put back", spec_checks.no_restore),
+    Check("lock", "is the operation lock free", spec_checks.lock_is_free),
+    Check("pods", "are all servers ready", server_checks.are_ready),
+    Check("leader", "does exactly one lead", server_checks.has_one_leader),
+    Check("quorum", "does the leader find all voters well", server_checks.quorum_is_well),
+    Check("login", "can it be asked who is a member", bluegreen_checks.can_log_in),
+    Check("templates", "is no server to be replaced", bluegreen_checks.are_newest),
+    Check("volumes", "are all volumes bound, and none grows", server_checks.volumes_are_bound),
+    Check("read-replicas", "are all read replicas ready", server_checks.read_replicas_are_ready),
+    Check("outage", "do enough servers stay", spec_checks.is_no_outage),
+    Check("snapshot", "is a snapshot taken first", spec_checks.has_snapshot),
 )

@@ -1,4 +1,4 @@
-"""What the checks before an upgrade look at, and what they may answer. No I/O."""
+"""Inputs and answers of the preflight checks. No I/O."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from contracts.records.upgrade import Release
 from managers.upgrade import version_matrix
 from runtime.outcome import Blocked, Wait
 
-# Not every obstacle tells when it ends.
+# Not every obstacle triggers an event when it ends.
 RECHECK: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Warnings:
-    """What does not stop an upgrade and ought to be known."""
+    """Messages that do not stop an upgrade."""
 
     messages: tuple[str, ...]
 
 
 Answer = Blocked | Wait | Warnings | None
-"""Blocked: a person must act. Wait: it passes by itself. None: all is well."""
+"""Blocked: a user must act. Wait: it passes by itself. None: the check passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreflightInput:
-    """What the checks look at. `base`: the version that the new one is compared with."""
+    """Inputs of the checks. `base`: the version that the new one is compared with."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -41,26 +41,26 @@ class PreflightInput:
 
     @property
     def size(self) -> int:
-        """How many voters the cluster asks for."""
+        """Number of voters in the spec."""
         return self.cluster.spec.replicas
 
     @property
     def majority(self) -> int:
-        """How many voters must be there for anything to be written."""
+        """Number of voters that a write needs."""
         return self.size // 2 + 1
 
     @property
     def strategy(self) -> Strategy:
-        """How the versions change."""
-        wish = self.cluster.spec.upgrade
-        return wish.strategy if wish else "RollingUpdate"
+        """The upgrade strategy."""
+        upgrade = self.cluster.spec.upgrade
+        return upgrade.strategy if upgrade else "RollingUpdate"
 
     def versions(self) -> tuple[semver.Version, semver.Version] | None:
-        """Read what is there and what is asked for; None when one of them is no version."""
+        """Return the base and the requested version; None when one of them is no version."""
         before, after = version_matrix.parse(self.base), version_matrix.parse(self.target.version)
         return None if before is None or after is None else (before, after)
 
 
 def wait(reason: str, message: str) -> Wait:
-    """Answer that something passes by itself."""
+    """Return an obstacle that passes by itself."""
     return Wait(reason, message, RECHECK)

@@ -1,6 +1,6 @@
 """Checks before an upgrade of the servers themselves: pods, leader, raft, volumes. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
@@ -15,44 +15,46 @@ from runtime import quantity
 _ERRORS = frozenset({"ControllerResizeError", "NodeResizeError"})
 
 
-def are_ready(ask: PreflightInput) -> Answer:
-    pods = ask.observed.pods
+def are_ready(inputs: PreflightInput) -> Answer:
+    pods = inputs.observed.pods
     ready = [pod for pod in pods if pod.ready and not pod.terminating]
-    if len(ready) < ask.majority:
-        told = f"{len(ready)} of {ask.size} servers are ready, and {ask.majority} have to be"
-        return wait("QuorumLost", f"{told}{_which(pods)}")
-    if ask.resuming or (len(ready) == len(pods) == ask.size and _is_whole(ask)):
+    if len(ready) < inputs.majority:
+        message = (
+            f"{len(ready)} of {inputs.size} servers are ready, and {inputs.majority} have to be"
+        )
+        return wait("QuorumLost", f"{message}{_which(pods)}")
+    if inputs.resuming or (len(ready) == len(pods) == inputs.size and _is_whole(inputs)):
         return None
-    told = f"{len(ready)} of {ask.size} servers are ready; all have to be before it begins"
-    return wait("ClusterNotReady", f"{told}{_which(pods)}")
+    message = f"{len(ready)} of {inputs.size} servers are ready; all have to be before it begins"
+    return wait("ClusterNotReady", f"{message}{_which(pods)}")
 
 
-def _is_whole(ask: PreflightInput) -> bool:
-    live = ask.observed.stateful_set
-    return live is not None and live.replicas == ask.size
+def _is_whole(inputs: PreflightInput) -> bool:
+    live = inputs.observed.stateful_set
+    return live is not None and live.replicas == inputs.size
 
 
 def _which(pods: Sequence[PodFacts]) -> str:
-    ill = [
+    unhealthy = [
         f"{pod.name} {'ends' if pod.terminating else pod.waiting or 'is not ready'}"
         for pod in pods
         if pod.terminating or not pod.ready
     ]
-    return f": {', '.join(ill)}" if ill else ""
+    return f": {', '.join(unhealthy)}" if unhealthy else ""
 
 
-def one_leads(ask: PreflightInput) -> Answer:
-    leaders = ask.observed.leaders
+def has_one_leader(inputs: PreflightInput) -> Answer:
+    leaders = inputs.observed.leaders
     if len(leaders) == 1:
         return None
     if not leaders:
         return wait("LeaderUnknown", "no server says that it leads; one has to")
-    told = f"{', '.join(pod.name for pod in leaders)} all say that they lead; one has to be left"
-    return wait("MultipleLeaders", told)
+    message = f"{', '.join(pod.name for pod in leaders)} all say that they lead; one has to be left"
+    return wait("MultipleLeaders", message)
 
 
-def quorum_is_well(ask: PreflightInput) -> Answer:
-    quorum = ask.observed.quorum
+def quorum_is_well(inputs: PreflightInput) -> Answer:
+    quorum = inputs.observed.quorum
     if quorum is None:
         return None
     if quorum.trouble:
@@ -60,52 +62,57 @@ def quorum_is_well(ask: PreflightInput) -> Answer:
         return wait(reason, quorum.unanswered)
     voters = [server for server in quorum.servers if server.voter]
     healthy = [server for server in voters if server.healthy]
-    if len(healthy) < ask.majority:
-        told = f"the leader finds {len(healthy)} of {len(voters)} voters well"
-        return wait("QuorumLost", f"{told}, and {ask.majority} have to be")
-    if ask.resuming:
+    if len(healthy) < inputs.majority:
+        message = f"the leader finds {len(healthy)} of {len(voters)} voters well"
+        return wait("QuorumLost", f"{message}, and {inputs.majority} have to be")
+    if inputs.resuming:
         return None
-    if len(voters) != ask.size:
-        told = f"{len(voters)} of {ask.size} servers are voters; all have to be before it begins"
-        return wait("ClusterNotReady", told)
-    ill = sorted(one.node_id for one in voters if not (one.healthy and one.follows))
-    if ill:
-        told = f"the leader does not find these well and caught up: {', '.join(ill)}"
-        return wait("ClusterNotReady", told)
+    if len(voters) != inputs.size:
+        message = (
+            f"{len(voters)} of {inputs.size} servers are voters; all have to be before it begins"
+        )
+        return wait("ClusterNotReady", message)
+    unhealthy = sorted(one.node_id for one in voters if not (one.healthy and one.follows))
+    if unhealthy:
+        message = f"the leader does not find these well and caught up: {', '.join(unhealthy)}"
+        return wait("ClusterNotReady", message)
     return None
 
 
-def volumes_are_bound(ask: PreflightInput) -> Answer:
-    if ask.resuming:
+def volumes_are_bound(inputs: PreflightInput) -> Answer:
+    if inputs.resuming:
         return None
-    claims = ask.observed.claims
-    loose = [one.name for one in claims if one.phase not in ("", "Bound") or one.terminating]
-    if loose:
-        told = f"PersistentVolumeClaim {', '.join(loose)}: not bound, or about to go"
-        return wait("ClusterNotReady", told)
+    claims = inputs.observed.claims
+    unbound = [one.name for one in claims if one.phase not in ("", "Bound") or one.terminating]
+    if unbound:
+        message = f"PersistentVolumeClaim {', '.join(unbound)}: not bound, or about to go"
+        return wait("ClusterNotReady", message)
     growing = [
         one.name
         for one in claims
         if one.resizing not in _ERRORS and (one.resizing or _below(one.capacity, one.requested))
     ]
     if growing:
-        told = f"PersistentVolumeClaim {', '.join(growing)} grows; it waits until it has"
-        return wait("StorageResizing", told)
+        message = f"PersistentVolumeClaim {', '.join(growing)} grows; it waits until it has"
+        return wait("StorageResizing", message)
     failed = [one for one in claims if one.resizing in _ERRORS]
-    told_of = tuple(f"{one.name} could not grow ({one.resizing})" for one in failed)
-    return Warnings(told_of) if told_of else None
+    messages = tuple(f"{one.name} could not grow ({one.resizing})" for one in failed)
+    return Warnings(messages) if messages else None
 
 
-def _below(has: str, asked: str) -> bool:
-    return bool(has and asked) and quantity.parse(has) < quantity.parse(asked)
+def _below(capacity: str, requested: str) -> bool:
+    return bool(capacity and requested) and quantity.parse(capacity) < quantity.parse(requested)
 
 
-def read_replicas_are_ready(ask: PreflightInput) -> Answer:
-    wish = ask.cluster.spec.read_replicas
-    asked = wish.replicas if wish else 0
-    pods = ask.observed.read.pods
+def read_replicas_are_ready(inputs: PreflightInput) -> Answer:
+    spec = inputs.cluster.spec.read_replicas
+    requested = spec.replicas if spec else 0
+    pods = inputs.observed.read.pods
     ready = sum(pod.ready and not pod.terminating for pod in pods)
-    if ask.resuming or (ready == asked and len(pods) == asked):
+    if inputs.resuming or (ready == requested and len(pods) == requested):
         return None
-    told = f"spec.readReplicas.replicas: {ready} of {asked} read replicas are ready; all have to be"
-    return wait("ReadReplicasNotReady", f"{told}{_which(pods)}")
+    message = (
+        f"spec.readReplicas.replicas: {ready} of {requested} read replicas are ready; "
+        "all have to be"
+    )
+    return wait("ReadReplicasNotReady", f"{message}{_which(pods)}")

@@ -1,6 +1,6 @@
-"""Checks before an upgrade of what people ask for: the release, and everything else. Pure.
+"""Preflight checks of the spec: the requested release, and everything else. Pure.
 
-Each answers one question of the table in managers.upgrade.preflight.checks.
+Each is one check of the table in managers.upgrade.preflight.checks.
 """
 
 from __future__ import annotations
@@ -17,71 +17,74 @@ from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, 
 from runtime.memo import memoize
 from runtime.outcome import Blocked
 
-# --- what is asked for --------------------------------------------------------------------------
+# --- the requested release ----------------------------------------------------------------------
 
 
-def is_version(ask: PreflightInput) -> Answer:
-    if version_matrix.parse(ask.target.version) is not None:
+def is_version(inputs: PreflightInput) -> Answer:
+    if version_matrix.parse(inputs.target.version) is not None:
         return None
     return Blocked(
         "InvalidVersion",
-        f"spec.version: {ask.target.version!r} is no semantic version: write "
+        f"spec.version: {inputs.target.version!r} is no semantic version: write "
         "MAJOR.MINOR.PATCH, as in 2.5.5",
     )
 
 
-def is_newer(ask: PreflightInput) -> Answer:
-    versions = ask.versions()
+def is_newer(inputs: PreflightInput) -> Answer:
+    versions = inputs.versions()
     if versions is None or versions[1] >= versions[0]:
         return None
     return Blocked(
         "DowngradeBlocked",
-        f"spec.version: {ask.target.version} is older than {ask.base}, which was accepted: "
-        f"OpenBao cannot read newer data. Set it to {ask.base} or newer, or restore a snapshot "
+        f"spec.version: {inputs.target.version} is older than {inputs.base}, which was accepted: "
+        f"OpenBao cannot read newer data. Set it to {inputs.base} or newer, or restore a snapshot "
         "into a new cluster",
     )
 
 
-def tag_agrees(ask: PreflightInput) -> Answer:
-    told = image_reference.mismatch(ask.target.image, ask.target.version)
-    return Blocked("ImageVersionMismatch", told) if told else None
+def tag_agrees(inputs: PreflightInput) -> Answer:
+    message = image_reference.mismatch(inputs.target.image, inputs.target.version)
+    return Blocked("ImageVersionMismatch", message) if message else None
 
 
-def pair_is_known(ask: PreflightInput) -> Answer:
-    versions = ask.versions()
+def pair_is_allowed(inputs: PreflightInput) -> Answer:
+    versions = inputs.versions()
     if versions is None or versions[1] <= versions[0]:
         return None
-    found = version_matrix.judge(*versions, ask.strategy, ask.cluster.spec.unseal.type)
-    if found.refusals:
+    verdict = version_matrix.judge(*versions, inputs.strategy, inputs.cluster.spec.unseal.type)
+    if verdict.refusals:
         return Blocked(
             "VersionPairRefused",
-            f"spec.version: {ask.base} to {ask.target.version}: {'; '.join(found.refusals)}",
+            f"spec.version: {inputs.base} to {inputs.target.version}: "
+            f"{'; '.join(verdict.refusals)}",
         )
-    told = tuple(f"{ask.base} to {ask.target.version}: {text}" for text in found.warnings)
-    return Warnings(told) if told else None
+    messages = tuple(
+        f"{inputs.base} to {inputs.target.version}: {text}" for text in verdict.warnings
+    )
+    return Warnings(messages) if messages else None
 
 
-def spec_fits(ask: PreflightInput) -> Answer:
-    """Judge the spec with the version that is asked for, and with the one that it is rendered with.
+def spec_fits(inputs: PreflightInput) -> Answer:
+    """Validate the spec with the requested version, and with the one that it is rendered with.
 
     Until the new version is accepted the servers are rendered with the former one.
     """
-    if version_matrix.parse(ask.target.version) is None:
+    if version_matrix.parse(inputs.target.version) is None:
         return None
-    # Of each cluster one other release is remembered: that is the accepted one.
-    same = Release.asked(ask.cluster) == ask.target
-    broken = _objection(ask.cluster if same else _with(ask.cluster, ask.target))
-    accepted = Release.accepted(ask.cluster)
-    if broken is not None or accepted is None or accepted == ask.target:
-        return broken
-    early = _objection(_with(ask.cluster, accepted))
-    if early is None:
+    # The memo holds one other release for each cluster: the accepted one.
+    same = Release.asked(inputs.cluster) == inputs.target
+    violation = _spec_error(inputs.cluster if same else _with(inputs.cluster, inputs.target))
+    accepted = Release.accepted(inputs.cluster)
+    if violation is not None or accepted is None or accepted == inputs.target:
+        return violation
+    early_error = _spec_error(_with(inputs.cluster, accepted))
+    if early_error is None:
         return None
     return Blocked(
-        early.reason,
-        f"the spec fits {ask.target} and not {accepted}, which runs until the new version is "
+        early_error.reason,
+        f"the spec fits {inputs.target} and not {accepted}, which runs until the new version is "
         "accepted: change the version first, and the rest once status.release shows it "
-        f"({early.message})",
+        f"({early_error.message})",
     )
 
 
@@ -92,67 +95,67 @@ def _with(cluster: OpenBaoCluster, release: Release) -> OpenBaoCluster:
 
 
 @memoize
-def _objection(cluster: OpenBaoCluster) -> Blocked | None:
-    broken = violations(cluster)
-    if broken:
-        return Blocked("InvalidSpec", "; ".join(map(str, broken)))
-    unserved = essential_unserved_fields(cluster.spec)
-    return Blocked("FieldsNotServed", "; ".join(unserved)) if unserved else None
+def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
+    broken_rules = violations(cluster)
+    if broken_rules:
+        return Blocked("InvalidSpec", "; ".join(map(str, broken_rules)))
+    unsupported = essential_unserved_fields(cluster.spec)
+    return Blocked("FieldsNotServed", "; ".join(unsupported)) if unsupported else None
 
 
-# --- whether people or other work are in the way ------------------------------------------------
+# --- user settings and other operations that block it -------------------------------------------
 
 
-def is_initialized(ask: PreflightInput) -> Answer:
-    if ask.cluster.status.initialized:
+def is_initialized(inputs: PreflightInput) -> Answer:
+    if inputs.cluster.status.initialized:
         return None
     return wait("NotInitialized", "status.initialized: there are no data yet; it waits for them")
 
 
-def is_awake(ask: PreflightInput) -> Answer:
-    if not ask.cluster.spec.hibernate:
+def is_awake(inputs: PreflightInput) -> Answer:
+    if not inputs.cluster.spec.hibernate:
         return None
     return wait("Hibernated", "spec.hibernate is true: no server runs; set it to false to go on")
 
 
-def none_fenced(ask: PreflightInput) -> Answer:
-    fenced = fenced_pods.heeded(ask.cluster)
+def none_fenced(inputs: PreflightInput) -> Answer:
+    fenced = fenced_pods.heeded(inputs.cluster)
     if not fenced:
         return None
-    told = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to go on"
-    return wait("PodsFenced", told)
+    message = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to go on"
+    return wait("PodsFenced", message)
 
 
-def no_maintenance(ask: PreflightInput) -> Answer:
-    if not ask.cluster.spec.in_maintenance:
+def no_maintenance(inputs: PreflightInput) -> Answer:
+    if not inputs.cluster.spec.in_maintenance:
         return None
-    told = "spec.maintenance.enabled is true: nothing that can wait is begun; set it to false"
-    return wait("Maintenance", told)
+    message = "spec.maintenance.enabled is true: nothing that can wait is begun; set it to false"
+    return wait("Maintenance", message)
 
 
-def no_restore(ask: PreflightInput) -> Answer:
-    lock = ask.cluster.status.operation_lock
+def no_restore(inputs: PreflightInput) -> Answer:
+    lock = inputs.cluster.status.operation_lock
     if lock is None or lock.operation != "Restore":
         return None
-    told = f"status.operationLock: {lock.holder} puts data back; it waits for the end of that"
-    return wait("RestoreInProgress", told)
+    message = f"status.operationLock: {lock.holder} puts data back; it waits for the end of that"
+    return wait("RestoreInProgress", message)
 
 
-def lock_is_free(ask: PreflightInput) -> Answer:
-    lock = ask.cluster.status.operation_lock
+def lock_is_free(inputs: PreflightInput) -> Answer:
+    lock = inputs.cluster.status.operation_lock
     if lock is None or lock.holder == UPGRADE_HOLDER or lock.operation == "Restore":
         return None
-    told = f"status.operationLock: {lock.operation} of {lock.holder} holds it; it waits for it"
-    return wait("OperationLockBlocked", told)
+    message = f"status.operationLock: {lock.operation} of {lock.holder} holds it; it waits for it"
+    return wait("OperationLockBlocked", message)
 
 
-# --- what is worth knowing ----------------------------------------------------------------------
+# --- warnings -----------------------------------------------------------------------------------
 
 
-def is_no_outage(ask: PreflightInput) -> Answer:
-    if ask.strategy == "BlueGreen" or ask.size > 2:
+def is_no_outage(inputs: PreflightInput) -> Answer:
+    if inputs.strategy == "BlueGreen" or inputs.size > 2:
         return None
-    if ask.size == 1:
+    if inputs.size == 1:
         return Warnings(
             ("spec.replicas is 1: nothing can be read or written while its server restarts",)
         )
@@ -161,10 +164,14 @@ def is_no_outage(ask: PreflightInput) -> Answer:
     )
 
 
-def has_snapshot(ask: PreflightInput) -> Answer:
-    wish = ask.cluster.spec.upgrade
-    second = wish.blue_green if wish is not None and ask.strategy == "BlueGreen" else None
-    if wish is not None and (wish.pre_upgrade_snapshot or (second and second.pre_upgrade_snapshot)):
+def has_snapshot(inputs: PreflightInput) -> Answer:
+    upgrade = inputs.cluster.spec.upgrade
+    blue_green = (
+        upgrade.blue_green if upgrade is not None and inputs.strategy == "BlueGreen" else None
+    )
+    if upgrade is not None and (
+        upgrade.pre_upgrade_snapshot or (blue_green and blue_green.pre_upgrade_snapshot)
+    ):
         return None
     return Warnings(
         (

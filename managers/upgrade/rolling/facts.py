@@ -1,6 +1,4 @@
-"""What the table of rolling upgrades is decided by: states, periods, and the facts of a reconcile.
-Pure.
-"""
+"""Inputs of the table of rolling upgrades: states, periods, and the facts of a reconcile. Pure."""
 
 from __future__ import annotations
 
@@ -26,23 +24,23 @@ ROLLING: Final = "Rolling"
 FAILED: Final = "Failed"
 
 STEP_DOWN_DEADLINE: Final = timedelta(seconds=60)
-"""How long a leader may go on leading after the Job that asks it was made."""
+"""How long a leader may keep leadership after its step-down Job was created."""
 STEP_DOWN_AGAIN: Final = timedelta(seconds=20)
-"""After which a leader that was asked leads because it was elected anew: it sleeps for ten seconds
-before it may lead again."""
+"""After which a leader that stepped down leads because it was elected again: it waits for ten
+seconds before it may lead again."""
 STEP_DOWN_TRIES: Final = 5
 SOON: Final = 0.05
-"""Seconds to the next pass when the next place is known."""
+"""Seconds to the next reconcile when the next state is known."""
 RECHECK: Final = 5.0
 SNAPSHOT_RECHECK: Final = 2.0
 ROLL_RECHECK: Final = 0.5
-BUDGET_ASKED: Final = timedelta(minutes=1)
-"""A refusal that is older is none any more: a closed budget is asked every 15 seconds at least."""
+BUDGET_REFUSAL_MAX_AGE: Final = timedelta(minutes=1)
+"""An older refusal is ignored: an eviction is tried again every 15 seconds at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class RollingFacts:
-    """What the guards look at. `cluster` is the CR as its user wrote it."""
+    """Inputs of the guards. `cluster` is the CR as its user wrote it."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -50,61 +48,63 @@ class RollingFacts:
     deadline: timedelta
 
     @property
-    def asked(self) -> Release:
-        """What the spec asks for."""
+    def requested(self) -> Release:
+        """The release that the spec requests."""
         return Release.asked(self.cluster)
 
     @property
     def upgrade(self) -> UpgradeStatus:
-        """What is known of the upgrade that goes on."""
+        """The status of the upgrade in progress."""
         return self.cluster.status.upgrade or UpgradeStatus(target_version="", from_version="")
 
     @property
     def target(self) -> Release:
-        """What the upgrade that goes on brings the servers to."""
+        """The target release of the upgrade in progress."""
         return Release(self.upgrade.target_version, self.upgrade.target_image or "")
 
     @property
     def rolled(self) -> bool:
-        """Tell whether the target was accepted, so that pods may have it."""
+        """Report whether the target was accepted, so that pods may have it."""
         return self.target == self.accepted
 
     @property
     def holds_lock(self) -> bool:
-        """Tell whether the operation lock is ours."""
+        """Report whether the operation lock is ours."""
         lock = self.cluster.status.operation_lock
         return lock is not None and lock.holder == UPGRADE_HOLDER
 
     @property
     def other_holder(self) -> str:
-        """Name who else has the operation lock; "" if nobody has."""
+        """The other holder of the operation lock; "" if there is none."""
         return held_by_another(self.cluster.status.operation_lock, UPGRADE_HOLDER)
 
     @property
     def retry(self) -> str:
-        """The order to try again that was not carried out yet; "" if there is none."""
-        wanted = self.cluster.spec.upgrade.requests if self.cluster.spec.upgrade else None
-        done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = (wanted.retry if wanted else None) or ""
-        return "" if token == done.last_handled_retry else token
+        """The retry request that was not handled yet; "" if there is none."""
+        requests = self.cluster.spec.upgrade.requests if self.cluster.spec.upgrade else None
+        handled = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
+        token = (requests.retry if requests else None) or ""
+        return "" if token == handled.last_handled_retry else token
 
     @property
     def wants_snapshot(self) -> bool:
-        """Tell whether a snapshot comes first, and none was made yet."""
-        wish = self.cluster.spec.upgrade
-        seen = self.observed.upgrade.snapshot
-        return bool(wish and wish.pre_upgrade_snapshot) and not (seen and seen.phase == "Completed")
+        """Report whether a snapshot is required first, and none is complete yet."""
+        upgrade = self.cluster.spec.upgrade
+        snapshot = self.observed.upgrade.snapshot
+        return bool(upgrade and upgrade.pre_upgrade_snapshot) and not (
+            snapshot and snapshot.phase == "Completed"
+        )
 
     def verdict(self, *, resuming: bool) -> PreflightResult:
-        """Judge what the spec asks for."""
-        return check(self.cluster, self.observed, self.asked, resuming=resuming)
+        """Run the preflight checks for the requested release."""
+        return check(self.cluster, self.observed, self.requested, resuming=resuming)
 
 
-Ask = Guard[RollingFacts]
+RollingGuard = Guard[RollingFacts]
 
 
 def state_of(status: ClusterStatus) -> str:
-    """Where an upgrade is, told by the status alone."""
+    """Return the state of an upgrade, by the status alone."""
     upgrade = status.upgrade
     if upgrade is None:
         return IDLE

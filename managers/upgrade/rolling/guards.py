@@ -10,204 +10,216 @@ from contracts.records.upgrade import (
     SNAPSHOT_TRIES,
 )
 from managers.upgrade.rolling.facts import (
-    BUDGET_ASKED,
+    BUDGET_REFUSAL_MAX_AGE,
     ROLLING,
     STEP_DOWN_AGAIN,
     STEP_DOWN_DEADLINE,
     STEP_DOWN_TRIES,
-    Ask,
     RollingFacts,
+    RollingGuard,
 )
 
 
-def both(first: Callable[[RollingFacts], bool], second: Ask) -> Ask:
-    return lambda now: second(now) if first(now) else None
+def both(condition: Callable[[RollingFacts], bool], guard: RollingGuard) -> RollingGuard:
+    return lambda facts: guard(facts) if condition(facts) else None
 
 
-# --- what the spec asks for ---------------------------------------------------------------------
+# --- the requested release ----------------------------------------------------------------------
 
 
-def as_asked(now: RollingFacts) -> str | None:
-    return "" if now.asked == now.accepted else None
+def up_to_date(facts: RollingFacts) -> str | None:
+    return "" if facts.requested == facts.accepted else None
 
 
-def changed(now: RollingFacts) -> bool:
-    return now.asked != now.target
+def changed(facts: RollingFacts) -> bool:
+    return facts.requested != facts.target
 
 
-def refused(now: RollingFacts) -> str | None:
-    refusal = now.verdict(resuming=now.upgrade.phase == ROLLING).refusal
+def refused(facts: RollingFacts) -> str | None:
+    refusal = facts.verdict(resuming=facts.upgrade.phase == ROLLING).refusal
     return None if refusal is None else refusal.message
 
 
-def obstructed(now: RollingFacts) -> str | None:
-    obstacle = now.verdict(resuming=False).obstacle
+def obstructed(facts: RollingFacts) -> str | None:
+    obstacle = facts.verdict(resuming=False).obstacle
     return None if obstacle is None else obstacle.message
 
 
-def another(now: RollingFacts) -> str | None:
-    """Another release than the one under way is asked for, and may come."""
-    if not changed(now) or refused(now) is not None:
+def another(facts: RollingFacts) -> str | None:
+    """The spec requests another valid release than the target of this upgrade."""
+    if not changed(facts) or refused(facts) is not None:
         return None
-    return f"{now.asked} is asked for now"
+    return f"{facts.requested} is asked for now"
 
 
 # --- the lock -----------------------------------------------------------------------------------
 
 
-def lock_is_held(now: RollingFacts) -> str | None:
-    return now.other_holder or None
+def lock_held_by_another(facts: RollingFacts) -> str | None:
+    return facts.other_holder or None
 
 
-def no_lock(now: RollingFacts) -> str | None:
-    return None if now.holds_lock else "the operation lock is taken first"
+def no_lock(facts: RollingFacts) -> str | None:
+    return None if facts.holds_lock else "the operation lock is taken first"
 
 
-def own_lock(now: RollingFacts) -> str | None:
-    return "" if now.holds_lock else None
+def own_lock(facts: RollingFacts) -> str | None:
+    return "" if facts.holds_lock else None
 
 
-def lock_left(now: RollingFacts) -> str | None:
-    """The lock of an upgrade that nothing is known of any more, when none is about to begin."""
-    nothing = as_asked(now) is not None or refused(now) is not None
-    return own_lock(now) if nothing else None
+def leftover_lock(facts: RollingFacts) -> str | None:
+    """The lock of an upgrade whose status is lost, when none is about to begin."""
+    idle = up_to_date(facts) is not None or refused(facts) is not None
+    return own_lock(facts) if idle else None
 
 
 # --- the snapshot -------------------------------------------------------------------------------
 
 
-def wants_snapshot(now: RollingFacts) -> str | None:
-    return "a snapshot is taken first" if now.wants_snapshot else None
+def wants_snapshot(facts: RollingFacts) -> str | None:
+    return "a snapshot is taken first" if facts.wants_snapshot else None
 
 
-def snapshot_hopeless(now: RollingFacts) -> str | None:
-    seen = now.observed.upgrade.snapshot
-    if seen is None or (now.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
+def snapshot_hopeless(facts: RollingFacts) -> str | None:
+    snapshot = facts.observed.upgrade.snapshot
+    if snapshot is None or (facts.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
         return None
-    if not seen.failed:
+    if not snapshot.failed:
         return None
-    return f"OpenBaoBackup {seen.name}, try {now.upgrade.snapshots}: {seen.message or seen.phase}"
+    return (
+        f"OpenBaoBackup {snapshot.name}, try {facts.upgrade.snapshots}: "
+        f"{snapshot.message or snapshot.phase}"
+    )
 
 
-def snapshot_failed(now: RollingFacts) -> str | None:
-    seen = now.observed.upgrade.snapshot
-    if seen is None or not seen.failed:
+def snapshot_failed(facts: RollingFacts) -> str | None:
+    snapshot = facts.observed.upgrade.snapshot
+    if snapshot is None or not snapshot.failed:
         return None
-    return f"OpenBaoBackup {seen.name} did not end well; another one is made"
+    return f"OpenBaoBackup {snapshot.name} did not end well; another one is made"
 
 
-def no_snapshot(now: RollingFacts) -> str | None:
-    missing = now.wants_snapshot and now.observed.upgrade.snapshot is None
-    return f"OpenBaoBackup {now.upgrade.snapshot} is made" if missing else None
+def no_snapshot(facts: RollingFacts) -> str | None:
+    missing = facts.wants_snapshot and facts.observed.upgrade.snapshot is None
+    return f"OpenBaoBackup {facts.upgrade.snapshot} is made" if missing else None
 
 
-def snapshot_runs(now: RollingFacts) -> str | None:
-    return f"OpenBaoBackup {now.upgrade.snapshot} is on its way" if now.wants_snapshot else None
+def snapshot_runs(facts: RollingFacts) -> str | None:
+    return f"OpenBaoBackup {facts.upgrade.snapshot} is on its way" if facts.wants_snapshot else None
 
 
 # --- the pods -----------------------------------------------------------------------------------
 
 
-def refused_hand_over(now: RollingFacts) -> str | None:
-    """The leader cannot be asked by a Job, and must not go without."""
-    for leader in now.observed.leaders:
-        tried = now.observed.attempted(MAKE_HAND_OVER, leader.uid)
-        if tried is not None and tried.refused:
-            return f"no Job can ask {leader.name} to step down: {tried.refused}"
+def refused_hand_over(facts: RollingFacts) -> str | None:
+    """No Job can step the leader down, and its pod must not be replaced without."""
+    for leader in facts.observed.leaders:
+        attempt = facts.observed.attempted(MAKE_HAND_OVER, leader.uid)
+        if attempt is not None and attempt.refused:
+            return f"no Job can ask {leader.name} to step down: {attempt.refused}"
     return None
 
 
-def hand_over_failed(now: RollingFacts) -> str | None:
-    job = now.observed.upgrade.job
-    if job is None or job.state != "Failed" or not still_leads(now):
+def hand_over_failed(facts: RollingFacts) -> str | None:
+    job = facts.observed.upgrade.job
+    if job is None or job.state != "Failed" or not still_leads(facts):
         return None
     return f"Job {job.name} failed ({job.message or 'no reason given'}); read its log"
 
 
-def hand_over_late(now: RollingFacts) -> str | None:
-    job = now.observed.upgrade.job
-    if job is None or job.created_at is None or not still_leads(now):
+def hand_over_late(facts: RollingFacts) -> str | None:
+    job = facts.observed.upgrade.job
+    if job is None or job.created_at is None or not still_leads(facts):
         return None
-    asked = counted_from(job.created_at, now.observed.resumed_at)
-    if now.observed.now - asked < STEP_DOWN_DEADLINE or leads_again(now):
+    started = counted_from(job.created_at, facts.observed.resumed_at)
+    if facts.observed.now - started < STEP_DOWN_DEADLINE or leads_again(facts):
         return None
     waited = int(STEP_DOWN_DEADLINE.total_seconds())
-    return f"{now.upgrade.pod} leads {waited} s after Job {job.name} asked it to step down"
+    return f"{facts.upgrade.pod} leads {waited} s after Job {job.name} asked it to step down"
 
 
-def leads_again(now: RollingFacts) -> bool:
-    """Tell whether a leader made way as it was asked to, came back, and may be asked once more."""
-    job = now.observed.upgrade.job
-    if job is None or job.state != "Succeeded" or job.created_at is None or not still_leads(now):
+def leads_again(facts: RollingFacts) -> bool:
+    """Report whether a leader stepped down, was elected again, and may step down once more."""
+    job = facts.observed.upgrade.job
+    if job is None or job.state != "Succeeded" or job.created_at is None or not still_leads(facts):
         return False
-    late = now.observed.now - job.created_at >= STEP_DOWN_AGAIN
-    return late and (now.upgrade.step_downs or 0) < STEP_DOWN_TRIES
+    overdue = facts.observed.now - job.created_at >= STEP_DOWN_AGAIN
+    return overdue and (facts.upgrade.step_downs or 0) < STEP_DOWN_TRIES
 
 
-def still_leads(now: RollingFacts) -> bool:
-    return any(one.name == now.upgrade.pod for one in now.observed.leaders)
+def still_leads(facts: RollingFacts) -> bool:
+    return any(one.name == facts.upgrade.pod for one in facts.observed.leaders)
 
 
-def late(now: RollingFacts) -> str | None:
-    since = now.upgrade.step_started_at
-    if since is None or now.observed.now - since < now.deadline:
+def late(facts: RollingFacts) -> str | None:
+    since = facts.upgrade.step_started_at
+    if since is None or facts.observed.now - since < facts.deadline:
         return None
-    pod = next((one for one in now.observed.servers if one.name == now.upgrade.pod), None)
-    told = f"{now.upgrade.pod or 'no pod'} is not back in {now.target} after "
-    told += f"{int(now.deadline.total_seconds())} s"
-    return told + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
+    pod = next((one for one in facts.observed.servers if one.name == facts.upgrade.pod), None)
+    message = f"{facts.upgrade.pod or 'no pod'} is not back in {facts.target} after "
+    message += f"{int(facts.deadline.total_seconds())} s"
+    return message + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
 
 
-def unwell_late(now: RollingFacts) -> str | None:
-    """All are ready, and nothing goes on: who is ill may be another one than the next to go."""
-    told, quorum = late(now), now.observed.quorum
-    if told is None or quorum is None or quorum.trouble:
-        return told
-    ill = [one.node_id for one in quorum.servers if one.voter and not (one.healthy and one.follows)]
-    if not ill:
-        return told
-    waited = int(now.deadline.total_seconds())
-    return f"after {waited} s the leader does not find these well and caught up: {', '.join(ill)}"
+def unwell_late(facts: RollingFacts) -> str | None:
+    """All are ready without progress: the unhealthy server may be another one than the next."""
+    message, quorum = late(facts), facts.observed.quorum
+    if message is None or quorum is None or quorum.trouble:
+        return message
+    unhealthy = [
+        one.node_id for one in quorum.servers if one.voter and not (one.healthy and one.follows)
+    ]
+    if not unhealthy:
+        return message
+    waited = int(facts.deadline.total_seconds())
+    return (
+        f"after {waited} s the leader does not find these well and caught up: "
+        f"{', '.join(unhealthy)}"
+    )
 
 
-def unready_late(now: RollingFacts) -> str | None:
-    return None if all_ready(now) else late(now)
+def unready_late(facts: RollingFacts) -> str | None:
+    return None if all_ready(facts) else late(facts)
 
 
-def all_ready(now: RollingFacts) -> bool:
-    servers = now.observed.servers
+def all_ready(facts: RollingFacts) -> bool:
+    servers = facts.observed.servers
     return bool(servers) and all(pod.ready for pod in servers)
 
 
-def may_not_ask(now: RollingFacts) -> str | None:
-    """A person has to act, and nobody is ill as far as is known: no time runs meanwhile."""
-    quorum = now.observed.quorum
-    if quorum is None or not quorum.refused or not all_ready(now):
+def quorum_refused(facts: RollingFacts) -> str | None:
+    """A user has to act, and no server is known to be unhealthy: the deadline is suspended."""
+    quorum = facts.observed.quorum
+    if quorum is None or not quorum.refused or not all_ready(facts):
         return None
     return quorum.unanswered
 
 
-def budget_closed(now: RollingFacts) -> str | None:
-    """Somebody else holds the budget, and all are ready: no time runs meanwhile."""
-    return (now.observed.refused_eviction(BUDGET_ASKED) or None) if all_ready(now) else None
+def budget_closed(facts: RollingFacts) -> str | None:
+    """The disruption budget refuses evictions, and all are ready: the deadline is suspended."""
+    return (
+        (facts.observed.refused_eviction(BUDGET_REFUSAL_MAX_AGE) or None)
+        if all_ready(facts)
+        else None
+    )
 
 
-def on_its_way(now: RollingFacts) -> str | None:
-    of, done = now.cluster.spec.replicas, len(now.upgrade.completed_pods)
-    return f"{now.upgrade.from_version} to {now.target}: {done} of {of} servers are new"
+def in_progress(facts: RollingFacts) -> str | None:
+    total, completed = facts.cluster.spec.replicas, len(facts.upgrade.completed_pods)
+    return f"{facts.upgrade.from_version} to {facts.target}: {completed} of {total} servers are new"
 
 
 # --- after a failure ----------------------------------------------------------------------------
 
 
-def retried(now: RollingFacts) -> str | None:
-    return f"retry {now.retry} was asked for" if now.retry else None
+def retried(facts: RollingFacts) -> str | None:
+    return f"retry {facts.retry} was asked for" if facts.retry else None
 
 
-def failed(now: RollingFacts) -> str | None:
-    failure = now.upgrade.failure
+def failed(facts: RollingFacts) -> str | None:
+    failure = facts.upgrade.failure
     return None if failure is None else failure.message
 
 
-def wanted(now: RollingFacts) -> bool:
-    return bool(now.retry) or another(now) is not None
+def retry_or_other_release(facts: RollingFacts) -> bool:
+    return bool(facts.retry) or another(facts) is not None

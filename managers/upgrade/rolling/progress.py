@@ -1,6 +1,7 @@
-"""What the pods say of an upgrade, once it is known which of them are new. Pure.
+"""Progress of an upgrade by its pods, once it is known which of them are new. Pure.
 
-Called between the plan and the status: only the plan knows the newest template.
+Called by managers.cluster.reconcile between the plan and the status: only the plan knows the newest
+template.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ from runtime.outcome import Done
 
 
 def track_progress(
-    cluster: OpenBaoCluster, observed: Observed, course: UpgradeDecision, desired: Desired
+    cluster: OpenBaoCluster, observed: Observed, decision: UpgradeDecision, desired: Desired
 ) -> UpgradeDecision:
-    """Add to the course what the pods show: how far it is, and that it is over."""
-    upgrade, rolled = course.upgrade, desired.rolled
-    if upgrade is None or rolled is None or course.place not in (ROLLING, FAILED):
-        return course
-    if course.accepted is None or course.release != course.accepted:
+    """Add to the decision what the pods show: progress, and completion."""
+    upgrade, rolled = decision.upgrade, desired.rolled
+    if upgrade is None or rolled is None or decision.place not in (ROLLING, FAILED):
+        return decision
+    if decision.accepted is None or decision.release != decision.accepted:
         # The newest template is still that of the release before.
-        return course
-    if rolled.complete and _is_well(observed, upgrade, cluster.spec.replicas):
-        over = replace(course, place=IDLE, upgrade=None, outcome=Done(SOON))
-        return replace(over, finding=upgrading(cluster, over))
-    if course.place == FAILED:
-        return course
-    changes = _moves(upgrade, rolled, desired.effects, observed.now)
-    if _has_handed_over(observed, course):
-        # Nobody has to look at that Job again.
+        return decision
+    if rolled.complete and _is_complete(observed, upgrade, cluster.spec.replicas):
+        completed = replace(decision, place=IDLE, upgrade=None, outcome=Done(SOON))
+        return replace(completed, finding=upgrading(cluster, completed))
+    if decision.place == FAILED:
+        return decision
+    changes = _changes(upgrade, rolled, desired.effects, observed.now)
+    if _has_stepped_down(observed, decision):
+        # That Job need not be read again.
         changes |= {"step_down_job": None}
-    moved = upgrade.model_copy(update=changes)
-    if moved == upgrade:
-        return course
-    further = replace(course, upgrade=moved)
-    return replace(further, finding=upgrading(cluster, further))
+    updated = upgrade.model_copy(update=changes)
+    if updated == upgrade:
+        return decision
+    with_progress = replace(decision, upgrade=updated)
+    return replace(with_progress, finding=upgrading(cluster, with_progress))
 
 
-def _is_well(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
-    """Tell whether all servers run the target, and the leader finds them well if it can be asked.
+def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
+    """Report whether all servers run the target, and are healthy for the leader if it is readable.
 
-    The version is what servers say of themselves; that of another build with the same number is
-    told by the template alone.
+    The version is what servers report; another build with the same number differs in the template
+    alone.
     """
     if any(pod.registration.version != upgrade.target_version for pod in observed.pods):
         return False
@@ -60,40 +61,40 @@ def _is_well(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
     if quorum is None:
         return True
     voters = [server for server in quorum.servers if server.voter]
-    well = all(server.healthy and server.follows for server in voters)
-    return not quorum.trouble and len(voters) == size and well
+    healthy = all(server.healthy and server.follows for server in voters)
+    return not quorum.trouble and len(voters) == size and healthy
 
 
-def _has_handed_over(observed: Observed, course: UpgradeDecision) -> bool:
-    """Tell whether the leader that a Job asked leads no more."""
-    job, hand_over, upgrade = observed.upgrade.job, course.hand_over, course.upgrade
+def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:
+    """Report whether the leader that a Job stepped down no longer leads."""
+    job, hand_over, upgrade = observed.upgrade.job, decision.hand_over, decision.upgrade
     if job is None or hand_over is None or job.state == "Active" or len(observed.leaders) != 1:
         return False
     if upgrade is None or upgrade.step_down_job != job.name:
-        # That Job is behind us, and the next one may just have been asked for.
+        # That Job is over, and the next one may just have been requested.
         return False
     return all(hand_over.job(leader.uid) != job.name for leader in observed.leaders)
 
 
-def _moves(
+def _changes(
     upgrade: UpgradeStatus, rolled: RolloutProgress, effects: tuple[Effect, ...], now: datetime
 ) -> dict[str, Any]:
-    moment = now.replace(microsecond=0)
+    timestamp = now.replace(microsecond=0)
     changes: dict[str, Any] = {}
-    completed = tuple(sorted(rolled.renewed, reverse=True))
-    if completed != upgrade.completed_pods:
-        changes |= {"completed_pods": completed, "step_started_at": moment}
-        changes["current_partition"] = min(completed, default=upgrade.current_partition)
+    pods = tuple(sorted(rolled.renewed, reverse=True))
+    if pods != upgrade.completed_pods:
+        changes |= {"completed_pods": pods, "step_started_at": timestamp}
+        changes["current_partition"] = min(pods, default=upgrade.current_partition)
     pod = rolled.pod or None
     if pod != upgrade.pod:
-        changes |= {"pod": pod, "step_started_at": moment}
-    asked = next((one for one in effects if one.name == MAKE_HAND_OVER), None)
-    job = (asked.body or {}).get("job") if asked is not None else None
+        changes |= {"pod": pod, "step_started_at": timestamp}
+    effect = next((one for one in effects if one.name == MAKE_HAND_OVER), None)
+    job = (effect.body or {}).get("job") if effect is not None else None
     if job is not None and job != upgrade.step_down_job:
         changes |= {
             "step_down_job": job,
             "step_downs": (upgrade.step_downs or 0) + 1,
-            "last_step_down_time": moment,
-            "step_started_at": moment,
+            "last_step_down_time": timestamp,
+            "step_started_at": timestamp,
         }
     return changes

@@ -1,17 +1,16 @@
-"""The table of all that may happen to a rolling upgrade. Pure.
+"""The state machine of a rolling upgrade. Pure.
 
-| place | what it means |
+| state | meaning |
 |---|---|
 | Idle | the servers have the release that was accepted last |
-| Preparing | a newer one was asked for and may come; the lock is taken |
-| Snapshot | an OpenBaoBackup is made first |
+| Preparing | a newer one is requested and valid; the lock is taken |
+| Snapshot | an OpenBaoBackup is created first |
 | Rolling | the new release is accepted, and the pods are replaced |
-| Failed | it stopped: no pod is touched until somebody asks again, or for another release |
+| Failed | it stopped: no pod is touched until a user requests a retry or another release |
 
-Of the rows of a place the first whose guard has something to say decides (contracts.state_machine).
-Its act is done, then its next place is written; a crash between the two repeats the act, which is
-safe. That the last pod is new and well is told by managers.upgrade.rolling.progress, which sees
-them.
+The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
+action runs, then its next state is written; a crash between the two repeats the action, which is
+safe. managers.upgrade.rolling.progress reports that the last pod is new and healthy.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from managers.upgrade.rolling.facts import (
     RollingFacts,
 )
 
-ROWS: tuple[Transition[RollingFacts], ...] = (
-    Transition(IDLE, guards.lock_left, "lock left", act=FREE_LOCK),
-    Transition(IDLE, guards.as_asked, "as asked"),
+TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
+    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
+    Transition(IDLE, guards.up_to_date, "as asked"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),
     Transition(
         IDLE, always, "another release asked", PREPARING, TAKE_LOCK, "UpgradeInProgress", SOON
     ),
     #
-    Transition(PREPARING, guards.as_asked, "taken back", IDLE, FREE_LOCK, after=SOON),
+    Transition(PREPARING, guards.up_to_date, "taken back", IDLE, FREE_LOCK, after=SOON),
     Transition(
         PREPARING,
         guards.both(guards.changed, guards.refused),
@@ -58,7 +57,7 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
     Transition(
         PREPARING, guards.another, "another release asked", PREPARING, TAKE_LOCK, after=SOON
     ),
-    Transition(PREPARING, guards.lock_is_held, "lock held", IDLE, after=SOON),
+    Transition(PREPARING, guards.lock_held_by_another, "lock held", IDLE, after=SOON),
     Transition(
         PREPARING,
         guards.no_lock,
@@ -73,7 +72,7 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
     ),
     Transition(PREPARING, always, "all well", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
-    Transition(SNAPSHOT, guards.as_asked, "taken back", IDLE, FREE_LOCK, after=SOON),
+    Transition(SNAPSHOT, guards.up_to_date, "taken back", IDLE, FREE_LOCK, after=SOON),
     Transition(SNAPSHOT, guards.another, "another release asked", PREPARING, after=SOON),
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
     Transition(
@@ -109,7 +108,12 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
     #
     Transition(ROLLING, guards.another, "another release asked", ROLLING, after=SOON),
     Transition(
-        ROLLING, guards.lock_is_held, "lock lost", FAILED, reason="UpgradeFailed", after=SOON
+        ROLLING,
+        guards.lock_held_by_another,
+        "lock lost",
+        FAILED,
+        reason="UpgradeFailed",
+        after=SOON,
     ),
     Transition(
         ROLLING, guards.no_lock, "no lock", act=TAKE_LOCK, reason="OperationLockBlocked", after=1.0
@@ -127,7 +131,7 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
         ROLLING, guards.unready_late, "pod not back", FAILED, FREE_LOCK, "PodNotReady", SOON
     ),
     Transition(
-        ROLLING, guards.may_not_ask, "question refused", reason=QUESTION_REFUSED, after=RECHECK
+        ROLLING, guards.quorum_refused, "question refused", reason=QUESTION_REFUSED, after=RECHECK
     ),
     Transition(ROLLING, guards.budget_closed, "budget closed", reason=BUDGET_CLOSED, after=RECHECK),
     Transition(
@@ -141,26 +145,26 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
         after=ROLL_RECHECK,
     ),
     Transition(
-        ROLLING, guards.on_its_way, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK
+        ROLLING, guards.in_progress, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK
     ),
     #
     Transition(
         FAILED,
-        guards.both(lambda now: not now.rolled, guards.as_asked),
+        guards.both(lambda facts: not facts.rolled, guards.up_to_date),
         "taken back",
         IDLE,
         after=SOON,
     ),
     Transition(
         FAILED,
-        guards.both(guards.wanted, guards.lock_is_held),
+        guards.both(guards.retry_or_other_release, guards.lock_held_by_another),
         "lock held",
         reason="OperationLockBlocked",
         after=RECHECK,
     ),
     Transition(
         FAILED,
-        guards.both(lambda now: now.rolled, guards.another),
+        guards.both(lambda facts: facts.rolled, guards.another),
         "another release",
         ROLLING,
         TAKE_LOCK,
@@ -168,7 +172,7 @@ ROWS: tuple[Transition[RollingFacts], ...] = (
     Transition(FAILED, guards.another, "another release", PREPARING, TAKE_LOCK, after=SOON),
     Transition(
         FAILED,
-        guards.both(lambda now: now.rolled, guards.retried),
+        guards.both(lambda facts: facts.rolled, guards.retried),
         "retry",
         ROLLING,
         TAKE_LOCK,

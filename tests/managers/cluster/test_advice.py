@@ -33,7 +33,7 @@ def advice(
         initialized=True,
         raft=None,
         autopilot=None,
-        trouble=None,
+        error=None,
         was_running=True,
         unserved=unserved,
         conflicts=(),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from managers.cluster.delete import PODS_PATIENCE
+from managers.cluster.delete import PODS_GRACE_PERIOD
 from runtime.builtin_kinds import POD, PVC
 from runtime.outcome import Done, Wait, timer_of
 from tests import gen
@@ -30,7 +30,7 @@ class TestStuckPods:
             waited += step
             await bench.outside.clock.advance(step)
         assert outcome == Done()
-        assert waited <= PODS_PATIENCE.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
+        assert waited <= PODS_GRACE_PERIOD.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
         # Each is protected: the API server keeps it until its pod has ended.
         assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(2)]
         ((kind, reason, text),) = await bench.outside.told()
@@ -42,7 +42,7 @@ class TestStuckPods:
     ) -> None:
         bench = Bench(*WHOLE)
         assert isinstance(await bench.run(policy), Wait)
-        await bench.outside.clock.advance(PODS_PATIENCE.total_seconds())
+        await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()
 
     async def test_attack_t20_no_server_and_no_secret_is_asked_for_anything(

@@ -134,7 +134,7 @@ async def test_a_pause_sends_nothing_but_the_status(
         raise AssertionError("a paused cluster's leader was asked")
 
     bench = await booted(THREE)
-    monkeypatch.setattr(observer, "ask_quorum", nobody)
+    monkeypatch.setattr(observer, "read_quorum", nobody)
     bench.ask_for(paused=True, **wish)
     before = live(bench, STATEFUL_SET, "x")
     assert await bench.turn() == Done()

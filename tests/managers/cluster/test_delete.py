@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from managers.cluster.delete import PODS_PATIENCE, PROTECTED, Deletion
+from managers.cluster.delete import PODS_GRACE_PERIOD, PROTECTED, Deletion
 from managers.cluster.observe.observer import CLUSTER_INDEX, by_cluster
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
@@ -355,7 +355,7 @@ class TestDelete:
 
     async def test_a_volume_that_nothing_protects_stays_while_a_pod_runs(self, policy: str) -> None:
         bench = Bench((POD, gen.pod(0).object()), (PVC, claim(0, finalizers=[])), (PVC, claim(1)))
-        await bench.outside.clock.advance(PODS_PATIENCE.total_seconds())
+        await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()
         assert bench.writes == ["delete PersistentVolumeClaim data-x-1"]
         told = await bench.outside.told()

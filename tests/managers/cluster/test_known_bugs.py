@@ -3,7 +3,7 @@
 import pytest
 
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL
-from managers.cluster.reconcile import TOLD_AFTER
+from managers.cluster.reconcile import REPORT_AFTER_FAILURES
 from runtime.errors import Forbidden
 from runtime.outcome import timer_of
 from tests import gen
@@ -30,7 +30,7 @@ async def test_b01_a_pass_that_waits_for_a_roll_is_looked_at_again() -> None:
 
 async def test_b46_rights_that_are_still_on_their_way_are_no_hard_error() -> None:
     bench = await booted(gen.cluster())
-    for _ in range(TOLD_AFTER):
+    for _ in range(REPORT_AFTER_FAILURES):
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         bench.api.objects.pop(CONFIG, None)
         bench.api.refuse("apply ConfigMap x-config", api_error(403))

@@ -10,7 +10,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from contracts.api.group import CLUSTERS
 from managers.certs.secret_content import CertificateContent
-from managers.cluster.metrics import SERIES_PER_CLUSTER, TOLD_CONDITIONS, ClusterMetrics, counted
+from managers.cluster.metrics import (
+    REPORTED_CONDITIONS,
+    SERIES_PER_CLUSTER,
+    ClusterMetrics,
+    counted,
+)
 from managers.cluster.observe.from_objects import SecretReading
 from managers.context.reads.secrets import SecretStore
 from runtime.metrics.metrics import Metrics
@@ -50,13 +55,13 @@ class Bench:
         version = str(self.version)
         self.cache.says(*(one.marked(resourceVersion=version).object() for one in clusters))
         for cluster in clusters:
-            self.ours.note(ObjectKey(gen.NAMESPACE, cluster.name))
+            self.ours.record(ObjectKey(gen.NAMESPACE, cluster.name))
 
     def serves(self, certificate: str) -> None:
         """Let a certificate of that fingerprint be in the Secret of the servers."""
         metadata = {"name": "x-tls-server", "namespace": gen.NAMESPACE}
         self.secrets.written({"metadata": {**metadata, "resourceVersion": certificate}})
-        self.ours.note(KEY)
+        self.ours.record(KEY)
 
     def series(self, word: str = "openbao_") -> dict[str, float]:
         """Every series whose line begins with that word."""
@@ -135,7 +140,7 @@ class TestRotations:
         bench.show(FINE)
         bench.serves("first")
         bench.secrets.drop(ObjectKey(gen.NAMESPACE, "x-tls-server"))
-        bench.ours.note(KEY)
+        bench.ours.record(KEY)
         assert not bench.series("openbao_tls_cert_expiry_timestamp{")
         bench.serves("first")
         assert bench.series()[self.ROTATED] == 0
@@ -155,7 +160,7 @@ def test_the_series_of_a_cluster_end_with_it() -> None:
     bench.serves("second")
     assert len(bench.names()) >= 7
     bench.cache.says()
-    bench.ours.note(KEY)
+    bench.ours.record(KEY)
     assert not bench.series()
     bench.show(FINE)
     # A cluster of the same name starts anew.
@@ -196,7 +201,7 @@ def test_attack_t13_no_status_makes_a_scrape_fail(field: str, value: Any) -> Non
     spoilt = FINE.object()
     spoilt["status"][field] = value
     bench.cache.says(spoilt)
-    bench.ours.note(KEY)
+    bench.ours.record(KEY)
     assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
 
 
@@ -206,7 +211,7 @@ def test_attack_t13_no_spec_or_whole_status_makes_a_scrape_fail(value: Any) -> N
     for part in ("spec", "status"):
         spoilt = {**FINE.object(), part: value}
         bench.cache.says(spoilt)
-        bench.ours.note(KEY)
+        bench.ours.record(KEY)
         bench.series()
 
 
@@ -255,4 +260,4 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     assert told == shown
     assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
     (listed,) = re.findall(r"Conditions told as metrics: ([\w, \n]+)\.", PAGE)
-    assert {word.strip() for word in listed.split(",")} == TOLD_CONDITIONS
+    assert {word.strip() for word in listed.split(",")} == REPORTED_CONDITIONS

@@ -16,7 +16,7 @@ from managers.cluster.apply.apply import PRUNED, Applier
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
-from managers.cluster.reconcile import TOLD_AFTER, ClusterReconciler
+from managers.cluster.reconcile import REPORT_AFTER_FAILURES, ClusterReconciler
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.context.reads.api_server import ApiServer
 from managers.jobs.client import Jobs
@@ -299,7 +299,7 @@ class TestFailing:
 
     async def test_a_failure_that_lasts_is_told_and_goes(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(TOLD_AFTER - 1):
+        for _ in range(REPORT_AFTER_FAILURES - 1):
             await self.fail(bench)
             assert STATUS not in bench.writes
         await self.fail(bench)
@@ -309,14 +309,14 @@ class TestFailing:
 
     async def test_failures_are_counted_in_a_row(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(TOLD_AFTER):
+        for _ in range(REPORT_AFTER_FAILURES):
             await self.fail(bench)
             await bench.until_quiet()
         assert STATUS not in bench.writes
 
     async def test_a_status_that_cannot_be_written_either_hides_nothing(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(TOLD_AFTER):
+        for _ in range(REPORT_AFTER_FAILURES):
             bench.api.refuse(STATUS, api_error(500))
             await self.fail(bench)
 

@@ -12,7 +12,7 @@ from contracts.naming import labels
 from contracts.pools.voter_pool import GreenPoolSpec, ServerPool
 from contracts.records.desired import Desired
 from contracts.records.resolved import Resolved
-from managers.cluster.adminops.restored_servers import wanted_servers
+from managers.cluster.adminops.restored_servers import expected_servers
 from managers.cluster.jobs.template import servers_of
 from managers.cluster.plan.steps import merge_plans
 from managers.identity.plan import plan as identity
@@ -115,7 +115,7 @@ class TestWhoMayLead:
 
 
 def test_after_a_restore_the_servers_of_the_set_are_restarted() -> None:
-    wanted, voters = wanted_servers(on(REVISION).read(), "x")
+    wanted, voters = expected_servers(on(REVISION).read(), "x")
     assert tuple(wanted) == tuple(NEWER.pod(ordinal) for ordinal in range(3))
     assert voters == frozenset(wanted)
 

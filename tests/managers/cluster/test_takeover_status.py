@@ -62,7 +62,7 @@ def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStat
     if read.spec.paused:
         return compute(ReconcileResult(read, observed, Done()))
     course = decide_upgrade(read, observed, timedelta(minutes=10))
-    return compute(ReconcileResult(read, observed, course.outcome, course=course))
+    return compute(ReconcileResult(read, observed, course.outcome, decision=course))
 
 
 class TestWritten:

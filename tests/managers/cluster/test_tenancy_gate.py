@@ -2,7 +2,7 @@
 
 from contracts.api.group import CLUSTERS
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.tenancy_gate import PATIENCE, GateReporter, TenantGate
+from managers.cluster.tenancy_gate import GRACE_PERIOD, GateReporter, TenantGate
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, Request
 from tests import gen
@@ -61,7 +61,7 @@ async def test_what_passes_in_a_moment_is_told_to_nobody() -> None:
     bench = Bench()
     bench.held = PENDING
     outcome = await bench.telling(KEY)
-    assert outcome == Wait(PENDING.reason, PENDING.message, PATIENCE)
+    assert outcome == Wait(PENDING.reason, PENDING.message, GRACE_PERIOD)
     bench.held = None
     assert await bench.telling(KEY) == Done()
     assert bench.outside.api.asked == []
@@ -71,7 +71,7 @@ async def test_what_lasts_is_told_in_the_status() -> None:
     bench = Bench()
     bench.held = PENDING
     await bench.telling(KEY)
-    await bench.outside.clock.advance(PATIENCE)
+    await bench.outside.clock.advance(GRACE_PERIOD)
     assert await bench.telling(KEY) == PENDING
     told = bench.outside.api.body_of(STATUS)["status"]["conditions"]
     assert {one["reason"] for one in told} == {"SecretAccessPending"}
@@ -82,7 +82,7 @@ async def test_without_the_rights_of_a_tenant_no_status_is_tried() -> None:
     bench = Bench()
     bench.held = CLOSED
     await bench.telling(KEY)
-    await bench.outside.clock.advance(PATIENCE * 2)
+    await bench.outside.clock.advance(GRACE_PERIOD * 2)
     assert await bench.telling(KEY) == CLOSED
     assert bench.outside.api.asked == []
 
@@ -96,6 +96,6 @@ async def test_a_cluster_that_goes_or_cannot_be_read_waits_without_a_word() -> N
         bench.show(cluster)
         bench.held = PENDING
         await bench.telling(KEY)
-        await bench.outside.clock.advance(PATIENCE)
+        await bench.outside.clock.advance(GRACE_PERIOD)
         assert await bench.telling(KEY) == PENDING
         assert bench.outside.api.asked == []

@@ -49,7 +49,7 @@ def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
     answers = Answers(IDS, TWO, "", unusable=told)
     status, _ = judge(answers, ExpectedMembers("x", 3), None, gen.NOW)
     spec = gen.cluster().read().spec
-    found = membership_ready(spec, known, status.last_error, second=second)
+    found = membership_ready(spec, known, status.last_error, green_servers=second)
     assert (found.status, found.reason) == ("Unknown", "AnswerUnusable")
     assert found.message.startswith(told)
     assert "spec.image" in found.message
@@ -82,24 +82,26 @@ TWO_SETS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
 def test_members_of_two_sets_are_expected_while_one_takes_over(
     spec: dict[str, Any], raft: RaftStatus, said: str
 ) -> None:
-    found = membership_ready(gen.cluster().wanting(**spec).read().spec, raft, None, second=3)
+    found = membership_ready(gen.cluster().wanting(**spec).read().spec, raft, None, green_servers=3)
     assert f"{found.status} {found.reason}" == said
 
 
 def test_while_a_set_takes_over_the_numbers_are_told() -> None:
     spec = gen.cluster().wanting(**READ).read().spec
-    assert membership_ready(spec, raft_of(4, 3, 1), None, second=3).message == (
+    assert membership_ready(spec, raft_of(4, 3, 1), None, green_servers=3).message == (
         "A second set of 3 servers is there: 4 voters, of which 3 are needed, and 2 members that "
         "have no vote; 1 of 1 read replicas are members without a vote"
     )
 
 
 def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
-    status, _ = judge(Answers(IDS, TWO, ""), ExpectedMembers("x", 3, second=3), None, gen.NOW)
+    status, _ = judge(
+        Answers(IDS, TWO, ""), ExpectedMembers("x", 3, green_servers=3), None, gen.NOW
+    )
     spec = gen.cluster().read().spec
-    found = membership_ready(spec, status.raft, status.last_error, second=3)
+    found = membership_ready(spec, status.raft, status.last_error, green_servers=3)
     assert found.reason == "ServerOutsideRaft"
-    assert membership_ready(spec, None, None, second=3).status == "Unknown"
+    assert membership_ready(spec, None, None, green_servers=3).status == "Unknown"
 
 
 @pytest.mark.parametrize(("replicas", "losses"), [(2, 0), (4, 1), (6, 2)])

@@ -289,7 +289,7 @@ class TestTwoSets:
             if word != "-"
         )
         told = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
-        return judge(told, ExpectedMembers("x", 3, 0, revision, second=3), None, gen.NOW)
+        return judge(told, ExpectedMembers("x", 3, 0, revision, green_servers=3), None, gen.NOW)
 
     @pytest.mark.parametrize(
         ("blue", "green", "revision"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from managers.membership.find_leader import ask_who_leads
+from managers.membership.find_leader import resolve_leader
 from tests import gen
 from tests.managers.membership.servers import Servers
 
@@ -29,7 +29,7 @@ async def test_who_leads(
     servers = Servers()
     servers.silent = {f"10.0.0.{ordinal + 1}" for ordinal in silent}
     servers.standby = {f"10.0.0.{n + 1}" for n in range(3) if n not in leading}
-    facts = await ask_who_leads(servers, [pod.facts() for pod in pods])
+    facts = await resolve_leader(servers, [pod.facts() for pod in pods])
     assert [pod.ordinal for pod in facts if pod.registration.active] == wanted
     assert [pod.name for pod in facts] == [pod.facts().name for pod in pods]
 
@@ -38,12 +38,12 @@ async def test_who_is_on_its_way_out_or_has_no_address_is_not_asked() -> None:
     servers = Servers()
     servers.standby = {"10.0.0.3"}
     pods = (LEADS.terminating(), gen.pod(1).unscheduled("no room"), LATE)
-    await ask_who_leads(servers, [pod.facts() for pod in pods])
+    await resolve_leader(servers, [pod.facts() for pod in pods])
     assert servers.asked == ["health 10.0.0.3"]
 
 
 async def test_a_sealed_server_does_not_lead() -> None:
     servers = Servers()
     servers.sealed = True
-    facts = await ask_who_leads(servers, [LEADS.facts(), LATE.facts()])
+    facts = await resolve_leader(servers, [LEADS.facts(), LATE.facts()])
     assert not any(pod.registration.active for pod in facts)

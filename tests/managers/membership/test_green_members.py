@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from managers.membership.green_members import servers_beside
+from managers.membership.green_members import green_member_count
 from tests import gen
 
 GREEN = {"greenRevision": "0123456789abcdef", "greenReplicas": 5, "blueReplicas": 3}
@@ -32,8 +32,8 @@ ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
 def test_row(told: dict[str, Any] | None, number: int) -> None:
     cluster = gen.cluster().wanting(replicas=7).initialized()
     read = cluster.having(blueGreen=told).read() if told else cluster.read()
-    assert servers_beside(read) == number
+    assert green_member_count(read) == number
 
 
 def test_without_a_cluster_there_is_none() -> None:
-    assert servers_beside(None) == 0
+    assert green_member_count(None) == 0

@@ -34,7 +34,7 @@ async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_th
     found = await ask(servers, facts(LEADER, STANDBY), ROOT)
     assert found.cluster_ids == {"x-0": "c1", "x-1": "c1"}
     assert found.members == ALL
-    assert found.trouble == ""
+    assert found.error == ""
     assert sorted(servers.asked) == [
         "health 10.0.0.1",
         "health 10.0.0.2",
@@ -77,7 +77,7 @@ async def test_nobody_to_ask(
     servers = Servers()
     found = await ask(servers, facts(*pods), login)
     assert found.members is None
-    assert word in found.trouble
+    assert word in found.error
     assert servers.asked == asked
 
 
@@ -87,9 +87,9 @@ async def test_a_leader_in_trouble_is_named(error: Exception) -> None:
     servers.trouble = error
     found = await ask(servers, facts(LEADER), ROOT)
     assert found.members is None
-    assert "x-0" in found.trouble
-    assert str(error) in found.trouble
-    assert "root-token" not in found.trouble
+    assert "x-0" in found.error
+    assert str(error) in found.error
+    assert "root-token" not in found.error
 
 
 def own_login(clock: ManualClock, api: FakeApi | None = None) -> ServiceAccountLogin:
@@ -148,15 +148,15 @@ class TestServiceAccountLogin:
         servers = Servers()
         servers.valid = lambda token: False
         found = await ask(servers, facts(LEADER), own_login(ManualClock()))
-        assert "permission denied" in found.trouble
+        assert "permission denied" in found.error
         assert servers.logins == 2
 
     async def test_a_token_that_the_api_server_refuses_is_told(self) -> None:
         servers, api = Servers(), FakeApi()
         api.refuse("create/token ServiceAccount the-operator", api_error(403))
         found = await ask(servers, facts(LEADER), own_login(ManualClock(), api))
-        assert "prefix/ns/x" in found.trouble
-        assert "403 Forbidden" in found.trouble
+        assert "prefix/ns/x" in found.error
+        assert "403 Forbidden" in found.error
         assert servers.logins == 0
 
 

@@ -6,7 +6,7 @@ from contracts.records.observed import Quorum, RaftServer
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, StoredToken
 from managers.bao.models import AutopilotState, Member
-from managers.membership.quorum import ask_quorum
+from managers.membership.quorum import read_quorum
 from managers.membership.quorum_refusal import LOGIN, MEMBERS, STATE, TOKEN
 from tests import gen
 from tests.managers.membership.servers import Servers
@@ -30,7 +30,7 @@ OPINION = {
 async def test_the_leader_alone_is_asked() -> None:
     servers = Servers()
     servers.state = AutopilotState.model_validate(OPINION)
-    assert await ask_quorum(servers, PODS, ROOT) == Quorum(
+    assert await read_quorum(servers, PODS, ROOT) == Quorum(
         (
             RaftServer("x-0", voter=True, healthy=False),
             RaftServer("x-1", voter=True, healthy=True),
@@ -48,7 +48,7 @@ async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> Non
         Member(node_id="x-0", leader=True, voter=True),
         Member(node_id="x-3", voter=False),
     )
-    found = await ask_quorum(servers, PODS, ROOT)
+    found = await read_quorum(servers, PODS, ROOT)
     assert found.servers == (
         RaftServer("x-0", voter=True, healthy=True),
         RaftServer("x-3", voter=False, healthy=False, follows=False),
@@ -59,7 +59,7 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
     """The autopilot finds it well all the same: it was away for less than ten seconds."""
     servers = Servers()
     servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
-    found = await ask_quorum(servers, PODS, ROOT)
+    found = await read_quorum(servers, PODS, ROOT)
     assert {one.node_id: one.follows for one in found.servers} == {
         "x-0": False,
         "x-1": True,
@@ -70,13 +70,13 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
 async def test_an_empty_answer_is_no_quorum_at_all() -> None:
     servers = Servers()
     servers.state = AutopilotState()
-    found = await ask_quorum(servers, PODS, ROOT)
+    found = await read_quorum(servers, PODS, ROOT)
     assert found == Quorum((), 0)
 
 
 async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
     servers = Servers()
-    found = await ask_quorum(servers, PODS[:1], ROOT)
+    found = await read_quorum(servers, PODS[:1], ROOT)
     assert found.trouble
     assert servers.asked == []
 
@@ -95,7 +95,7 @@ REFUSALS = {
 async def test_a_refused_question_is_no_answer(what: str, code: int, path: str) -> None:
     servers = Servers()
     servers.refused, servers.refused_by = what, Denied(f"{path} answered {code}: no", code)
-    answer = await ask_quorum(servers, PODS, ROOT)
+    answer = await read_quorum(servers, PODS, ROOT)
     assert answer == Quorum(trouble=f"{path} answered {code}: no", refused=path)
 
 
@@ -118,7 +118,7 @@ class NoLogin:
 )
 async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
     servers = Servers()
-    answer = await ask_quorum(servers, PODS, NoLogin(error))
+    answer = await read_quorum(servers, PODS, NoLogin(error))
     assert answer == Quorum(trouble=str(error), refused=path)
     assert servers.asked == []
 
@@ -129,7 +129,7 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
     servers.raft = tuple(Member(node_id=f"x-{n}", leader=n == 1, voter=True) for n in range(3))
     servers.refused, servers.refused_by = "state", Denied(f"{STATE} answered 404: no", 404)
     servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
-    assert await ask_quorum(servers, PODS, ROOT) == Quorum(
+    assert await read_quorum(servers, PODS, ROOT) == Quorum(
         (
             RaftServer("x-0", voter=True, healthy=False, follows=False),
             RaftServer("x-1", voter=True, healthy=True),
@@ -138,14 +138,14 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
         failure_tolerance=0,
     )
     servers.ends["10.0.0.1"] = 97
-    answer = await ask_quorum(servers, PODS, ROOT)
+    answer = await read_quorum(servers, PODS, ROOT)
     assert answer.failure_tolerance == 1
 
 
 async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
     servers = Servers()
     servers.trouble = BaoError("no answer")
-    found = await ask_quorum(servers, PODS, ROOT)
+    found = await read_quorum(servers, PODS, ROOT)
     assert found.trouble == "no answer"
 
 

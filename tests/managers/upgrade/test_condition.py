@@ -12,7 +12,7 @@ from contracts.conditions.condition import ConditionUpdate
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
-from managers.upgrade.rolling.table import ROWS
+from managers.upgrade.rolling.table import TRANSITIONS
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 from tests.managers.upgrade.preflight.test_checks import ROWS as CHECKED
@@ -92,7 +92,7 @@ def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
 
 
 def test_every_reason_of_the_table_may_be_told() -> None:
-    reasons = {row.reason for row in ROWS} - {""}
+    reasons = {row.reason for row in TRANSITIONS} - {""}
     assert reasons >= {
         "UpgradeInProgress",
         "PreUpgradeSnapshot",

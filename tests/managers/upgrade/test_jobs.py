@@ -8,7 +8,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.jobs.upgrade_actions import PROMOTE, STEP_DOWN, Order
 from contracts.naming import names
 from managers.jobs.client import Jobs
-from managers.upgrade.jobs import ensure, ensure_order, look
+from managers.upgrade.jobs import ensure, ensure_order, read_job
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import JOB
 from runtime.types import Object
@@ -50,13 +50,13 @@ async def test_a_job_of_another_owner_is_told_apart() -> None:
     other = {**OWNER.reference(), "uid": "another"}
     api = FakeApi().holding(there(other))
     assert (await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")).foreign
-    seen = await look(api, read(), NAME)
+    seen = await read_job(api, read(), NAME)
     assert seen is not None
     assert seen.foreign
 
 
 async def test_a_job_that_is_gone_is_nothing() -> None:
-    assert await look(FakeApi(), read(), NAME) is None
+    assert await read_job(FakeApi(), read(), NAME) is None
 
 
 ENDS = [
@@ -77,6 +77,6 @@ async def test_the_end_of_a_job_is_its_condition(
 ) -> None:
     status = {"conditions": [{"type": kind, "status": "True", **words}]}
     api = FakeApi().holding(there(OWNER.reference(), status=status))
-    seen = await look(api, read(), NAME)
+    seen = await read_job(api, read(), NAME)
     assert seen is not None
     assert (seen.name, seen.state, seen.message, seen.foreign) == (NAME, state, message, False)

@@ -15,7 +15,7 @@ from contracts.api.cluster.status_upgrade import BlueGreenPhase
 from contracts.api.group import CLUSTERS
 from contracts.api.meta import rfc3339
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.upgrade.metrics import PAIRS_KEPT, UpgradeMetrics
+from managers.upgrade.metrics import VERSION_PAIRS_MAX, UpgradeMetrics
 from runtime.metrics.metrics import Metrics
 from runtime.types import ObjectKey
 from tests import gen
@@ -174,10 +174,10 @@ def test_a_server_that_was_replaced_across_a_pause_took_nobody_knows_how_long() 
 
 def test_users_do_not_choose_how_many_series_there_are() -> None:
     bench = Bench()
-    for patch in range(PAIRS_KEPT + 5):
+    for patch in range(VERSION_PAIRS_MAX + 5):
         a_whole_one(bench, f"2.6.{patch}")
     counts = [name for name in bench.series() if "duration_seconds_count{from" in name]
-    assert len(counts) == PAIRS_KEPT + 1
+    assert len(counts) == VERSION_PAIRS_MAX + 1
     other = "openbao_upgrade_duration_seconds_count{from_version=other,to_version=other}"
     assert bench.series()[other] == 5
 

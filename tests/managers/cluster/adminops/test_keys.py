@@ -51,7 +51,7 @@ async def _look(
     duties = KeyDuties(Outside(FakeApi()).context, Knowing())
     read = cluster.read()
     read = read.model_copy(update={"status": read.status.model_copy(update={"admin_ops": status})})
-    return await duties.look(
+    return await duties.run(
         servers, [pod.facts() for pod in pods], StoredToken("t"), read, cluster.owner()
     )
 

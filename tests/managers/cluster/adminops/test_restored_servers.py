@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.records.observed import PodFacts
 from managers.bao.client import BaoError
-from managers.cluster.adminops.restored_servers import copies_of, servers_there
+from managers.cluster.adminops.restored_servers import copies_of, servers_to_restart
 from managers.restore.server_recovery import CopiesSeen, CopySeen
 from tests import gen
 from tests.managers.membership.servers import Servers
@@ -76,14 +76,14 @@ async def test_sealed_ones_are_told_apart() -> None:
 def test_servers_beyond_what_the_spec_asks_for_count_as_long_as_they_run() -> None:
     """They are restarted with the others, and may be needed for a majority."""
     fewer = gen.cluster(replicas=1).read()
-    assert list(servers_there(fewer, "x", PODS)) == list(NAMES)
+    assert list(servers_to_restart(fewer, "x", PODS)) == list(NAMES)
     leaving = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
-    assert list(servers_there(fewer, "x", leaving)) == ["x-0", "x-1"]
+    assert list(servers_to_restart(fewer, "x", leaving)) == ["x-0", "x-1"]
     reader = gen.read_pod(0).ready().facts()
-    assert list(servers_there(fewer, "x", {reader.name: reader})) == ["x-0", "x-read-0"]
+    assert list(servers_to_restart(fewer, "x", {reader.name: reader})) == ["x-0", "x-read-0"]
 
 
 def test_a_server_that_is_not_there_is_waited_for_and_a_fenced_one_is_not() -> None:
     fenced = gen.cluster(replicas=3, fencedPods=["x-2"]).read()
-    assert list(servers_there(fenced, "x", {})) == ["x-0", "x-1"]
-    assert list(servers_there(fenced, "x", PODS)) == ["x-0", "x-1"]
+    assert list(servers_to_restart(fenced, "x", {})) == ["x-0", "x-1"]
+    assert list(servers_to_restart(fenced, "x", PODS)) == ["x-0", "x-1"]

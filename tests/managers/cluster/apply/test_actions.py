@@ -13,7 +13,7 @@ from contracts.records.resolved import Resolved
 from managers.cluster.apply import actions
 from managers.cluster.apply.actions import EFFECTS, SERVER_EFFECTS, ClusterEffects
 from managers.context.context import Context
-from managers.upgrade.actions import ACTS
+from managers.upgrade.actions import UPGRADE_EFFECTS
 from tests import gen
 from tests.gen.api import Outside
 
@@ -44,9 +44,9 @@ def _effects_named_in_plans() -> set[str]:
 def test_the_table_is_complete_and_holds_nothing_else() -> None:
     named = _effects_named_in_plans()
     assert len(named) >= 12
-    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys() | ACTS
+    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys() | UPGRADE_EFFECTS
     assert not EFFECTS.keys() & SERVER_EFFECTS.keys()
-    assert not ACTS & (EFFECTS.keys() | SERVER_EFFECTS.keys())
+    assert not UPGRADE_EFFECTS & (EFFECTS.keys() | SERVER_EFFECTS.keys())
 
 
 def test_no_two_effects_share_a_function() -> None:

@@ -21,13 +21,15 @@ WAITING: ReconcileResult = replace(WELL, outcome=Wait("PodsStarting", "one is mi
 def test_secrets_of_a_cluster_that_is_well_are_believed_for_longer() -> None:
     sight = WatchCacheRefresher(15.0, when_well=60.0)
     assert sight.secret_age(OWNER) == 15.0
-    assert sight.next_look(WELL) == sight.secret_age(OWNER) == 60.0
-    assert sight.next_look(WAITING) == sight.secret_age(OWNER) == 15.0
-    sight.next_look(WELL)
+    assert sight.next_refresh(WELL) == sight.secret_age(OWNER) == 60.0
+    assert sight.next_refresh(WAITING) == sight.secret_age(OWNER) == 15.0
+    sight.next_refresh(WELL)
     sight.forget(OWNER.key)
     assert sight.secret_age(OWNER) == 15.0
 
 
 def test_where_nothing_else_is_said_all_are_looked_at_alike() -> None:
     sight = WatchCacheRefresher(15.0)
-    assert sight.next_look(WELL) == sight.next_look(WAITING) == sight.secret_age(OWNER) == 15.0
+    assert (
+        sight.next_refresh(WELL) == sight.next_refresh(WAITING) == sight.secret_age(OWNER) == 15.0
+    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import PodFacts, ServerClientConfig
 from contracts.records.secrets import SecretFacts
-from managers.cluster.observe.client_config import reach_of, tls_secrets
+from managers.cluster.observe.client_config import client_config_of, tls_secrets
 from tests import gen
 
 NAME = "openbao-cluster-x.local"
@@ -35,7 +35,7 @@ def pods(*secrets: str) -> tuple[PodFacts, ...]:
 def reached(
     cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]
 ) -> ServerClientConfig | None:
-    return reach_of(cluster, {one.name: one for one in secrets}, pods(*on))
+    return client_config_of(cluster, {one.name: one for one in secrets}, pods(*on))
 
 
 def test_our_own_authority() -> None:

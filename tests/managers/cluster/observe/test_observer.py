@@ -193,12 +193,12 @@ class TestReach:
         files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
         ours = secret_object(OLD.owner(), "x-tls-server", files)
         bench = Bench(ours)
-        found = await bench.observer.reach(OLD.read(), OLD.owner())
+        found = await bench.observer.client_config(OLD.read(), OLD.owner())
         assert found == ServerClientConfig(CA.certificate.decode(), "openbao-cluster-x.local")
         assert bench.api.asked == ["get Secret x-tls-server"]
         stranger = OLD.marked(uid="uid-2").owner()
-        assert await Bench(ours).observer.reach(OLD.read(), stranger) is None
-        assert await Bench().observer.reach(OLD.read(), OLD.owner()) is None
+        assert await Bench(ours).observer.client_config(OLD.read(), stranger) is None
+        assert await Bench().observer.client_config(OLD.read(), OLD.owner()) is None
 
 
 class TestServed:

@@ -38,7 +38,7 @@ def seen(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
 
 
 def told(found: ObservedPools) -> list[list[str]]:
-    pools = (found.voters, found.second, found.read)
+    pools = (found.voters, found.green, found.read)
     return [[p.name for p in pool.pods] + [c.name for c in pool.claims] for pool in pools]
 
 
@@ -55,14 +55,14 @@ def test_without_a_word_in_the_status_the_first_set_serves_and_no_other_is_seen(
     assert told(found) == [set_of(""), [], READERS]
     assert found.voters.stateful_set is not None
     assert found.voters.stateful_set.uid == "uid-sts-x"
-    assert found.second.stateful_set is None
+    assert found.green.stateful_set is None
 
 
 def test_green_is_seen_beside_the_first_set() -> None:
     found = seen(greenRevision=GREEN)
     assert told(found) == [set_of(""), set_of(GREEN), READERS]
-    assert found.second.stateful_set is not None
-    assert found.second.stateful_set.uid == f"uid-sts-x-{GREEN}"
+    assert found.green.stateful_set is not None
+    assert found.green.stateful_set.uid == f"uid-sts-x-{GREEN}"
 
 
 def test_blue_serves_once_it_has_a_revision() -> None:
@@ -77,7 +77,7 @@ def test_a_second_set_of_somebody_else_is_none_of_ours_to_judge() -> None:
     del theirs["metadata"]["ownerReferences"]
     theirs["metadata"]["labels"] = {}
     found = seen({f"x-{GREEN}": theirs}, greenRevision=GREEN)
-    assert found.second.stateful_set is None
+    assert found.green.stateful_set is None
 
 
 def test_a_set_of_somebody_else_that_has_the_name_of_the_serving_one_is_no_witness() -> None:
@@ -95,17 +95,17 @@ def test_a_set_that_a_person_hands_over_serves() -> None:
 
 def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> None:
     before = seen(greenRevision=GREEN)
-    after = before.seen(tuple(gen.pod(7).facts() for _ in before.servers))
-    counts = [len(pool.pods) for pool in (after.voters, after.second, after.read)]
+    after = before.with_pod_facts(tuple(gen.pod(7).facts() for _ in before.servers))
+    counts = [len(pool.pods) for pool in (after.voters, after.green, after.read)]
     assert counts == [2, 2, 1]
     assert {pod.name for pod in after.servers} == {"x-7"}
-    assert (after.second.claims, after.second.stateful_set) == (
-        before.second.claims,
-        before.second.stateful_set,
+    assert (after.green.claims, after.green.stateful_set) == (
+        before.green.claims,
+        before.green.stateful_set,
     )
 
 
 def test_sets_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
-    assert seen().strays == ()
-    assert seen({}).strays == (f"x-{BLUE}", f"x-{GREEN}")
-    assert seen({}, blueRevision=BLUE).strays == ("x", f"x-{GREEN}")
+    assert seen().unknown_sets == ()
+    assert seen({}).unknown_sets == (f"x-{BLUE}", f"x-{GREEN}")
+    assert seen({}, blueRevision=BLUE).unknown_sets == ("x", f"x-{GREEN}")

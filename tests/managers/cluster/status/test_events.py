@@ -8,7 +8,7 @@ import pytest
 from contracts.api.meta import Condition
 from contracts.conditions.condition import TYPES
 from contracts.records.event import EventRecord
-from managers.cluster.status.events import ASKED_FOR, GOOD, OVER, ROUTINE, TAKE_TIME, notes
+from managers.cluster.status.events import GOOD, OVER, REQUESTED_BY_SPEC, ROUTINE, TAKE_TIME, notes
 
 Kind = Literal["Normal", "Warning"]
 STATUSES = (None, "True", "False", "Unknown")
@@ -88,8 +88,8 @@ def test_the_tables_speak_of_conditions_that_exist() -> None:
     names = {kind.name for kind in TYPES}
     assert GOOD.keys() <= names
     assert GOOD.keys() >= TAKE_TIME | ROUTINE
-    assert names >= ASKED_FOR
-    assert not ASKED_FOR & GOOD.keys()
+    assert names >= REQUESTED_BY_SPEC
+    assert not REQUESTED_BY_SPEC & GOOD.keys()
     polarity = {kind.name: kind.polarity for kind in TYPES}
     for kind, good in GOOD.items():
         assert good == ("True" if polarity[kind] == "good" else "False"), kind

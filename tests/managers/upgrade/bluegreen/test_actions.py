@@ -25,7 +25,7 @@ from contracts.records.bluegreen import (
 )
 from contracts.records.desired import Effect
 from managers.jobs.client import Jobs
-from managers.upgrade.bluegreen.actions import SECOND_ACTS, BlueGreenActions
+from managers.upgrade.bluegreen.actions import BLUE_GREEN_EFFECTS, BlueGreenActions
 from runtime.builtin_kinds import JOB, PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.outcome import Blocked, Wait
@@ -84,7 +84,7 @@ class Bench:
 
 
 def test_the_table_names_every_effect() -> None:
-    assert set(Bench().acts.table) == SECOND_ACTS
+    assert set(Bench().acts.table) == BLUE_GREEN_EFFECTS
 
 
 class TestJob:

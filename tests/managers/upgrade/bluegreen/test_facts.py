@@ -31,13 +31,13 @@ from contracts.records.upgrade import (
 from managers.upgrade.bluegreen.facts import (
     CRASHES,
     OFFER_AGAIN,
-    PULL_PATIENCE,
+    PULL_GRACE_PERIOD,
     decides,
     facts_of,
     frozen_replicas,
     frozen_target,
     goes_on,
-    sets_in_sight,
+    pools_to_observe,
     steer,
 )
 from tests import gen
@@ -150,7 +150,7 @@ HOOK: dict[str, str] = {
 
 @pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
 def test_which_sets_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
-    assert sets_in_sight(cluster.read()) == tuple(ServerPool("x", one) for one in wanted)
+    assert pools_to_observe(cluster.read()) == tuple(ServerPool("x", one) for one in wanted)
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ class TestTrouble:
         ),
         "it ended often and runs": (green_pod().restarted(9), ""),
         "its image is late": (
-            gen.pod().of(GREEN).born(PULL_PATIENCE / 2).waiting("ErrImagePull"),
+            gen.pod().of(GREEN).born(PULL_GRACE_PERIOD / 2).waiting("ErrImagePull"),
             "",
         ),
         "its image is not there": (
-            gen.pod().of(GREEN).born(PULL_PATIENCE).waiting("ErrImagePull"),
+            gen.pod().of(GREEN).born(PULL_GRACE_PERIOD).waiting("ErrImagePull"),
             "no image",
         ),
         "nobody knows since when": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
@@ -265,7 +265,7 @@ class TestTrouble:
 
     def test_one_failure_has_one_word(self) -> None:
         """Else the status is written with each of the two that Kubernetes uses in turn."""
-        late = gen.pod().of(GREEN).born(PULL_PATIENCE)
+        late = gen.pod().of(GREEN).born(PULL_GRACE_PERIOD)
         words = {self.told(late.waiting(word)) for word in ("ErrImagePull", "ImagePullBackOff")}
         assert len(words) == 1
 

@@ -16,7 +16,7 @@ from managers.upgrade.decide import (
     accepted,
     decide_upgrade,
     idle_decision,
-    wants_facts,
+    needs_facts,
     with_accepted_release,
     with_target_release,
 )
@@ -87,7 +87,7 @@ LIVES: dict[str, tuple[gen.Cluster, bool]] = {
 
 @pytest.mark.parametrize(("cluster", "busy"), LIVES.values(), ids=LIVES)
 def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) -> None:
-    assert wants_facts(cluster.read()) == busy
+    assert needs_facts(cluster.read()) == busy
     assert (idle_decision(cluster.read()) is None) == busy
 
 

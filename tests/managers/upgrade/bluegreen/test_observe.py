@@ -13,7 +13,7 @@ from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID,
 from contracts.naming import labels
 from contracts.records.bluegreen import ACTIONS, job_name
 from contracts.records.upgrade import BlueGreenObservation
-from managers.upgrade.bluegreen.observe import BlueGreenObserver, hook_seen
+from managers.upgrade.bluegreen.observe import BlueGreenObserver, hook_observation
 from managers.upgrade.observe import UpgradeObserver
 from runtime.builtin_kinds import JOB, SERVICE
 from runtime.types import Object
@@ -71,7 +71,7 @@ async def look(
     cluster: OpenBaoCluster, *held: tuple[Any, Object]
 ) -> tuple[BlueGreenObservation, list[str]]:
     api = FakeApi().holding(*held)
-    seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).look(cluster)
+    seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).observe(cluster)
     return seen, api.asked
 
 
@@ -178,7 +178,7 @@ class TestHook:
     RECEIPT = ValidationHookStatus.model_validate(RECEIPT)
 
     def test_it_is_ours_by_owner_and_by_the_receipt(self) -> None:
-        seen = hook_seen(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
+        seen = hook_observation(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
         assert (seen.uid, seen.state, seen.suspended) == ("uid-hook", "Active", True)
         assert not seen.foreign
         assert not seen.terminating
@@ -188,15 +188,15 @@ class TestHook:
         live = job("hook")
         for notes in ({**NOTES, note: "other"}, {k: v for k, v in NOTES.items() if k != note}):
             live["metadata"]["annotations"] = notes
-            assert hook_seen(live, self.RECEIPT, "uid-x").foreign
+            assert hook_observation(live, self.RECEIPT, "uid-x").foreign
 
     def test_so_does_another_owner(self) -> None:
-        assert hook_seen(job("hook", owner="another"), self.RECEIPT, "uid-x").foreign
+        assert hook_observation(job("hook", owner="another"), self.RECEIPT, "uid-x").foreign
 
     def test_how_it_ended(self) -> None:
         failed = ended("Failed")
         failed["conditions"][0] |= {"reason": "DeadlineExceeded", "message": "too late"}
-        seen = hook_seen(job("hook", status=failed), self.RECEIPT, "uid-x")
+        seen = hook_observation(job("hook", status=failed), self.RECEIPT, "uid-x")
         assert (seen.state, seen.message) == ("Failed", "DeadlineExceeded: too late")
 
 
