@@ -15,7 +15,7 @@ PAUSED = "Paused"
 
 
 @memoize
-def is_told(status: ClusterStatus) -> bool:
+def is_paused(status: ClusterStatus) -> bool:
     """Whether the status says that the cluster is paused."""
     return any(one.type == PAUSED and one.status == "True" for one in status.conditions)
 
@@ -23,7 +23,7 @@ def is_told(status: ClusterStatus) -> bool:
 def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
     """Whether the status says so of the spec as it is, so that nothing is left to write."""
     status = cluster.status
-    return is_told(status) and status.observed_generation == cluster.metadata.generation
+    return is_paused(status) and status.observed_generation == cluster.metadata.generation
 
 
 def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None:
@@ -33,7 +33,7 @@ def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None
     """
     if cluster is None:
         return None
-    if cluster.spec.paused or is_told(cluster.status):
+    if cluster.spec.paused or is_paused(cluster.status):
         return now
     return cluster.status.resumed_at
 

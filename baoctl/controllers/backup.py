@@ -8,7 +8,7 @@ from functools import partial
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
-from baoctl.controllers.restore_test import build_proof_controller
+from baoctl.controllers.restore_test import build_restore_test_controller
 from contracts.api.backup import TERMINAL
 from contracts.jobs.template import JobTemplateSource
 from managers.backup.caches import BY_CLUSTER, BackupCaches, cluster_named
@@ -16,7 +16,7 @@ from managers.backup.dependencies import BackupDependencies
 from managers.backup.metrics import BackupMetrics
 from managers.backup.reconcile import BackupReconciler
 from managers.backup.schedule import ScheduleReconciler
-from managers.cluster.tenancy_gate import TenantGate
+from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -48,12 +48,18 @@ def build_backup_controllers(
     pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
     runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
     schedule = PauseGuard(ScheduleReconciler(backup_caches, dependencies, metrics), caches.clusters)
-    schedules = make("openbaocluster-backup", TenantGate(schedule, caches.clusters, caches.gate))
+    schedules = make(
+        "openbaocluster-backup", GatedReconciler(schedule, caches.clusters, caches.gate)
+    )
     watch_runs(runs, backup_caches)
     watch_schedules(schedules, backup_caches)
     watch_gates(runs, caches.backups, caches.opened, caches.tenants)
     watch_gates(schedules, caches.clusters, caches.opened, caches.tenants)
-    return runs, schedules, build_proof_controller(parts, caches, template_source, leads, make)
+    return (
+        runs,
+        schedules,
+        build_restore_test_controller(parts, caches, template_source, leads, make),
+    )
 
 
 def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:

@@ -8,7 +8,7 @@ from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
 from contracts.jobs.template import JobTemplateSource
-from managers.cluster.tenancy_gate import TenantGate
+from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.restore_test import metrics
@@ -19,7 +19,7 @@ from runtime.controller.handler import enqueue_mapped, enqueue_object
 from runtime.types import Object, ObjectKey, Request, key_of
 
 
-def build_proof_controller(
+def build_restore_test_controller(
     parts: Parts,
     caches: Caches,
     template_source: JobTemplateSource,
@@ -33,7 +33,9 @@ def build_proof_controller(
     )
     reconciler = PauseGuard(RestoreTestReconciler(sources, dependencies), caches.clusters)
     metrics.register(parts.metrics, caches.clusters, leads)
-    controller = make("openbaocluster-proof", TenantGate(reconciler, caches.clusters, caches.gate))
+    controller = make(
+        "openbaocluster-proof", GatedReconciler(reconciler, caches.clusters, caches.gate)
+    )
     watch_proofs(controller, caches)
     watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
     return controller

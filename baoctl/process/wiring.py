@@ -32,13 +32,13 @@ from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.jobs.template_source import ExecutorSource
+from managers.cluster.jobs.template_source import TemplateLookup
 from managers.cluster.metrics import ClusterMetrics, counted
 from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.reconcile import ClusterReconciler
-from managers.cluster.tenancy_gate import GateReporter, TenantGate
+from managers.cluster.tenancy_gate import GatedReconciler, GateReporter
 from managers.context.context import FIELD_MANAGER, MARKS, Context
 from managers.context.pause_guard import PauseGuard, both
 from managers.context.reads.admission_policies import AdmissionPolicies
@@ -152,7 +152,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             upgrades=UpgradeObserver(parts.client, context.random_bytes),
         ),
     )
-    template_source = ExecutorSource(parts.client, installation, images, api_server)
+    template_source = TemplateLookup(parts.client, installation, images, api_server)
     parts.runnables.extend(caches.runnables)
     reconciler = ClusterReconciler(
         clusters,
@@ -170,7 +170,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     workload = patient("openbaocluster-workload", counted(gated, series))
     adminops = patient(
         "openbaocluster-adminops",
-        TenantGate(PauseGuard(admin_reconciler, clusters), clusters, gate),
+        GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, gate),
     )
     watch_workload(workload, clusters, children)
     watch_optional(workload, clusters, kinds)
@@ -203,21 +203,21 @@ def _admission(parts: Parts) -> AdmissionPolicies:
 
 
 def _upgrade_actions(
-    parts: Parts, clusters: Cache, template_source: ExecutorSource
+    parts: Parts, clusters: Cache, template_source: TemplateLookup
 ) -> UpgradeActions:
     locks = OperationLocks(parts.client, clusters, parts.clock)
     return UpgradeActions(locks, Jobs(parts.client), template_source)
 
 
 def _further_controllers(
-    parts: Parts, caches: Caches, template_source: ExecutorSource
+    parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
     backups = _controllers_of_backups(parts, caches, template_source)
     return *backups, *_controllers_of_datacenters(parts, caches)
 
 
 def _controllers_of_backups(
-    parts: Parts, caches: Caches, template_source: ExecutorSource
+    parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
     return build_backup_controllers(
         parts, caches, template_source, leads(parts.elector), partial(_controller, parts)

@@ -21,13 +21,13 @@ def account(key: str) -> str:
     return f"('system:serviceaccount:' + {NAMESPACE} + ':' + {account_name(key)})"
 
 
-def asked_by(*keys: str) -> str:
+def requested_by(*keys: str) -> str:
     """Whether one of these accounts asks."""
     return " || ".join(f"request.userInfo.username == {account(key)}" for key in keys)
 
 
-IS_CONTROLLER: Final = asked_by("controller")
-IS_PROVISIONER: Final = asked_by("provisioner", "delegate")
+IS_CONTROLLER: Final = requested_by("controller")
+IS_PROVISIONER: Final = requested_by("provisioner", "delegate")
 
 _PARTS: Final = (
     "system:apiserver",

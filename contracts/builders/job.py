@@ -18,9 +18,9 @@ from contracts.builders.job_pod import (
     MESH_ANNOTATIONS,
     MIB,
     STAY_ANNOTATIONS,
-    executor_container,
-    executor_part,
-    executor_resources,
+    job_container,
+    job_pod_part,
+    job_resources,
     pod_labels,
     pod_spec,
     scratch_part,
@@ -45,7 +45,7 @@ RESTORE_SECONDS = 2400
 SCRATCH_VOLUME = "scratch"
 
 
-class Beside(Protocol):
+class ServerSidecar(Protocol):
     """The server that a test restores into: a native sidecar, which ends with the pod."""
 
     @property
@@ -76,9 +76,9 @@ def backup_job(
     more_labels: Mapping[str, str] | None = None,
 ) -> Object:
     """Build the Job of one backup; `more_labels` are labels of the Job besides our own."""
-    parts = (executor_part(template, env), store_part(target, read_only=False))
+    parts = (job_pod_part(template, env), store_part(target, read_only=False))
     shape = _Shape("backup", names.run_job("backup", env.run.name), BACKUP_SECONDS, env.key)
-    job = _job(template, target, shape, parts, executor_resources(target))
+    job = _job(template, target, shape, parts, job_resources(target))
     job["metadata"]["labels"] = {**(more_labels or {}), **job["metadata"]["labels"]}
     return job
 
@@ -88,16 +88,16 @@ def restore_job(template: JobTemplate, target: BackupTarget, env: job_env.Restor
     shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
     room = scratch_mib(env.expected_size)
     parts = (
-        executor_part(template, env),
+        job_pod_part(template, env),
         store_part(target, read_only=True),
         scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
     )
     sure = env.expected_size > 0
-    return _job(template, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+    return _job(template, target, shape, parts, job_resources(target, scratch=room, sure=sure))
 
 
-def proof_job(
-    template: JobTemplate, target: BackupTarget, env: job_env.TestEnv, server: Beside
+def restore_test_job(
+    template: JobTemplate, target: BackupTarget, env: job_env.TestEnv, server: ServerSidecar
 ) -> Object:
     """Build the Job that restores a snapshot into a server of its own, within its pod.
 
@@ -108,12 +108,12 @@ def proof_job(
     template = dataclasses.replace(template, authority=None, pull_secrets=secrets)
     room = scratch_mib(env.expected_size)
     parts = (
-        executor_part(template, env),
+        job_pod_part(template, env),
         store_part(target, read_only=True),
         scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
     )
     sure = env.expected_size > 0
-    job = _job(template, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+    job = _job(template, target, shape, parts, job_resources(target, scratch=room, sure=sure))
     pod = job["spec"]["template"]
     pod["metadata"]["annotations"] |= server.annotations
     pod["spec"]["volumes"] += map(dict, server.volumes)
@@ -148,7 +148,7 @@ def _job(
     own = labels.component(template.cluster, shape.mode)
     notes = {labels.BACKUP_KEY: shape.key}
     whole = PodPart.merged(parts)
-    container = executor_container(template.image, shape.mode, whole, resources)
+    container = job_container(template.image, shape.mode, whole, resources)
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,

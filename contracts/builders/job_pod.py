@@ -87,7 +87,7 @@ def pod_spec(
     return spec
 
 
-def executor_container(
+def job_container(
     image: str, mode: str, whole: PodPart, resources: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Build the container; `mode` is the argument of `baoctl job`."""
@@ -105,7 +105,7 @@ def executor_container(
     }
 
 
-def executor_part(template: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
+def job_pod_part(template: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
     """What every job has: variables, a login, and a folder to write.
 
     `reports`: and its own account at the API, to report its result in a status.
@@ -130,7 +130,7 @@ def scratch_part(volume: str, path: str, mib: int) -> PodPart:
     return _scratch(volume, path, mib)
 
 
-def executor_resources(target: BackupTarget, *, scratch: int = 0, sure: bool = True) -> Any:
+def job_resources(target: BackupTarget, *, scratch: int = 0, sure: bool = True) -> Any:
     """Build requests and limits. `scratch` in MiB; `sure`: the node must have that much free."""
     more = max(0, target.part_size * target.concurrency // MIB - _BUFFERS_MIB)
     return _resources(more, scratch, scratch if sure else 0)

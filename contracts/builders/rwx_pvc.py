@@ -10,7 +10,7 @@ from runtime.types import Object
 SHARED_MODE = "ReadWriteMany"
 
 
-def claim_of_all(owner: Owner, name: str, size: str, storage_class: str | None) -> Object:
+def rwx_pvc(owner: Owner, name: str, size: str, storage_class: str | None) -> Object:
     """Build a claim that all servers of a cluster mount, and that outlives it.
 
     It has no owner reference; its annotation proves whose it is.

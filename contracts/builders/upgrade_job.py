@@ -17,8 +17,8 @@ from contracts.builders.job_pod import (
     MESH_ANNOTATIONS,
     MESH_LABELS,
     STAY_ANNOTATIONS,
-    executor_container,
-    executor_part,
+    job_container,
+    job_pod_part,
     plain_resources,
     pod_spec,
 )
@@ -54,10 +54,10 @@ def upgrade_job(template: JobTemplate, order: Order) -> Object:
     if problem:
         raise ValueError(problem)
     env = upgrade_env(template, order)
-    part = executor_part(template, env, reports=False)
+    part = job_pod_part(template, env, reports=False)
     own = labels.component(template.cluster, MODE)
     notes = {labels.UPGRADE_ACTION: order.action, labels.UPGRADE_RUN_ID: order.run}
-    container = executor_container(template.image, MODE, part, plain_resources())
+    container = job_container(template.image, MODE, part, plain_resources())
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,

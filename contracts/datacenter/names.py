@@ -24,7 +24,7 @@ WORKLOAD_FINALIZER = "openbao.org/bootstrapworkload-finalizer"
 DIGITS = 8
 
 
-def row(datacenter: str, service: str) -> str:
+def workload_name(datacenter: str, service: str) -> str:
     """The name of a BootstrapWorkload, at most 253 characters."""
     return f"{datacenter}.{service}"
 

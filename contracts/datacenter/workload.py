@@ -47,7 +47,7 @@ class ServiceRef(ApiModel):
     ref: Name = Field(description="Kind, namespace and name of the object.")
 
 
-class WorkloadStatus(StoredStatus):
+class BootstrapWorkloadStatus(StoredStatus):
     """What became of a service. Read by people; nothing is decided by `state`."""
 
     observed_generation: int = Field(
@@ -87,6 +87,6 @@ class BootstrapWorkload(DatacenterModel):
     kind: str = WORKLOAD_KIND
     metadata: ObjectMeta = Field(default_factory=ObjectMeta)
     spec: WorkloadSpec
-    status: Annotated[WorkloadStatus, BeforeValidator(WorkloadStatus.lenient)] = Field(
-        default_factory=WorkloadStatus
+    status: Annotated[BootstrapWorkloadStatus, BeforeValidator(BootstrapWorkloadStatus.lenient)] = (
+        Field(default_factory=BootstrapWorkloadStatus)
     )

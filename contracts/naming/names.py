@@ -219,7 +219,7 @@ def pre_upgrade_backup(cluster: str, uid: str, upgrade: str) -> str:
     return _of(cluster, f"-pre-upgrade-{_digest(uid, upgrade)}")
 
 
-def proof_job(backup: str, run: str) -> str:
+def restore_test_job(backup: str, run: str) -> str:
     """The Job of one test of an OpenBaoBackup; `run` is the id of that test."""
     return run_job("test", f"{backup}-{run}")
 

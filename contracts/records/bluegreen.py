@@ -187,7 +187,7 @@ class BlueGreenFacts:
         return self.cluster.status.blue_green or BlueGreenStatus()
 
     @property
-    def wish(self) -> BlueGreen:
+    def settings(self) -> BlueGreen:
         """The settings of the strategy."""
         upgrade = self.cluster.spec.upgrade
         return (upgrade.blue_green if upgrade else None) or BlueGreen()
@@ -195,12 +195,12 @@ class BlueGreenFacts:
     @property
     def by_itself(self) -> AutoRollback:
         """When it rolls back automatically."""
-        return self.wish.auto_rollback or AutoRollback()
+        return self.settings.auto_rollback or AutoRollback()
 
     @property
-    def hook_wish(self) -> PrePromotionHook | None:
+    def hook_settings(self) -> PrePromotionHook | None:
         """The hook that the spec names."""
-        return self.wish.verification.pre_promotion_hook if self.wish.verification else None
+        return self.settings.verification.pre_promotion_hook if self.settings.verification else None
 
     @property
     def asked(self) -> Release:

@@ -14,7 +14,7 @@ from runtime.types import Resource
 
 
 @dataclass(frozen=True, slots=True)
-class IngressWishes:
+class IngressSettings:
     """An Ingress in front of the public Service."""
 
     host: str
@@ -27,7 +27,7 @@ class IngressWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayWishes:
+class GatewaySettings:
     """A route of the Gateway API to the public Service."""
 
     namespace: str
@@ -45,7 +45,7 @@ class GatewayWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorWishes:
+class MonitorSettings:
     """A ServiceMonitor of the Prometheus operator, and the Service that it selects."""
 
     every_node: bool
@@ -67,9 +67,9 @@ class MonitorWishes:
 class ExposureSpec:
     """What is asked for; None: not asked for."""
 
-    ingress: IngressWishes | None = None
-    gateway: GatewayWishes | None = None
-    monitor: MonitorWishes | None = None
+    ingress: IngressSettings | None = None
+    gateway: GatewaySettings | None = None
+    monitor: MonitorSettings | None = None
     authority_wanted: bool = False
     """A Gateway reads the CA of the servers from a ConfigMap."""
 

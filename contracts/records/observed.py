@@ -129,7 +129,7 @@ class StatefulSetFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimFacts:
+class PvcFacts:
     """One data volume claim."""
 
     name: str
@@ -160,11 +160,11 @@ class PoolFacts:
 
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
-    claims: tuple[ClaimFacts, ...] = ()
+    claims: tuple[PvcFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class NamedClaimFacts:
+class NamedPvcFacts:
     """One volume claim that several servers mount."""
 
     name: str
@@ -267,7 +267,7 @@ class Observed:
     now: datetime
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
-    claims: tuple[ClaimFacts, ...] = ()
+    claims: tuple[PvcFacts, ...] = ()
     read: PoolFacts = PoolFacts()
     green: PoolFacts = PoolFacts()
     """The green pool, if there is one."""
@@ -279,9 +279,9 @@ class Observed:
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     reach: ServerClientConfig | None = None
     """None: it is not known whom to trust."""
-    acme_claim: NamedClaimFacts | None = None
+    acme_claim: NamedPvcFacts | None = None
     """The claim that servers share in mode ACME; None when it is not there or not wanted."""
-    audit_claim: NamedClaimFacts | None = None
+    audit_claim: NamedPvcFacts | None = None
     """The claim for the files of audit devices; None when it is not there or not wanted."""
     token_issuer: TokenIssuer | None = None
     members: int | None = None

@@ -23,14 +23,6 @@ from runtime.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """Why a spec cannot be honoured: field path, value, rule and next step in one message."""
-
-    field: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class NetworkSettings:
     """What `spec.network` requests, in addition to the rules that always exist."""
 

@@ -132,11 +132,11 @@ class DatacenterUnderTest:
 
     def row(self, service: str) -> Object:
         """Read one row."""
-        return self.api.get(WORKLOADS, None, names.row(self.name, service))
+        return self.api.get(WORKLOADS, None, names.workload_name(self.name, service))
 
     def state(self, service: str) -> str:
         """The state of one service; "" when it has no row."""
-        found = self.api.find(WORKLOADS, None, names.row(self.name, service))
+        found = self.api.find(WORKLOADS, None, names.workload_name(self.name, service))
         return str(((found or {}).get("status") or {}).get("state", ""))
 
     def child(self, service: str) -> str:
@@ -166,7 +166,7 @@ class DatacenterUnderTest:
 
     def told_of(self, service: str = "") -> list[str]:
         """The reasons of all events about it or about one of its rows, each as often as told."""
-        about = names.row(self.name, service) if service else self.name
+        about = names.workload_name(self.name, service) if service else self.name
         # Where events about objects without a namespace are.
         found = self.api.list(EVENT, "default")
         return sorted(one["reason"] for one in found if one["regarding"]["name"] == about)

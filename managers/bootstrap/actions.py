@@ -13,7 +13,7 @@ from contracts.naming import labels
 from contracts.records.desired import Effect
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
-from managers.context.rwx_pvc import make_claim_of_all
+from managers.context.rwx_pvc import make_rwx_pvc
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import SECRET
 from runtime.errors import AlreadyExists
@@ -65,6 +65,6 @@ async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect)
     """Create the PVC for the files of audit devices."""
     volume = resolved.audit_volume
     if volume is not None:
-        await make_claim_of_all(
+        await make_rwx_pvc(
             context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

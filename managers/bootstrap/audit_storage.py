@@ -9,7 +9,7 @@ from __future__ import annotations
 from contracts.builders.rwx_pvc import SHARED_MODE
 from contracts.conditions.condition import ConditionUpdate
 from contracts.records.desired import Effect, Plan
-from contracts.records.observed import NamedClaimFacts, Observed
+from contracts.records.observed import NamedPvcFacts, Observed
 from contracts.records.resolved import AuditVolume, Resolved
 from runtime.outcome import Blocked, Done, Wait
 
@@ -40,7 +40,7 @@ def _missing(volume: AuditVolume) -> str:
     )
 
 
-def problem_of(volume: AuditVolume, claim: NamedClaimFacts, owner_uid: str, replicas: int) -> str:
+def problem_of(volume: AuditVolume, claim: NamedPvcFacts, owner_uid: str, replicas: int) -> str:
     """Return why a PVC cannot be used, and what to do; "" when it can."""
     if claim.terminating:
         return f"PersistentVolumeClaim {volume.claim} is being deleted: let it go, or make another"
@@ -59,7 +59,7 @@ def problem_of(volume: AuditVolume, claim: NamedClaimFacts, owner_uid: str, repl
 
 
 def audit_storage_ready(
-    volume: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
+    volume: AuditVolume, claim: NamedPvcFacts | None, owner_uid: str, replicas: int
 ) -> ConditionUpdate:
     """Condition AuditFileStorageReady."""
     kind = "AuditFileStorageReady"

@@ -14,7 +14,7 @@ from managers.certs import secret_data
 from managers.certs.chain import first_certificate
 from managers.certs.x509 import KeyPair, issue_server, make_authority, read
 from managers.context.context import FIELD_MANAGER, Context
-from managers.context.rwx_pvc import make_claim_of_all
+from managers.context.rwx_pvc import make_rwx_pvc
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import SECRET
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Transient
@@ -210,6 +210,6 @@ async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Ef
     """Create the PVC for the certificates, whose issue counts against limits of the ACME server."""
     volume = resolved.tls.acme_volume
     if volume is not None:
-        await make_claim_of_all(
+        await make_rwx_pvc(
             context, resolved.owner, effect.target, volume.size, volume.storage_class
         )

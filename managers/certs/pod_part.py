@@ -21,7 +21,7 @@ SECRET_MODE = 0o440
 TLS_VOLUME = "tls"
 
 
-def tls_wishes(cluster: OpenBaoCluster) -> TlsSettings:
+def tls_settings(cluster: OpenBaoCluster) -> TlsSettings:
     """Make every choice about TLS, once."""
     tls = cluster.spec.tls
     acme = tls.acme if tls.mode == "ACME" else None

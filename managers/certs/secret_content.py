@@ -89,8 +89,8 @@ def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
         signing,
         authority.decode(),
         trusted=trusted,
-        upcoming=_beside(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY),
-        former=_beside(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY),
+        upcoming=_other_certificate(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY),
+        former=_other_certificate(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY),
     )
 
 
@@ -103,7 +103,9 @@ def _trusted(authority: bytes, file: str, *, connects: bool) -> tuple[str, ...]:
     return named
 
 
-def _beside(data: Mapping[str, bytes], certificate: str, key: str) -> CertificateFacts | None:
+def _other_certificate(
+    data: Mapping[str, bytes], certificate: str, key: str
+) -> CertificateFacts | None:
     if certificate not in data and key not in data:
         return None
     pair: KeyPair = secret_data.pair(data, certificate, key)

@@ -18,7 +18,7 @@ GRACE_PERIOD = 10.0
 """Seconds for which pending access is not reported."""
 
 
-class TenantGate:
+class GatedReconciler:
     """Asks the gate before each reconcile; a closed gate gives the outcome."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, gate: Gate) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
-from contracts.builders.rwx_pvc import claim_of_all
+from contracts.builders.rwx_pvc import rwx_pvc
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import PVC
 from runtime.errors import AlreadyExists
 
 
-async def make_claim_of_all(
+async def make_rwx_pvc(
     context: Context, owner: Owner, name: str, size: str, storage_class: str | None
 ) -> None:
     """Create the PVC; an existing one is never changed.
@@ -20,5 +20,5 @@ async def make_claim_of_all(
     Its annotation proves the ownership, for deletionPolicy DeletePVCs.
     """
     with contextlib.suppress(AlreadyExists):
-        body = claim_of_all(owner, name, size, storage_class)
+        body = rwx_pvc(owner, name, size, storage_class)
         await context.client.create(PVC, body, field_manager=FIELD_MANAGER)

@@ -299,5 +299,5 @@ def _identity(about: DatacenterInfo | ServiceRecord) -> Object:
         kind, name, uid = DATACENTER_KIND, about.name, about.uid
     else:
         kind, uid = WORKLOAD_KIND, about.id
-        name = naming.row(about.datacenter.name, about.name)
+        name = naming.workload_name(about.datacenter.name, about.name)
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, "uid": uid}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.conditions.condition import ConditionUpdate
 from contracts.optional_kinds import SERVICE_MONITOR
-from contracts.records.exposure import ExposureFacts, IngressWishes, MonitorWishes
+from contracts.records.exposure import ExposureFacts, IngressSettings, MonitorSettings
 
 
 def ingress_ready(
-    spec: ClusterSpec, ingress_spec: IngressWishes | None, facts: ExposureFacts
+    spec: ClusterSpec, ingress_spec: IngressSettings | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
     """Condition of the Ingress, by spec.ingress.readinessMode; None when none is requested."""
     if ingress_spec is None or spec.ingress is None:
@@ -36,7 +36,7 @@ def ingress_ready(
 
 
 def monitor_ready(
-    monitor_spec: MonitorWishes | None, facts: ExposureFacts
+    monitor_spec: MonitorSettings | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
     """Condition of the ServiceMonitor; None when none is requested."""
     if monitor_spec is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
-from contracts.records.exposure import GatewayWishes
+from contracts.records.exposure import GatewaySettings
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from managers.networking.gateway import (
@@ -32,7 +32,7 @@ GATEWAY_PENDING = 10.0
 """Seconds between two reads of one that is not."""
 
 
-def ways(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
+def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
     """Build all exposure objects that can be created now."""
     spec = resolved.ways
     intents: list[Intent] = []
@@ -51,7 +51,7 @@ def ways(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
     return tuple(intents)
 
 
-def _gateway(resolved: Resolved, observed: Observed, spec: GatewayWishes) -> Iterator[Intent]:
+def _gateway(resolved: Resolved, observed: Observed, spec: GatewaySettings) -> Iterator[Intent]:
     kind, build = (TLS_ROUTE, tls_route) if spec.passthrough else (HTTP_ROUTE, http_route)
     route = observed.ways.offer(kind).resource
     if route is None:

@@ -12,7 +12,7 @@ from typing import Any
 from contracts.records.exposure import (
     ClassFacts,
     GatewayFacts,
-    GatewayWishes,
+    GatewaySettings,
     IngressFacts,
     ListenerCondition,
     ListenerFacts,
@@ -86,7 +86,7 @@ def class_facts(live: Object) -> ClassFacts:
 
 
 @memoize
-def route_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
+def route_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
     """Read the status of our route: of several parents that match ours the worst counts."""
     parents = [
         parent
@@ -97,7 +97,7 @@ def route_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
 
 
 @memoize
-def policy_facts(live: Object, owned: bool, spec: GatewayWishes) -> RouteFacts:
+def policy_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
     """Read the status of our BackendTLSPolicy."""
     ancestors = [
         one
@@ -121,7 +121,7 @@ def _worst(verdicts: Iterable[ListenerCondition]) -> ListenerCondition:
     return min(verdicts, key=lambda one: order.get(one.status, 1), default=ListenerCondition())
 
 
-def _is_our_gateway(reference: Part, spec: GatewayWishes) -> bool:
+def _is_our_gateway(reference: Part, spec: GatewaySettings) -> bool:
     """Return whether a reference names our Gateway; another kind of parent may have its name."""
     return (
         reference.get("name") == spec.gateway

@@ -13,7 +13,12 @@ from contracts.api.cluster.observability import ScrapeTls
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.hcl.stanzas import metrics_port
 from contracts.naming import names
-from contracts.records.exposure import ExposureSpec, GatewayWishes, IngressWishes, MonitorWishes
+from contracts.records.exposure import (
+    ExposureSpec,
+    GatewaySettings,
+    IngressSettings,
+    MonitorSettings,
+)
 
 AUTHORITY_KEY = "ca.crt"
 # Object stores of clouds, and their token services.
@@ -40,7 +45,7 @@ def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
     return tuple(sorted({CLOUD_PORT, named}))
 
 
-def ways_wishes(cluster: OpenBaoCluster) -> ExposureSpec:
+def exposure_spec(cluster: OpenBaoCluster) -> ExposureSpec:
     """Read spec.ingress, spec.gateway and the ServiceMonitor of spec.observability."""
     gateway, monitor = _gateway(cluster), _monitor(cluster)
     own = {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}
@@ -59,11 +64,11 @@ def _authority(cluster: OpenBaoCluster) -> str:
     return names.gateway_ca_config_map(cluster.metadata.name)
 
 
-def _ingress(cluster: OpenBaoCluster) -> IngressWishes | None:
+def _ingress(cluster: OpenBaoCluster) -> IngressSettings | None:
     ingress = cluster.spec.ingress
     if ingress is None or not ingress.enabled or ingress.host is None:
         return None
-    return IngressWishes(
+    return IngressSettings(
         host=ingress.host,
         path=ingress.path,
         path_type=ingress.path_type,
@@ -73,7 +78,7 @@ def _ingress(cluster: OpenBaoCluster) -> IngressWishes | None:
     )
 
 
-def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
+def _gateway(cluster: OpenBaoCluster) -> GatewaySettings | None:
     gateway, namespace = cluster.spec.gateway, cluster.metadata.namespace
     if gateway is None or not gateway.enabled or gateway.hostname is None:
         return None
@@ -84,7 +89,7 @@ def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
     hostname = backend.hostname if backend else None
     # The Service of the route: a policy for another one would have no effect.
     service = names.public_service(cluster.metadata.name)
-    return GatewayWishes(
+    return GatewaySettings(
         namespace=namespace,
         gateway=gateway.gateway_ref.name,
         gateway_namespace=gateway.gateway_ref.namespace or namespace,
@@ -97,7 +102,7 @@ def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
     )
 
 
-def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
+def _monitor(cluster: OpenBaoCluster) -> MonitorSettings | None:
     observability = cluster.spec.observability
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
@@ -112,7 +117,7 @@ def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
         secret = login.credentials_secret
         if secret is not None:
             authorization["credentials"] = {"name": secret.name, "key": secret.key or "token"}
-    return MonitorWishes(
+    return MonitorSettings(
         every_node=metrics.scrape_profile == "AllNodes",
         port=metrics_port(observability),
         interval=monitor.interval,

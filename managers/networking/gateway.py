@@ -15,7 +15,7 @@ from contracts.builders.metadata import cluster_object
 from contracts.naming import names
 from contracts.naming.ports import API
 from contracts.optional_kinds import GATEWAY_API
-from contracts.records.exposure import GatewayWishes
+from contracts.records.exposure import GatewaySettings
 from contracts.records.resolved import Resolved
 from managers.networking.exposure_spec import AUTHORITY_KEY
 from runtime.apply.intent import Intent
@@ -27,7 +27,7 @@ _GROUP = frozenset({"group"})
 
 
 @memoize
-def http_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
+def http_route(resolved: Resolved, spec: GatewaySettings, resource: Resource) -> Intent:
     """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
     path = {"type": "PathPrefix", "value": spec.path}
     rule = {"matches": [{"path": path}], "backendRefs": [_backend(resolved)]}
@@ -35,7 +35,7 @@ def http_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> I
 
 
 @memoize
-def tls_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> Intent:
+def tls_route(resolved: Resolved, spec: GatewaySettings, resource: Resource) -> Intent:
     """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
     rule = {"backendRefs": [_backend(resolved)]}
     return _route(resolved, spec, resource, names.tls_route(resolved.name), rule)
@@ -43,7 +43,7 @@ def tls_route(resolved: Resolved, spec: GatewayWishes, resource: Resource) -> In
 
 def _route(
     resolved: Resolved,
-    spec: GatewayWishes,
+    spec: GatewaySettings,
     resource: Resource,
     name: str,
     rule: dict[str, Any],

@@ -14,7 +14,7 @@ from contracts.conditions.condition import ConditionUpdate, Status
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
 from contracts.records.exposure import (
     ExposureFacts,
-    GatewayWishes,
+    GatewaySettings,
     ListenerCondition,
     ListenerFacts,
 )
@@ -29,10 +29,10 @@ _MISSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayFacts:
+class GatewayInput:
     """Inputs of the checks."""
 
-    spec: GatewayWishes
+    spec: GatewaySettings
     facts: ExposureFacts
 
     @property
@@ -52,11 +52,11 @@ class GatewayFacts:
         return f"Gateway {self.spec.gateway_namespace}/{self.spec.gateway}"
 
 
-def gateway_ready(spec: GatewayWishes | None, facts: ExposureFacts) -> ConditionUpdate | None:
+def gateway_ready(spec: GatewaySettings | None, facts: ExposureFacts) -> ConditionUpdate | None:
     """Check the exposure through a Gateway; None when none is requested."""
     if spec is None:
         return None
-    inputs = GatewayFacts(spec, facts)
+    inputs = GatewayInput(spec, facts)
     answers = (question(inputs) for question in QUESTIONS)
     return next((answer for answer in answers if answer is not None), _ready(inputs))
 
@@ -65,7 +65,7 @@ def _say(status: Status, reason: str, message: str) -> ConditionUpdate:
     return ConditionUpdate(KIND, status, reason, message)
 
 
-def _unknown(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _unknown(inputs: GatewayInput) -> ConditionUpdate | None:
     for kind in inputs.kinds:
         if not inputs.facts.offer(kind).known:
             message = f"Whether there are {kind.plural}.{kind.group} is being looked up"
@@ -73,7 +73,7 @@ def _unknown(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _api(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _api(inputs: GatewayInput) -> ConditionUpdate | None:
     for kind in inputs.kinds:
         offer = inputs.facts.offer(kind)
         if offer.resource is not None:
@@ -91,7 +91,7 @@ def _api(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _reference(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _reference(inputs: GatewayInput) -> ConditionUpdate | None:
     """Report a Gateway of another namespace that does not admit our namespace as missing.
 
     Any other answer would show the author of a cluster what exists in other namespaces.
@@ -115,7 +115,7 @@ def _reference(inputs: GatewayFacts) -> ConditionUpdate | None:
     )
 
 
-def _class(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _class(inputs: GatewayInput) -> ConditionUpdate | None:
     facts = inputs.facts
     if facts.gateway is None or not facts.class_readable:
         return None
@@ -136,7 +136,7 @@ def _class(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _listener(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _listener(inputs: GatewayInput) -> ConditionUpdate | None:
     gateway, name = inputs.facts.gateway, inputs.spec.listener
     if gateway is None or any(_fits(one, inputs) for one in gateway.listeners):
         return None
@@ -151,7 +151,7 @@ def _listener(inputs: GatewayFacts) -> ConditionUpdate | None:
     )
 
 
-def _programmed(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _programmed(inputs: GatewayInput) -> ConditionUpdate | None:
     gateway = inputs.facts.gateway
     if gateway is None or gateway.programmed.status == "True":
         return None
@@ -163,7 +163,7 @@ def _programmed(inputs: GatewayFacts) -> ConditionUpdate | None:
     return _say("Unknown", "GatewayProgrammingPending", message)
 
 
-def _written(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _written(inputs: GatewayInput) -> ConditionUpdate | None:
     route, policy = inputs.facts.route, inputs.facts.policy
     objects: list[tuple[str, object]] = [(inputs.route.kind, route)]
     if inputs.spec.backend_hostname is not None:
@@ -176,7 +176,7 @@ def _written(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _answered(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _answered(inputs: GatewayInput) -> ConditionUpdate | None:
     route = inputs.facts.route
     if route is None:
         return None
@@ -190,7 +190,7 @@ def _answered(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _backend(inputs: GatewayFacts) -> ConditionUpdate | None:
+def _backend(inputs: GatewayInput) -> ConditionUpdate | None:
     policy = inputs.facts.policy
     if policy is None or inputs.spec.backend_hostname is None:
         return None
@@ -201,12 +201,12 @@ def _backend(inputs: GatewayFacts) -> ConditionUpdate | None:
     return None
 
 
-def _ready(inputs: GatewayFacts) -> ConditionUpdate:
+def _ready(inputs: GatewayInput) -> ConditionUpdate:
     message = f"{inputs.gateway} lets clients in at {inputs.spec.hostname}"
     return _say("True", "GatewayIntegrationReady", message)
 
 
-QUESTIONS: tuple[Callable[[GatewayFacts], ConditionUpdate | None], ...] = (
+QUESTIONS: tuple[Callable[[GatewayInput], ConditionUpdate | None], ...] = (
     _unknown,
     _api,
     _reference,
@@ -220,7 +220,7 @@ QUESTIONS: tuple[Callable[[GatewayFacts], ConditionUpdate | None], ...] = (
 )
 
 
-def _admitted(inputs: GatewayFacts) -> bool:
+def _admitted(inputs: GatewayInput) -> bool:
     """Return whether some listener may admit routes of our namespace.
 
     Only the controller of the Gateway evaluates a selector: we may not read namespace labels.
@@ -229,13 +229,13 @@ def _admitted(inputs: GatewayFacts) -> bool:
     return gateway is not None and any(_admits(one, inputs.spec) for one in gateway.listeners)
 
 
-def _admits(listener: ListenerFacts, spec: GatewayWishes) -> bool:
+def _admits(listener: ListenerFacts, spec: GatewaySettings) -> bool:
     if listener.namespaces == "Same":
         return spec.gateway_namespace == spec.namespace
     return listener.namespaces in ("All", "Selector")
 
 
-def _fits(listener: ListenerFacts, inputs: GatewayFacts) -> bool:
+def _fits(listener: ListenerFacts, inputs: GatewayInput) -> bool:
     spec = inputs.spec
     if spec.listener is not None and listener.name != spec.listener:
         return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contracts.builders.metadata import cluster_object
 from contracts.naming import names
 from contracts.naming.ports import API
-from contracts.records.exposure import IngressWishes
+from contracts.records.exposure import IngressSettings
 from contracts.records.resolved import Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import INGRESS
@@ -17,7 +17,7 @@ from runtime.memo import memoize
 
 
 @memoize
-def ingress(resolved: Resolved, spec: IngressWishes) -> Intent:
+def ingress(resolved: Resolved, spec: IngressSettings) -> Intent:
     """Build the Ingress (networking.k8s.io/v1)."""
     backend = {
         "service": {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contracts.records.desired import Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from managers.networking.exposure import gateway_outcome, ways
+from managers.networking.exposure import exposure_intents, gateway_outcome
 from managers.networking.policy import jobs_network_policy, network_policy
 from managers.networking.services import (
     acme_service,
@@ -33,6 +33,6 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
             network_policy(resolved, observed),
             jobs_network_policy(resolved, observed),
         ),
-        optional=ways(resolved, observed),
+        optional=exposure_intents(resolved, observed),
         outcome=gateway_outcome(resolved, observed),
     )

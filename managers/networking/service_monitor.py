@@ -12,7 +12,7 @@ from typing import Any
 from contracts.builders.metadata import cluster_object
 from contracts.naming import labels, names
 from contracts.naming.ports import API, Port
-from contracts.records.exposure import MonitorWishes
+from contracts.records.exposure import MonitorSettings
 from contracts.records.resolved import Resolved
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import SERVICE
@@ -38,7 +38,7 @@ def selected(cluster: str) -> dict[str, str]:
 
 
 @memoize
-def metrics_service(resolved: Resolved, monitor: MonitorWishes) -> Intent:
+def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
     """Build the Service: the leader alone, or every server whether it is ready or not."""
     name = resolved.name
     leader = {**labels.servers(name), labels.SERVER_ACTIVE: "true"}
@@ -54,7 +54,7 @@ def metrics_service(resolved: Resolved, monitor: MonitorWishes) -> Intent:
 
 
 @memoize
-def service_monitor(resolved: Resolved, monitor: MonitorWishes, resource: Resource) -> Intent:
+def service_monitor(resolved: Resolved, monitor: MonitorSettings, resource: Resource) -> Intent:
     """Build the ServiceMonitor (monitoring.coreos.com/v1)."""
     tls = {
         "serverName": monitor.server_name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.api.backup import ProofRun
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.builders.job import proof_job
+from contracts.builders.job import restore_test_job
 from contracts.builders.job_store import store_env
 from contracts.builders.restore_test_server import Sidecar
 from contracts.jobs.env import RunEnv, TestEnv
@@ -36,6 +36,6 @@ def job_of(
         expected_index=snapshot.index or 0,
         expected_seal=snapshot.seal or "",
     )
-    job = proof_job(template, backup.target, env, sidecar)
+    job = restore_test_job(template, backup.target, env, sidecar)
     # A snapshot may be tested again while the Job of its last test can still be read.
     return {**job, "metadata": {**job["metadata"], "name": run.job_name}}

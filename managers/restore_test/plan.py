@@ -158,7 +158,7 @@ def _run(facts: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) 
         run=run,
         cause=cause,
         request=candidate.request if cause == "Requested" else "",
-        job_name=names.proof_job(candidate.name, run),
+        job_name=names.restore_test_job(candidate.name, run),
         started_at=facts.now.replace(microsecond=0),
     )
 

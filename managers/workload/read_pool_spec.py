@@ -27,7 +27,9 @@ def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
     return bool(desired_replicas(cluster.spec) or pool.stateful_set or pool.pods)
 
 
-def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodSettings) -> ReadPoolSpec:
+def read_pool_settings(
+    cluster: OpenBaoCluster, config: ConfigInput, pod: PodSettings
+) -> ReadPoolSpec:
     """Resolve the spec of the pool; `config` and `pod` are those of the voters."""
     spec = cluster.spec.read_replicas or ReadReplicas()
     template = spec.template or ReadPodTemplate()

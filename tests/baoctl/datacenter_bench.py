@@ -23,7 +23,7 @@ from contracts.api.meta import Condition
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.datacenter.objects import DatacenterStatus, SourceStatus
 from contracts.datacenter.workload_records import DesiredService, Failure, ServiceProgress
-from managers.datacenter.store.workload_object import body_of, row_of, status_of
+from managers.datacenter.store.workload_object import body_of, record_of, status_of
 from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.testing.api_server.faults import Faults
@@ -86,7 +86,7 @@ def live_row(
     obj = body_of(FRA1, wish)
     if progress is not None:
         known = progress if progress.digest else replace(progress, digest=wish.digest)
-        obj["status"] = status_of(obj, row_of(obj, FRA1), known, NOW).to_object()
+        obj["status"] = status_of(obj, record_of(obj, FRA1), known, NOW).to_object()
     obj["metadata"] |= metadata
     return obj
 

@@ -10,11 +10,11 @@ from contracts.naming import names
 from contracts.records.environment import AccountFacts, ApiEndpoints
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import (
-    ClaimFacts,
     EffectAttempt,
     Observed,
     PodFacts,
     PoolFacts,
+    PvcFacts,
     Quorum,
     ServerClientConfig,
     TokenIssuer,
@@ -46,7 +46,7 @@ class World:
     now: datetime = NOW
     stateful_set: StatefulSet | None = None
     pods: tuple[Pod, ...] = ()
-    claims: tuple[ClaimFacts, ...] = ()
+    claims: tuple[PvcFacts, ...] = ()
     secrets: tuple[SecretFacts, ...] = ()
     issuer: TokenIssuer | None = None
     rolling: datetime | None = None
@@ -59,7 +59,7 @@ class World:
     ways: ExposureFacts = field(default=ExposureFacts())
     read_set: StatefulSet | None = None
     read_pods: tuple[Pod, ...] = ()
-    read_claims: tuple[ClaimFacts, ...] = ()
+    read_claims: tuple[PvcFacts, ...] = ()
     reach: ServerClientConfig | None = None
 
     def at(self, now: datetime) -> World:
@@ -77,7 +77,7 @@ class World:
     def with_claims(self, *ordinals: int, owner: str = "uid-x", gone: bool = False) -> World:
         """Let there be the data volumes of these ordinals; `gone` while they are deleted."""
         claims = tuple(
-            ClaimFacts(names.data_claim("x", n), f"uid-claim-{n}", owner, gone) for n in ordinals
+            PvcFacts(names.data_claim("x", n), f"uid-claim-{n}", owner, gone) for n in ordinals
         )
         return replace(self, claims=self.claims + claims)
 
@@ -90,7 +90,7 @@ class World:
     ) -> World:
         """Let there be the data volumes of these read replicas, whose peers were `removed`."""
         claims = tuple(
-            ClaimFacts(
+            PvcFacts(
                 names.read_data_claim("x", n),
                 f"uid-read-claim-{n}",
                 owner,

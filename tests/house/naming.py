@@ -5,12 +5,30 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tests.house.checkout import PYTHON, Source
+from tests.house.checkout import LAYERS, PYTHON, Source
 from tests.house.rule import Rule, below
 
 _EMPTY = frozenset(
     {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff", "constants"}
 )
+# docs/glossary.md has the words that took their places.
+_RETIRED = frozenset(
+    {"pulse", "hands", "wish", "wishes", "course", "council", "telling", "heir", "linger"}
+    | {"executor", "executors", "oplock", "concealed", "beside", "told", "said", "hopeless"}
+    | {"cramped", "newborn", "heeding"}
+)
+_RETIRED_OF_MODULES = _RETIRED | {
+    "sight",
+    "ways",
+    "witness",
+    "claim",
+    "proof",
+    "row",
+    "rows",
+    "look",
+}
+# asyncio's own word, loop.run_in_executor.
+_OF_OTHERS = ("runtime/testing/simulation.py", "run_in_executor")
 _CLASS_WORD = re.compile(r"[A-Z][a-z]+")
 # controller-runtime's word for what starts and stops the parts of a process.
 _MANAGER = ("runtime/process/manager.py", "Manager")
@@ -29,6 +47,23 @@ def empty_name(source: Source) -> Iterator[str]:
                 yield f"class {node.name} names no concept"
             if node.name.endswith("Manager") and (source.path, node.name) != _MANAGER:
                 yield f"class {node.name}: everything is a manager of something"
+
+
+def retired_name(source: Source) -> Iterator[str]:
+    """Words of our own that made way for those of the field."""
+    for part in PurePosixPath(source.path).with_suffix("").parts:
+        if words := _RETIRED_OF_MODULES & set(part.split("_")):
+            yield f"{part!r}: {', '.join(sorted(words))} is retired, see docs/glossary.md"
+    for node in source.nodes:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        words = _RETIRED & _words(node.name)
+        if words and (source.path, node.name) != _OF_OTHERS:
+            yield f"{node.name}: {', '.join(sorted(words))} is retired, see docs/glossary.md"
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in (*_CLASS_WORD.findall(name), *name.split("_"))}
 
 
 def stray_name(source: Source) -> Iterator[str]:
@@ -78,6 +113,17 @@ RULES = (
             Source("managers/certs/plan.py", "class PodHelpers: ..."),
         ),
         kept=(Source("runtime/process/manager.py", "class Manager: ..."),),
+    ),
+    Rule(
+        "names are those of the field",
+        retired_name,
+        below(*LAYERS),
+        broken=(
+            Source("managers/cluster/pulse.py", ""),
+            Source("managers/backup/plan.py", "class BackupHands: ..."),
+            Source("managers/backup/plan.py", "def _told(x): ..."),
+        ),
+        kept=(Source("managers/backup/plan.py", "class Handle: ...\ndef untold(x): ..."),),
     ),
     Rule(
         "names of objects are made in contracts.naming.names",

@@ -1,9 +1,11 @@
 """Every rule about single files: the checkout keeps it, and what breaks it is reported."""
 
+import ast
+
 import pytest
 
 from tests.house import naming, reasons, sizes, time_and_chance, words
-from tests.house.checkout import PYTHON, Source, files, python_sources, sources
+from tests.house.checkout import LAYERS, PYTHON, Source, files, python_sources, sources
 from tests.house.rule import Rule, expect_none
 
 RULES = (*sizes.RULES, *naming.RULES, *time_and_chance.RULES, *words.RULES, *reasons.RULES)
@@ -40,3 +42,13 @@ def test_each_folder_is_looked_at(top: str) -> None:
 
 def test_what_git_ignores_is_not_looked_at() -> None:
     assert not [path for path in files() if "__pycache__" in path or path.startswith(".venv/")]
+
+
+def test_a_public_class_name_is_defined_once() -> None:
+    defined: dict[str, list[str]] = {}
+    for source in python_sources(*LAYERS):
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined.setdefault(node.name, []).append(source.path)
+    twice = (f"{name}: {', '.join(paths)}" for name, paths in defined.items() if len(paths) > 1)
+    expect_none(twice, "class names with two meanings")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from contracts.api.group import BACKUPS
-from contracts.builders.job import backup_job, proof_job, restore_job
+from contracts.builders.job import backup_job, restore_job, restore_test_job
 from e2e.harness.installation import install
 from e2e.rig import Rig
 from managers.jobs.client import ForeignError, Jobs
@@ -90,7 +90,7 @@ JOBS: dict[str, Object] = {
     "backup on OpenShift": backup_job(OPENSHIFT, PVC, backup_env(PVC, OPENSHIFT)),
     "backup on tainted nodes": backup_job(TAINTED, S3, backup_env(S3)),
     "restore": restore_job(executor(account="x-backup-serviceaccount"), PVC, restore_env(PVC)),
-    "test": proof_job(executor(), S3, proof_env(S3), SERVER),
+    "test": restore_test_job(executor(), S3, proof_env(S3), SERVER),
 }
 
 

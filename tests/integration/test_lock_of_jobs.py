@@ -22,7 +22,7 @@ from contracts.api.group import (
     RESTORE_KIND,
     RESTORES,
 )
-from contracts.builders.job import backup_job, proof_job, restore_job
+from contracts.builders.job import backup_job, restore_job, restore_test_job
 from contracts.builders.security_context import container_security
 from contracts.builders.upgrade_job import upgrade_job
 from contracts.jobs.upgrade_actions import STEP_DOWN, Order
@@ -89,7 +89,7 @@ JOBS: dict[str, tuple[Owner, Object]] = {
     "backup": (BACKUP, backup_job(executor(), S3, backup_env(S3))),
     "backup to a volume": (BACKUP, backup_job(executor(), PVC, backup_env(PVC))),
     "restore": (RESTORE, restore_job(RESTORER, S3, restore_env(S3))),
-    "test": (BACKUP, proof_job(executor(), S3, proof_env(S3), Server())),
+    "test": (BACKUP, restore_test_job(executor(), S3, proof_env(S3), Server())),
     "step of an upgrade": (ITSELF, STEP),
 }
 

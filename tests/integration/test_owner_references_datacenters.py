@@ -75,7 +75,7 @@ def a_row(api: Api) -> tuple[str, Object]:
         "source": {"name": "declared"},
         "service": service,
     }
-    metadata = {"name": names.row(name, "x"), "ownerReferences": [reference]}
+    metadata = {"name": names.workload_name(name, "x"), "ownerReferences": [reference]}
     body = {"apiVersion": API_VERSION, "kind": WORKLOADS.kind, "metadata": metadata, "spec": spec}
     return WORKLOADS.path(None), body
 

@@ -163,7 +163,7 @@ def _token_of(live: Object, service: str) -> str:
 
 
 async def _expect_row(client: Client, datacenter: str, service: str) -> None:
-    key = ObjectKey("", names.row(datacenter, service))
+    key = ObjectKey("", names.workload_name(datacenter, service))
     try:
         workload = await client.get(WORKLOADS, key, metadata_only=True)
     except NotFound:
@@ -179,5 +179,5 @@ async def _expect_row(client: Client, datacenter: str, service: str) -> None:
 async def _services_of(client: Client, datacenter: str) -> str:
     mine = ListOptions(label_selector=f"{names.DATACENTER}={datacenter}", metadata_only=True)
     workloads = await client.list(WORKLOADS, options=mine)
-    prefix = names.row(datacenter, "")
+    prefix = names.workload_name(datacenter, "")
     return listed(key_of(one).name.removeprefix(prefix) for one in workloads.items)

@@ -22,9 +22,9 @@ from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
 from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDatacenterError
 from contracts.datacenter.reasons import NO_CONFLICTS, READY
 from contracts.datacenter.service_spec import NAME_PATTERN
-from contracts.datacenter.workload import WorkloadStatus
+from contracts.datacenter.workload import BootstrapWorkloadStatus
 from contracts.datacenter.workload_records import ServiceRecord
-from managers.datacenter.store.workload_object import row_of
+from managers.datacenter.store.workload_object import record_of
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.errors import NotFound
@@ -245,17 +245,17 @@ def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
 
 def _service(datacenter: str, obj: Object) -> ServiceView:
     try:
-        record = row_of(obj)
+        record = record_of(obj)
     except InvalidDatacenterError as error:
         return _unreadable(datacenter, obj, str(error))
     if record.datacenter.name != datacenter:
         problem = f"its label says {datacenter}, but it is of datacenter {record.datacenter.name}"
         return _unreadable(datacenter, obj, problem)
-    return _readable(record, _LOST if _is_lost(WorkloadStatus, obj) else "")
+    return _readable(record, _LOST if _is_lost(BootstrapWorkloadStatus, obj) else "")
 
 
 def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
-    name = key_of(obj).name.removeprefix(naming.row(datacenter, ""))
+    name = key_of(obj).name.removeprefix(naming.workload_name(datacenter, ""))
     message = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
     return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=message)
 

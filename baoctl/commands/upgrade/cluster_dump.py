@@ -20,8 +20,8 @@ from contracts.naming import labels, names
 from contracts.pools.voter_pool import serving_set
 from contracts.records.observed import Observed
 from managers.cluster.observe.from_objects import (
-    claim_facts,
     pod_facts,
+    pvc_facts,
     read_pool_facts,
     stateful_set_facts,
 )
@@ -161,7 +161,7 @@ def _observed(
         now=now,
         stateful_set=stateful_set_facts(sets.get(voters.stateful_set)),
         pods=pod_facts(voters, pods),
-        claims=claim_facts(voters, claims),
+        claims=pvc_facts(voters, claims),
         read=read_pool_facts(owner, read_set, pods, claims),
     )
     return observed, frozenset(kind for kind, items in of_kind.items() if items)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from contracts.api.cluster.network import ServiceAccountWishes
+from contracts.api.cluster.network import ServiceAccountSpec
 from contracts.api.cluster.pods import Image, InitContainer, PodMetadata, Resources
 from contracts.api.cluster.storage import StorageSpec
 from contracts.api.meta import ApiModel, FreeObject, SecretReference, as_map
@@ -76,7 +76,7 @@ class ClusterTemplate(ApiModel):
     unseal: TemplateSeal | None = Field(
         default=None, description="What opens the server; left out, as the cluster's own."
     )
-    service_account: ServiceAccountWishes | None = Field(
+    service_account: ServiceAccountSpec | None = Field(
         default=None, description="The ServiceAccount of the pod."
     )
     pod_metadata: PodMetadata | None = Field(default=None, description="More metadata of the pod.")

@@ -198,7 +198,7 @@ class Network(ApiModel):
     )
 
 
-class ServiceAccountWishes(ApiModel):
+class ServiceAccountSpec(ApiModel):
     """The ServiceAccount of the pods."""
 
     name: SubdomainName | None = Field(

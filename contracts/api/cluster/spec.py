@@ -14,7 +14,7 @@ from contracts.api.cluster.backup import Backup, RestoreLogin
 from contracts.api.cluster.configuration import Configuration
 from contracts.api.cluster.exposure import Gateway, Ingress
 from contracts.api.cluster.image_verification import ImageVerification
-from contracts.api.cluster.network import Network, ServiceAccountWishes, ServiceSpec
+from contracts.api.cluster.network import Network, ServiceAccountSpec, ServiceSpec
 from contracts.api.cluster.observability import Observability
 from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.pod_security import PodSecurityContext, WorkloadHardening
@@ -109,7 +109,7 @@ class ClusterSpec(ApiModel):
             "for production. Left out, the condition ProductionReady is False."
         ),
     )
-    service_account: ServiceAccountWishes | None = Field(
+    service_account: ServiceAccountSpec | None = Field(
         default=None, description="The ServiceAccount of the pods."
     )
     pod_metadata: PodMetadata | None = Field(

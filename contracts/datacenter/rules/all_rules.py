@@ -172,7 +172,7 @@ def _of_system(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
 
 
 def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
-    if new.metadata.name != names.row(new.spec.datacenter, new.spec.service.name):
+    if new.metadata.name != names.workload_name(new.spec.datacenter, new.spec.service.name):
         yield "metadata.name", new.metadata.name
 
 

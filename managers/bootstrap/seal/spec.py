@@ -14,7 +14,7 @@ from managers.bootstrap.seal.pod_part import with_mounted_authority
 from managers.bootstrap.seal.rotation import rotation
 
 
-def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
+def seal_settings(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
     """Resolve the seal settings of the servers from `spec.unseal` and the observed record."""
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     supplied = unseal.secret_name

@@ -35,7 +35,7 @@ from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, Resource
 
 
-class ExecutorSource:
+class TemplateLookup:
     """Has the settings of the installation, and reads the rest before a Job is created."""
 
     def __init__(

@@ -19,7 +19,7 @@ from contracts.optional_kinds import (
     SERVICE_MONITOR,
     TLS_ROUTE,
 )
-from contracts.records.exposure import ExposureFacts, GatewayFacts, GatewayWishes, IngressFacts
+from contracts.records.exposure import ExposureFacts, GatewayFacts, GatewaySettings, IngressFacts
 from managers.context.context import MARKS
 from managers.context.reads.negative_ttl_getter import CachedObject, NegativeTtlGetter
 from managers.networking.exposure_facts import (
@@ -29,7 +29,7 @@ from managers.networking.exposure_facts import (
     policy_facts,
     route_facts,
 )
-from managers.networking.exposure_spec import ways_wishes
+from managers.networking.exposure_spec import exposure_spec
 from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import INGRESS
 from runtime.cache.cache import Cache
@@ -38,7 +38,7 @@ from runtime.cache.optional_kind import UNKNOWN, OptionalKind
 from runtime.memo import memoize
 from runtime.types import Object, ObjectKey, Resource
 
-wishes_of = memoize(ways_wishes)
+wishes_of = memoize(exposure_spec)
 
 
 class WaysIn:
@@ -83,7 +83,7 @@ class WaysIn:
         return live is not None and _is_mine(live, owner)
 
     async def _gateway(
-        self, facts: ExposureFacts, owner: Owner, spec: GatewayWishes
+        self, facts: ExposureFacts, owner: Owner, spec: GatewaySettings
     ) -> ExposureFacts:
         name = owner.name
         kind, route_name = (

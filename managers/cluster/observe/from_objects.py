@@ -12,11 +12,11 @@ from contracts.naming import labels, names
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.environment import AccountFacts
 from contracts.records.observed import (
-    ClaimFacts,
     ContainerExit,
-    NamedClaimFacts,
+    NamedPvcFacts,
     PodFacts,
     PoolFacts,
+    PvcFacts,
     StatefulSetFacts,
 )
 from contracts.records.secrets import CredentialFacts, SecretFacts
@@ -145,7 +145,7 @@ def green_pool_facts(
     return PoolFacts(
         stateful_set=own_set_facts(owner, live),
         pods=pod_facts(pool, pods),
-        claims=claim_facts(pool, claims),
+        claims=pvc_facts(pool, claims),
     )
 
 
@@ -238,9 +238,9 @@ def _tls_secret(pod: Object) -> str:
     return ""
 
 
-def named_claim_facts(pvc: Object) -> NamedClaimFacts:
+def named_pvc_facts(pvc: Object) -> NamedPvcFacts:
     """Read a PVC that servers share; in full, since its access modes count."""
-    return NamedClaimFacts(
+    return NamedPvcFacts(
         name=key_of(pvc).name,
         owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
         terminating=is_terminating(pvc),
@@ -312,12 +312,12 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     )
 
 
-def claim_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
+def pvc_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[PvcFacts, ...]:
     """Read the data PVCs of one pool of voters, by name."""
     return _claims(claims, voters.claim_ordinal_of)
 
 
-def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
+def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[PvcFacts, ...]:
     return tuple(
         _pvc_facts(pvc)
         for pvc in sorted(claims, key=key_of)
@@ -326,7 +326,7 @@ def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, 
 
 
 @memoize
-def _pvc_facts(pvc: Object) -> ClaimFacts:
+def _pvc_facts(pvc: Object) -> PvcFacts:
     _require_whole(pvc)
     spec, status = pvc.get("spec") or NOTHING, pvc.get("status") or NOTHING
     condition = next(
@@ -337,7 +337,7 @@ def _pvc_facts(pvc: Object) -> ClaimFacts:
         ),
         NOTHING,
     )
-    return ClaimFacts(
+    return PvcFacts(
         name=key_of(pvc).name,
         uid=uid_of(pvc),
         owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),

@@ -19,7 +19,7 @@ from contracts.pools.voter_pool import voter_sets
 from contracts.records.environment import AccountFacts
 from contracts.records.observed import (
     ImageVerdict,
-    NamedClaimFacts,
+    NamedPvcFacts,
     Observed,
     PodFacts,
     ServerClientConfig,
@@ -32,7 +32,7 @@ from contracts.unseal_keys import KEYS_SOUGHT
 from managers.bao.login import Logins
 from managers.bootstrap.seal.keys import ServerEvidence, live_ring, misnamed, seeks, unseal_secrets
 from managers.bootstrap.server_pod_part import audit_volume
-from managers.certs.pod_part import tls_wishes
+from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
 from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
 from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
@@ -40,7 +40,7 @@ from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.observe.from_objects import (
     SecretReading,
     account_facts,
-    named_claim_facts,
+    named_pvc_facts,
     secret_facts,
     server_facts,
 )
@@ -157,7 +157,7 @@ class ClusterObserver:
             rivals=pools.rivals,
             secrets=readings,
             reach=client_config_of(cluster, readings, servers),
-            acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
+            acme_claim=await self._named_claim(tls_settings(cluster).acme_volume, owner),
             audit_claim=await self._named_claim(
                 audit_volume(owner.name, cluster.spec.audit_file_storage), owner
             ),
@@ -256,11 +256,11 @@ class ClusterObserver:
 
     async def _named_claim(
         self, volume: AcmeVolume | AuditVolume | None, owner: Owner
-    ) -> NamedClaimFacts | None:
+    ) -> NamedPvcFacts | None:
         if volume is None or self._named_claims is None:
             return None
         live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
-        return None if live is None else named_claim_facts(live)
+        return None if live is None else named_pvc_facts(live)
 
     async def client_config(
         self, cluster: OpenBaoCluster, owner: Owner

@@ -14,10 +14,10 @@ from contracts.naming import names
 from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
 from contracts.records.observed import PodFacts, PoolFacts
 from managers.cluster.observe.from_objects import (
-    claim_facts,
     green_pool_facts,
     own_set_facts,
     pod_facts,
+    pvc_facts,
     read_pool_facts,
 )
 from managers.upgrade.bluegreen.facts import pools_to_observe
@@ -82,7 +82,7 @@ def pools_of(
         voters=PoolFacts(
             serves,
             pod_facts(serving, pods),
-            claim_facts(serving, claims),
+            pvc_facts(serving, claims),
         ),
         green=next(
             (green_pool_facts(owner, one, live(one.stateful_set), objects) for one in others),

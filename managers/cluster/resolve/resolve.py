@@ -29,18 +29,18 @@ from contracts.records.resolved import (
 )
 from managers.bootstrap.seal.pod_part import seal_part
 from managers.bootstrap.seal.rotation import pod_annotations
-from managers.bootstrap.seal.spec import stanza_of, unseal_wishes
+from managers.bootstrap.seal.spec import seal_settings, stanza_of
 from managers.bootstrap.server_pod_part import audit_volume, server_part
-from managers.certs.pod_part import tls_part, tls_wishes
+from managers.certs.pod_part import tls_part, tls_settings
 from managers.cluster.observe.status_evidence import restored
 from managers.cluster.resolve.operator_login import operator_login, wrong_audience
 from managers.context.installation import Installation
 from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
-from managers.networking.exposure_spec import store_ports, ways_wishes
+from managers.networking.exposure_spec import exposure_spec, store_ports
 from managers.operation_lock.decide import restore_holder
 from managers.recovery_keys.decide import untimely
-from managers.workload.read_pool_spec import read_wishes, wants_pool
+from managers.workload.read_pool_spec import read_pool_settings, wants_pool
 from runtime.apply.ownership import Owner
 from runtime.memo import memoize
 from runtime.outcome import Blocked
@@ -74,7 +74,7 @@ def resolve(
     overrides = Overrides(
         login,
         images,
-        unseal_wishes(cluster, observed),
+        seal_settings(cluster, observed),
         initialized,
         reuses_account=reuses_account(observed.account),
         fixed_ids=installation.platform != "openshift",
@@ -115,8 +115,8 @@ def _resolve(
         seal=stanza_of(unseal),
         join=Join(dialled=revision),
     )
-    tls, audit = tls_wishes(cluster), audit_volume(owner.name, spec.audit_file_storage)
-    account, ways = spec.service_account, ways_wishes(cluster)
+    tls, audit = tls_settings(cluster), audit_volume(owner.name, spec.audit_file_storage)
+    account, ways = spec.service_account, exposure_spec(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
     pod = _pod(spec, overrides, (seal, tls_part(tls), server_part(spec, audit)))
     return Resolved(
@@ -150,7 +150,7 @@ def _resolve(
         ways=ways,
         audit_volume=audit,
         images=images,
-        read=read_wishes(cluster, config, pod) if overrides.read_pool else None,
+        read=read_pool_settings(cluster, config, pod) if overrides.read_pool else None,
         hibernate=spec.hibernate,
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,

@@ -22,7 +22,7 @@ from contracts.api.rules.unsupported_fields import unserved_fields
 from contracts.conditions.condition import TYPES, Condition, Status, clean_message, condition, merge
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.naming import labels, names
-from contracts.pause import is_told
+from contracts.pause import is_paused
 from contracts.pools.fenced_pods import with_effective_fences
 from contracts.pools.voter_pool import serving_set
 from contracts.records.desired import AppliedSet, Operation
@@ -33,7 +33,7 @@ from contracts.records.upgrade_decision import UpgradeDecision
 from managers.cluster.status.conditions import findings
 from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.operation import operation_status
-from managers.networking.exposure_spec import ways_wishes
+from managers.networking.exposure_spec import exposure_spec
 from managers.workload.plan import ROLL
 from managers.workload.read_conditions import read_status
 from runtime.memo import memoize
@@ -66,7 +66,7 @@ TLS_SECRETS_MAX = 16
 
 # Pure functions whose results are the same in nearly every reconcile.
 _unserved_fields = memoize(unserved_fields)
-_ways = memoize(ways_wishes)
+_ways = memoize(exposure_spec)
 _condition = lru_cache(maxsize=256)(condition)
 
 
@@ -294,7 +294,7 @@ def _rolling_since(
 def _resumed_at(result: ReconcileResult) -> datetime | None:
     """Return when the last pause ended: the time of the first reconcile after it."""
     status = result.cluster.status
-    if result.cluster.spec.paused or not is_told(status):
+    if result.cluster.spec.paused or not is_paused(status):
         return status.resumed_at
     return result.observed.now.replace(microsecond=0)
 

@@ -320,7 +320,11 @@ class KubernetesProvider:
 def owner_of(record: ServiceRecord) -> Owner:
     """Return the BootstrapWorkload of a record as owner of its objects."""
     return Owner(
-        API_VERSION, WORKLOAD_KIND, "", naming.row(record.datacenter.name, record.name), record.id
+        API_VERSION,
+        WORKLOAD_KIND,
+        "",
+        naming.workload_name(record.datacenter.name, record.name),
+        record.id,
     )
 
 

@@ -95,7 +95,7 @@ class MemoryProvider:
         """Let a service be well again."""
         self._unwell.pop(name, None)
 
-    def linger(self, name: str, looks: int) -> None:
+    def delay_end(self, name: str, looks: int) -> None:
         """Let what is taken away be there for that many further calls."""
         self._lingering[name] = looks
 

@@ -25,7 +25,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
 )
 from managers.datacenter.interfaces import StoreConflictError
-from managers.datacenter.store.workload_object import body_of, row_of, spec_of, status_of
+from managers.datacenter.store.workload_object import body_of, record_of, spec_of, status_of
 from runtime.cache.cache import Cache, as_cached
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -95,7 +95,7 @@ class KubernetesStore:
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
         """Return a record by the name of its service; None without one."""
-        obj = self._workloads.get(ObjectKey("", names.row(datacenter.name, name)))
+        obj = self._workloads.get(ObjectKey("", names.workload_name(datacenter.name, name)))
         return None if obj is None else self._read(obj, datacenter)
 
     async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
@@ -206,11 +206,11 @@ class KubernetesStore:
         log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
 
 
-_cached_record = memoize(partial(row_of, known=known_body), size=CACHE_SIZE, slot=uid_of)
+_cached_record = memoize(partial(record_of, known=known_body), size=CACHE_SIZE, slot=uid_of)
 
 
 def _key(record: ServiceRecord) -> ObjectKey:
-    return ObjectKey("", names.row(record.datacenter.name, record.name))
+    return ObjectKey("", names.workload_name(record.datacenter.name, record.name))
 
 
 @contextmanager

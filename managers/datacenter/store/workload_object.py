@@ -25,10 +25,10 @@ from contracts.datacenter.service_spec import BootstrapService, Kind, Known
 from contracts.datacenter.workload import (
     REFS_MAX,
     BootstrapWorkload,
+    BootstrapWorkloadStatus,
     ServiceRef,
     WorkloadSource,
     WorkloadSpec,
-    WorkloadStatus,
 )
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
@@ -64,7 +64,7 @@ def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
         "apiVersion": API_VERSION,
         "kind": WORKLOAD_KIND,
         "metadata": {
-            "name": names.row(datacenter.name, desired.name),
+            "name": names.workload_name(datacenter.name, desired.name),
             "labels": {
                 labels.MANAGED_BY: labels.OPERATOR,
                 **names.marks(datacenter.name, desired.name),
@@ -90,7 +90,7 @@ def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
     return spec.to_object()
 
 
-def row_of(
+def record_of(
     obj: Object, requested: DatacenterInfo | None = None, known: Known | None = None
 ) -> ServiceRecord:
     """Parse a record; `requested` is its present datacenter, for what the object lacks.
@@ -107,10 +107,10 @@ def row_of(
             raise
         with suppress(ValidationError):
             left = _remains(obj, requested)
-            if names.row(left.datacenter.name, left.name) == key_of(obj).name:
+            if names.workload_name(left.datacenter.name, left.name) == key_of(obj).name:
                 return left
         raise
-    name = names.row(read.spec.datacenter, read.spec.service.name)
+    name = names.workload_name(read.spec.datacenter, read.spec.service.name)
     if read.metadata.name != name:
         message = f"must be {name}, as its spec says; delete it, the operator makes its own"
         raise InvalidDatacenterError(
@@ -140,7 +140,7 @@ def placed(
     return replace(requested, uid=uid, namespace=stored.namespace, provider=provider)
 
 
-def progress_from(status: WorkloadStatus) -> ServiceProgress:
+def progress_from(status: BootstrapWorkloadStatus) -> ServiceProgress:
     """Return the progress of a record from its status."""
     error = status.last_error
     failure = None if error is None else Failure(error.reason, error.message, error.at or _LONG_AGO)
@@ -160,7 +160,7 @@ def progress_from(status: WorkloadStatus) -> ServiceProgress:
 
 def status_of(
     live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
-) -> WorkloadStatus:
+) -> BootstrapWorkloadStatus:
     """Build the status of a record; a condition keeps its time while its status stays."""
     failure = progress.failure
     error = None
@@ -168,7 +168,7 @@ def status_of(
         reason, message = failure.reason[:REASON_MAX], clean_message(failure.message)
         error = LastError(reason=reason, message=message, at=failure.at)
     refs = dict(progress.service_refs)
-    return WorkloadStatus(
+    return BootstrapWorkloadStatus(
         observed_generation=_generation(live),
         state=progress.state,
         message=clean_message(progress.message),
@@ -188,7 +188,10 @@ def status_of(
 
 
 def _record(
-    obj: Object, datacenter: DatacenterInfo, desired: DesiredService, status: WorkloadStatus
+    obj: Object,
+    datacenter: DatacenterInfo,
+    desired: DesiredService,
+    status: BootstrapWorkloadStatus,
 ) -> ServiceRecord:
     return ServiceRecord(
         id=uid_of(obj),
@@ -222,7 +225,7 @@ def _remains(obj: Object, requested: DatacenterInfo | None) -> ServiceRecord:
         }
     )
     desired = DesiredService(service, ServiceSource(_text(_map(spec.get("source")).get("name"))))
-    status = WorkloadStatus.lenient(obj.get("status"))
+    status = BootstrapWorkloadStatus.lenient(obj.get("status"))
     return _record(obj, placed(stored, requested, made=True), desired, status)
 
 
@@ -246,7 +249,7 @@ def _generation(live: Object) -> int:
 def _conditions(
     live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> tuple[Condition, ...]:
-    stored = WorkloadStatus.lenient(live.get("status")).conditions
+    stored = BootstrapWorkloadStatus.lenient(live.get("status")).conditions
     before = {one.type: one for one in stored}
     message = clean_message(progress.message or _MEANS[progress.state])
     answers = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))

@@ -61,7 +61,7 @@ def _job(facts: BlueGreenFacts) -> Effect:
 
 
 def _hook(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
-    receipt, observed, spec = receipt_of(facts), facts.hook, facts.hook_wish
+    receipt, observed, spec = receipt_of(facts), facts.hook, facts.hook_settings
     if receipt is None:
         return ()
     if action == START_HOOK:

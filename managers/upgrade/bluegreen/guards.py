@@ -181,7 +181,7 @@ def snapshot_failed(facts: Facts) -> str | None:
     return f"OpenBaoBackup {snapshot.name}: {snapshot.message or snapshot.phase}"
 
 
-def snapshot_hopeless(facts: Facts) -> str | None:
+def snapshot_exhausted(facts: Facts) -> str | None:
     attempts = (facts.status.job_failure_count or 0) + 1
     return snapshot_failed(facts) if attempts >= SNAPSHOT_TRIES else None
 
@@ -230,14 +230,14 @@ def _job_failed(facts: Facts) -> str | None:
 
 
 def _exhausted(facts: Facts) -> bool:
-    return (facts.status.job_failure_count or 0) + 1 >= facts.wish.max_job_failures
+    return (facts.status.job_failure_count or 0) + 1 >= facts.settings.max_job_failures
 
 
 def _tries_again(facts: Facts) -> bool:
     return facts.by_itself.enabled and facts.by_itself.on_job_failure
 
 
-def job_hopeless(facts: Facts) -> str | None:
+def job_exhausted(facts: Facts) -> str | None:
     """The Job reached its failure limit, and the upgrade rolls back automatically."""
     return _job_failed(facts) if _exhausted(facts) and _tries_again(facts) else None
 

@@ -70,7 +70,7 @@ def green_unready_late(facts: Facts) -> str | None:
 
 
 def syncs(facts: Facts) -> str | None:
-    verification = facts.wish.verification
+    verification = facts.settings.verification
     if sync_left(facts) <= 0 or verification is None:
         return None
     return f"green follows blue for minSyncDuration ({verification.min_sync_duration})"
@@ -78,7 +78,7 @@ def syncs(facts: Facts) -> str | None:
 
 def sync_left(facts: Facts) -> float:
     """Seconds for which green still has to follow before it is validated."""
-    verification = facts.wish.verification
+    verification = facts.settings.verification
     if job_done(facts) or verification is None or not verification.min_sync_duration:
         return 0.0
     minimum = counted_duration(verification.min_sync_duration) or timedelta()

@@ -72,7 +72,7 @@ def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
     identity = f"{facts.cluster.metadata.uid}|{facts.cluster.metadata.generation}|{salt}"
     operation = hashlib.sha256(identity.encode()).hexdigest()[:_ID]
     upgrade = spec.upgrade
-    snapshot = facts.wish.pre_upgrade_snapshot or bool(upgrade and upgrade.pre_upgrade_snapshot)
+    snapshot = facts.settings.pre_upgrade_snapshot or bool(upgrade and upgrade.pre_upgrade_snapshot)
     return BlueGreenStatus(
         phase=IDLE,
         operation_id=operation,
@@ -83,7 +83,7 @@ def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
         green_image=requested.image or None,
         green_version=requested.version,
         green_replicas=spec.replicas,
-        manual_promotion_required=not facts.wish.auto_promote,
+        manual_promotion_required=not facts.settings.auto_promote,
         pre_upgrade_snapshot_job_name=_snapshot(facts, operation, 1) if snapshot else None,
         start_time=timestamp,
     )

@@ -154,7 +154,7 @@ def _job_steps(at: str) -> Transitions:
 def _job(at: str, back: str) -> Transitions:
     """The Job of a phase in which a failed upgrade is rolled back automatically."""
     return (
-        *_back(at, back, (guards.job_hopeless, "Job failed too often")),
+        *_back(at, back, (guards.job_exhausted, "Job failed too often")),
         Transition(at, guards.job_held, "Job failed, held", reason=HELD, blocked=True),
         *_job_steps(at),
     )
@@ -224,7 +224,7 @@ _IDLE: Transitions = (
     Transition(IDLE, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     Transition(
         IDLE,
-        guards.snapshot_hopeless,
+        guards.snapshot_exhausted,
         "third snapshot failed",
         act=GIVE_UP,
         reason="PreUpgradeBackupFailed",

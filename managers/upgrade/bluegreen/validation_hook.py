@@ -99,7 +99,7 @@ def job_name(facts: BlueGreenFacts) -> str:
 
 def step(facts: BlueGreenFacts) -> Step:
     """Return the next step of the hook."""
-    receipt, spec, job = receipt_of(facts), facts.hook_wish, facts.hook
+    receipt, spec, job = receipt_of(facts), facts.hook_settings, facts.hook
     if receipt is None:
         return "none" if spec is None else "prepare"
     if receipt.stage == "Prepared":
@@ -154,9 +154,9 @@ def receipt_after(facts: BlueGreenFacts, next_step: Step) -> ValidationHookStatu
 
 
 def _first_receipt(facts: BlueGreenFacts, timestamp: datetime) -> ValidationHookStatus | None:
-    if facts.hook_wish is None:
+    if facts.hook_settings is None:
         return None
-    hook = identity(facts, facts.hook_wish)
+    hook = identity(facts, facts.hook_settings)
     return ValidationHookStatus(
         operation_id=hook.operation_id,
         green_revision=hook.green_revision,

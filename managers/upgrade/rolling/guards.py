@@ -80,7 +80,7 @@ def wants_snapshot(facts: RollingFacts) -> str | None:
     return "a snapshot is taken first" if facts.wants_snapshot else None
 
 
-def snapshot_hopeless(facts: RollingFacts) -> str | None:
+def snapshot_exhausted(facts: RollingFacts) -> str | None:
     snapshot = facts.observed.upgrade.snapshot
     if snapshot is None or (facts.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
         return None

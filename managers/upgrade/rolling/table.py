@@ -77,7 +77,7 @@ TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
     Transition(
         SNAPSHOT,
-        guards.snapshot_hopeless,
+        guards.snapshot_exhausted,
         "third snapshot failed",
         FAILED,
         FREE_LOCK,

@@ -161,7 +161,7 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
     for pod in pods:
         if is_current(pod, target):
             continue
-        if not image or _is_hopeless(observed, pod, target.digest):
+        if not image or _needs_replacement(observed, pod, target.digest):
             hopeless.append(pod)
         elif pod.ready and not _is_signalled(pod, target.digest):
             due.append(pod)
@@ -185,7 +185,7 @@ def _is_signalled(pod: PodFacts, digest: str) -> bool:
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
-def _is_hopeless(observed: Observed, pod: PodFacts, digest: str) -> bool:
+def _needs_replacement(observed: Observed, pod: PodFacts, digest: str) -> bool:
     requested_at = pod.reloads[-1].asked if _is_signalled(pod, digest) else None
     since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE

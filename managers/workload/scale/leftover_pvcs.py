@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.desired import Effect
-from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer
+from contracts.records.observed import Observed, PvcFacts, Quorum, RaftServer
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.quorum import wait_for_answer
 from managers.workload.scale.raft_peers import LeavingPeer, leader_of, removal
@@ -35,13 +35,13 @@ def member(quorum: Quorum, node_id: str) -> RaftServer | None:
     return next((server for server in quorum.servers if server.node_id == node_id), None)
 
 
-def claim_at(observed: Observed, voters: ServerPool, ordinal: int) -> ClaimFacts | None:
+def claim_at(observed: Observed, voters: ServerPool, ordinal: int) -> PvcFacts | None:
     """Return the data volume of a voter."""
     name = voters.data_claim(ordinal)
     return next((claim for claim in observed.claims if claim.name == name), None)
 
 
-def is_marked(resolved: Resolved, claim: ClaimFacts | None, node_id: str) -> bool:
+def is_marked(resolved: Resolved, claim: PvcFacts | None, node_id: str) -> bool:
     """Return whether the operator annotated an owned volume for the removal of this server."""
     return (
         claim is not None
@@ -50,7 +50,7 @@ def is_marked(resolved: Resolved, claim: ClaimFacts | None, node_id: str) -> boo
     )
 
 
-def is_spent(resolved: Resolved, observed: Observed, claim: ClaimFacts, node_id: str) -> bool:
+def is_spent(resolved: Resolved, observed: Observed, claim: PvcFacts, node_id: str) -> bool:
     """Return whether the data on a volume without a pod is certainly not needed."""
     quorum = answered(observed)
     return (
@@ -61,14 +61,14 @@ def is_spent(resolved: Resolved, observed: Observed, claim: ClaimFacts, node_id:
     )
 
 
-def discard(claims: Iterable[ClaimFacts]) -> tuple[Effect, ...]:
+def discard(claims: Iterable[PvcFacts]) -> tuple[Effect, ...]:
     """Delete volumes, each by its UID."""
     return tuple(Effect(DELETE_CLAIM, claim.name, claim.uid) for claim in claims)
 
 
 def left_behind(
     resolved: Resolved, observed: Observed, first: int
-) -> tuple[tuple[int, ClaimFacts], ...]:
+) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
     voters = resolved.voter_set
     by_ordinal = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
@@ -117,7 +117,7 @@ def room(resolved: Resolved, observed: Observed, count: int) -> Size:
 
 
 def _blocking_volume(
-    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
+    resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts
 ) -> Size | None:
     node_id = resolved.voter_set.pod(ordinal)
     quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
@@ -145,9 +145,7 @@ def _blocking_volume(
     )
 
 
-def _unknown(
-    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
-) -> Size | None:
+def _unknown(resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts) -> Size | None:
     """Decide while the members are unknown. A possible member has to start, to elect a leader."""
     node_id = resolved.voter_set.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)
@@ -162,7 +160,7 @@ def _unknown(
     return Size(ordinal, wait_for_answer(observed.quorum, SCALING, message, SCALE_RECHECK))
 
 
-def _no_login(resolved: Resolved, ordinal: int, claim: ClaimFacts) -> Size:
+def _no_login(resolved: Resolved, ordinal: int, claim: PvcFacts) -> Size:
     return Size(
         ordinal,
         Blocked(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from contracts.records.desired import Effect
-from contracts.records.observed import ClaimFacts, Observed, PodFacts
+from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import where
 
@@ -27,7 +27,7 @@ class LeavingPeer:
 
     node_id: str
     pod: PodFacts | None = None
-    claim: ClaimFacts | None = None
+    claim: PvcFacts | None = None
 
 
 def leader_of(observed: Observed) -> PodFacts | None:

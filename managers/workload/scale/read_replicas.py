@@ -10,7 +10,7 @@ from __future__ import annotations
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.naming import names
 from contracts.records.desired import Effect, Operation
-from contracts.records.observed import ClaimFacts, Observed, PoolFacts, Quorum
+from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold
 from managers.workload.rollout.quorum import wait_for_answer
@@ -64,7 +64,7 @@ def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
     return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, desired))
 
 
-def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
+def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
     # The name of each of these PVCs ends with the ordinal of its pod.
     by_ordinal = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
@@ -107,7 +107,7 @@ def _joining(resolved: Resolved, observed: Observed, desired: int, current: int)
 
 
 def _blocking_volume(
-    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
+    resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts
 ) -> Size | None:
     """Decide about the volume that a read replica would start with; None if it may use it.
 
@@ -214,7 +214,7 @@ def _removed(
     return removal(resolved, observed, LeavingPeer(name, pod, claim))
 
 
-def _stale(name: str, claim: ClaimFacts, count: int) -> Blocked:
+def _stale(name: str, claim: PvcFacts, count: int) -> Blocked:
     return Blocked(
         STALE,
         f"{name} is not known to be a member of the raft cluster, and volume {claim.name} holds "

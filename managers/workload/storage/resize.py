@@ -16,7 +16,7 @@ from typing import Literal
 from contracts.naming import labels, names
 from contracts.pause import counted_from
 from contracts.records.desired import Effect, Operation
-from contracts.records.observed import ClaimFacts, Observed, PodFacts
+from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
 from runtime.memo import memoize
@@ -51,7 +51,7 @@ class VolumeSpec:
 class VolumeFacts:
     """One PVC compared with the spec; a field that is not known counts as equal."""
 
-    claim: ClaimFacts
+    claim: PvcFacts
     owned: bool
     adopted: bool
     """Not owned, and a user annotated it for adoption by this cluster."""
@@ -165,12 +165,12 @@ def _claim_of(pod: PodFacts) -> str:
     return names.claim_of_pod(pod.name)
 
 
-def _may_grow(claim: ClaimFacts, observed: Observed) -> bool:
+def _may_grow(claim: PvcFacts, observed: Observed) -> bool:
     # The API server allows expansion of bound claims only.
     return claim.phase == "Bound" and not claim.terminating and not _refusal(claim, observed)
 
 
-def _refusal(claim: ClaimFacts, observed: Observed) -> str:
+def _refusal(claim: PvcFacts, observed: Observed) -> str:
     attempt = observed.attempted(GROW_CLAIM, claim.uid)
     if attempt is None or observed.now - attempt.at >= ASK_AGAIN:
         return ""
@@ -178,7 +178,7 @@ def _refusal(claim: ClaimFacts, observed: Observed) -> str:
 
 
 @memoize
-def compare(claim: ClaimFacts, desired: VolumeSpec) -> VolumeFacts:
+def compare(claim: PvcFacts, desired: VolumeSpec) -> VolumeFacts:
     """Compare one PVC with the spec."""
     desired_size = quantity.parse(desired.size)
     requested_size = quantity.parse(claim.requested) if claim.requested else desired_size
@@ -346,7 +346,7 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
     return StorageState("moving", RESIZING, message)
 
 
-def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
+def _was_replaced(pod: PodFacts, pending: Sequence[PvcFacts]) -> bool:
     claim = next((one for one in pending if one.name == _claim_of(pod)), None)
     if claim is None or claim.resizing_since is None or pod.made is None:
         return False

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from contracts.builders.job import backup_job, proof_job, restore_job, scratch_mib
+from contracts.builders.job import backup_job, restore_job, restore_test_job, scratch_mib
 from contracts.jobs import env as job_env
 from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
 from contracts.jobs.template import JobLogin, JobTemplate
@@ -54,7 +54,7 @@ CASES: dict[str, Object] = {
     "backup-pvc": backup_job(executor(), PVC, backup_env(PVC)),
     "restore-s3": restore_job(executor(), S3, restore_env(S3)),
     "restore-pvc": restore_job(executor(), PVC, restore_env(PVC, size=512 * MIB)),
-    "restore-test-s3": proof_job(executor(), S3, proof_env(S3), Server()),
+    "restore-test-s3": restore_test_job(executor(), S3, proof_env(S3), Server()),
 }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from contracts.api.group import API_VERSION
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND, WORKLOAD_KIND
-from contracts.datacenter.names import row
+from contracts.datacenter.names import workload_name
 
 Object = dict[str, Any]
 
@@ -81,4 +81,4 @@ def workload_object(body: Object, datacenter: str = "fra1", name: str | None = N
         "service": body,
         "digest": "d",
     }
-    return _object(WORKLOAD_KIND, name or row(datacenter, str(body.get("name"))), spec)
+    return _object(WORKLOAD_KIND, name or workload_name(datacenter, str(body.get("name"))), spec)

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.naming import labels
 from contracts.records.desired import Effect, Plan
-from contracts.records.observed import NamedClaimFacts
+from contracts.records.observed import NamedPvcFacts
 from managers.bootstrap.actions import make_audit_claim
 from managers.bootstrap.audit_storage import MAKE_AUDIT_CLAIM, audit_storage_ready, plan
 from managers.bootstrap.server_pod_part import audit_volume
@@ -22,11 +22,11 @@ MANAGED = gen.cluster().wanting(
 EXISTING = gen.cluster().wanting(
     auditFileStorage={"mode": "ExistingPVC", "existingClaimName": "mine"}
 )
-OURS = NamedClaimFacts("x-audit", "uid-x", terminating=False, access_modes=("ReadWriteMany",))
+OURS = NamedPvcFacts("x-audit", "uid-x", terminating=False, access_modes=("ReadWriteMany",))
 USERS = replace(OURS, name="mine", owner_uid="")
 
 
-def planned(cluster: gen.Cluster, claim: NamedClaimFacts | None) -> Plan:
+def planned(cluster: gen.Cluster, claim: NamedPvcFacts | None) -> Plan:
     observed = replace(gen.world().facts(), audit_claim=claim)
     return plan(gen.resolved(cluster), observed)
 
@@ -38,7 +38,7 @@ def test_without_the_wish_nothing_is_wanted() -> None:
 
 @pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
 def test_a_claim_that_can_be_used_holds_nothing_back(
-    cluster: gen.Cluster, claim: NamedClaimFacts
+    cluster: gen.Cluster, claim: NamedPvcFacts
 ) -> None:
     found = planned(cluster, claim)
     assert (found.outcome, found.gate, found.effects) == (Done(), False, ())
@@ -72,7 +72,7 @@ def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
     ],
 )
 def test_a_claim_that_cannot_be_used_stops_the_pods_and_says_why(
-    cluster: gen.Cluster, claim: NamedClaimFacts, words: str
+    cluster: gen.Cluster, claim: NamedPvcFacts, words: str
 ) -> None:
     found = planned(cluster, claim)
     assert found.gate
@@ -97,7 +97,7 @@ def test_one_server_alone_may_use_a_volume_of_one_node() -> None:
     ],
 )
 def test_the_condition_says_the_same(
-    cluster: gen.Cluster, claim: NamedClaimFacts | None, status: str, reason: str
+    cluster: gen.Cluster, claim: NamedPvcFacts | None, status: str, reason: str
 ) -> None:
     volume = audit_volume("x", cluster.read().spec.audit_file_storage)
     assert volume is not None

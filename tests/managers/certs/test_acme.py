@@ -6,7 +6,7 @@ import pytest
 
 from contracts.builders.rwx_pvc import SHARED_MODE
 from contracts.records.desired import Effect, Plan
-from contracts.records.observed import NamedClaimFacts
+from contracts.records.observed import NamedPvcFacts
 from contracts.records.secrets import SecretFacts
 from managers.certs.acme import MAKE_CACHE_CLAIM
 from managers.certs.plan import plan
@@ -21,7 +21,7 @@ ROOTS = replace(
     entries=frozenset({"ca.crt", "pki-ca.crt"}),
     trusted=("root",),
 )
-CLAIM = NamedClaimFacts("x-acme-cache", "uid-x", False, (SHARED_MODE,))
+CLAIM = NamedPvcFacts("x-acme-cache", "uid-x", False, (SHARED_MODE,))
 
 
 def cluster(**acme: object) -> gen.Cluster:
@@ -36,7 +36,7 @@ MANAGED = cluster(
 EXISTING = cluster(sharedCache={"mode": "ExistingPVC", "existingClaimName": "mine"})
 
 
-def planned(wish: gen.Cluster, *secrets: SecretFacts, claim: NamedClaimFacts | None = None) -> Plan:
+def planned(wish: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | None = None) -> Plan:
     world = gen.world().with_secrets(*secrets)
     return plan(gen.resolved(wish, world), replace(world.facts(), acme_claim=claim))
 
@@ -44,7 +44,7 @@ def planned(wish: gen.Cluster, *secrets: SecretFacts, claim: NamedClaimFacts | N
 # sentence: (wish, Secrets, claim, reason, words)
 ROWS: dict[
     str,
-    tuple[gen.Cluster, tuple[SecretFacts, ...], NamedClaimFacts | None, str, str],
+    tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None, str, str],
 ] = {
     "all is there": (MANAGED, (ROOTS,), CLAIM, "", ""),
     "the authorities are not there": (MANAGED, (), CLAIM, "TLSSecretMissing", "Secret roots"),
@@ -81,14 +81,14 @@ ROWS: dict[
     "the claim of the user is for one node": (
         EXISTING,
         (),
-        NamedClaimFacts("mine", "", False, ("ReadWriteOnce",)),
+        NamedPvcFacts("mine", "", False, ("ReadWriteOnce",)),
         "ACMECacheInvalid",
         "ReadWriteOnce",
     ),
     "the claim of the user is good": (
         EXISTING,
         (),
-        NamedClaimFacts("mine", "", False, (SHARED_MODE,)),
+        NamedPvcFacts("mine", "", False, (SHARED_MODE,)),
         "",
         "",
     ),
@@ -101,7 +101,7 @@ ROWS: dict[
 def test_row(
     wish: gen.Cluster,
     secrets: tuple[SecretFacts, ...],
-    claim: NamedClaimFacts | None,
+    claim: NamedPvcFacts | None,
     reason: str,
     words: str,
 ) -> None:

@@ -19,7 +19,7 @@ from contracts.api.cluster.backup import Backup
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import FinishedRestoreTest, RestoreTestStatus
 from contracts.api.meta import rfc3339
-from contracts.pause import counted_from, is_told, pause_acknowledged, resumed_at
+from contracts.pause import counted_from, is_paused, pause_acknowledged, resumed_at
 from managers.backup.inputs import upgrades
 from managers.backup.schedule_plan import overdue
 from managers.cluster.status.cluster_status import ReconcileResult, compute
@@ -264,10 +264,10 @@ def test_the_end_is_written_once_by_the_status_that_tells_it() -> None:
     assert _said(cluster, NOW).status.resumed_at is None
     told = cluster.wanting(paused=True).having(conditions=PAUSED)
     still = _said(told, NOW + WEEK)
-    assert is_told(still.status)
+    assert is_paused(still.status)
     assert still.status.resumed_at is None
     after = _said(cluster.having(conditions=PAUSED), NOW + WEEK)
-    assert not is_told(after.status)
+    assert not is_paused(after.status)
     assert after.status.resumed_at == NOW + WEEK
     later = _said(_resumed(cluster, NOW + WEEK), NOW + 2 * WEEK)
     assert later.status.resumed_at == NOW + WEEK

@@ -2,7 +2,7 @@
 
 from contracts.api.group import CLUSTERS
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.tenancy_gate import GRACE_PERIOD, GateReporter, TenantGate
+from managers.cluster.tenancy_gate import GRACE_PERIOD, GatedReconciler, GateReporter
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, Request
 from tests import gen
@@ -41,7 +41,7 @@ class Bench:
 
 async def test_a_pass_begins_where_the_gate_is_open_and_nowhere_else() -> None:
     bench = Bench()
-    gated = TenantGate(bench.inner, bench.clusters, bench.gate)
+    gated = GatedReconciler(bench.inner, bench.clusters, bench.gate)
     assert await gated(KEY) == Done()
     bench.held = CLOSED
     assert await gated(KEY) == CLOSED
@@ -52,7 +52,7 @@ async def test_a_cluster_that_is_gone_passes_any_gate() -> None:
     bench = Bench()
     bench.held = CLOSED
     bench.clusters.says()
-    assert await TenantGate(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
+    assert await GatedReconciler(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
     assert await bench.telling(KEY) == Done()
     assert bench.passes == 2
 

@@ -137,7 +137,7 @@ class World(Bench):
         self.fate, self.cluster = fate, Cluster() if kind == "kubernetes" else None
         super().__init__()
         self.mortal = MortalProvider(fate)
-        self.mortal.linger("shop", 1)
+        self.mortal.delay_end("shop", 1)
         self.provider = self.mortal
         self.providers = {"memory": self.mortal}
         self.restart()

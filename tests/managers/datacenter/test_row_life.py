@@ -75,7 +75,7 @@ async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> 
 async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
     await bench.run()
     bench.provider.fail("deprovision shipper", BUSY)
-    bench.provider.linger("shipper", 1)
+    bench.provider.delay_end("shipper", 1)
     await bench.run([])
     await bench.clock.advance(6)
     report = await bench.run([])

@@ -260,5 +260,5 @@ async def test_an_unreadable_row_can_be_let_go(cluster: Cluster) -> None:
 async def test_rows_have_the_names_of_the_contract(cluster: Cluster) -> None:
     await cluster.store.insert(FRA, SHIPPER)
     assert [obj["metadata"]["name"] for obj in cluster.server.objects(WORKLOADS)] == [
-        names.row("fra1", "shipper")
+        names.workload_name("fra1", "shipper")
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.records.exposure import NO_FACTS, ExposureFacts, IngressFacts
 from managers.networking.conditions import ingress_ready, monitor_ready
-from managers.networking.exposure_spec import ways_wishes
+from managers.networking.exposure_spec import exposure_spec
 from tests import gen
 from tests.managers.networking.ways_in import NONE, READY, ingress, monitor
 
@@ -39,7 +39,7 @@ INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
 def test_the_ingress(sentence: str) -> None:
     cluster, facts, expected = INGRESS_ROWS[sentence]
     read = cluster.read()
-    found = ingress_ready(read.spec, ways_wishes(read).ingress, facts)
+    found = ingress_ready(read.spec, exposure_spec(read).ingress, facts)
     assert found is not None
     assert f"{found.status} {found.reason}" == expected
 
@@ -55,7 +55,7 @@ MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
 @pytest.mark.parametrize("sentence", MONITOR_ROWS)
 def test_the_monitor(sentence: str) -> None:
     facts, expected = MONITOR_ROWS[sentence]
-    found = monitor_ready(ways_wishes(monitor().read()).monitor, facts)
+    found = monitor_ready(exposure_spec(monitor().read()).monitor, facts)
     assert found is not None
     assert f"{found.status} {found.reason}" == expected
 

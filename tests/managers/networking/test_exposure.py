@@ -15,7 +15,12 @@ from contracts.naming import labels, names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
 from contracts.records.exposure import NO_FACTS, ExposureFacts
 from contracts.records.observed import Observed
-from managers.networking.exposure import GATEWAY_PENDING, GATEWAY_RECHECK, gateway_outcome, ways
+from managers.networking.exposure import (
+    GATEWAY_PENDING,
+    GATEWAY_RECHECK,
+    exposure_intents,
+    gateway_outcome,
+)
 from managers.networking.plan import plan
 from runtime.apply.intent import contains
 from runtime.cache.optional_kind import KindAvailability
@@ -112,7 +117,7 @@ def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
 def test_the_authority_is_published_once_it_is_known() -> None:
     cluster = gateway()
     bare = replace(gen.world().facts(), ways=THERE)
-    made = ways(gen.resolved(cluster), bare)
+    made = exposure_intents(gen.resolved(cluster), bare)
     assert "ConfigMap" not in {intent.resource.kind for intent in made}
 
 
@@ -150,13 +155,13 @@ GOLDEN_CASES: dict[str, gen.Cluster] = {
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_golden(case: str) -> None:
     cluster = GOLDEN_CASES[case]
-    made = ways(gen.resolved(cluster), seeing(cluster, THERE))
+    made = exposure_intents(gen.resolved(cluster), seeing(cluster, THERE))
     text = yaml.safe_dump_all([intent.body for intent in made], sort_keys=True)
     assert text == (GOLDEN / f"{case}.yaml").read_text(encoding="utf-8")
 
 
 def intents(cluster: gen.Cluster, facts: ExposureFacts = THERE) -> dict[str, Object]:
-    made = ways(gen.resolved(cluster), seeing(cluster, facts))
+    made = exposure_intents(gen.resolved(cluster), seeing(cluster, facts))
     return {intent.resource.kind: intent.body for intent in made}
 
 

@@ -7,7 +7,7 @@ import pytest
 from contracts.records.exposure import (
     ClassFacts,
     GatewayFacts,
-    GatewayWishes,
+    GatewaySettings,
     IngressFacts,
     ListenerCondition,
     ListenerFacts,
@@ -21,7 +21,7 @@ from managers.networking.exposure_facts import (
     route_facts,
     verdict,
 )
-from managers.networking.exposure_spec import ways_wishes
+from managers.networking.exposure_spec import exposure_spec
 from tests.managers.networking.ways_in import gateway
 
 YES = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
@@ -29,8 +29,8 @@ NO = {"type": "Accepted", "status": "False", "reason": "Nope", "message": "told 
 PARENT = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
 
 
-def wish(**more: Any) -> GatewayWishes:
-    asked = ways_wishes(gateway(**more).read()).gateway
+def wish(**more: Any) -> GatewaySettings:
+    asked = exposure_spec(gateway(**more).read()).gateway
     assert asked is not None
     return asked
 
@@ -97,7 +97,7 @@ def test_attack_t17_nonsense_of_a_controller_is_no_crash() -> None:
 
 
 # sentence: (wish, parentRef of the answer, counts)
-PARENTS: dict[str, tuple[GatewayWishes, dict[str, Any], bool]] = {
+PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
     "ours": (wish(), {**PARENT, "namespace": "ns"}, True),
     "ours, by default": (wish(), PARENT, True),
     "another name": (wish(), {**PARENT, "name": "other"}, False),

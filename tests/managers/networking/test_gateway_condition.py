@@ -11,12 +11,12 @@ from contracts.records.exposure import (
     ClassFacts,
     ExposureFacts,
     GatewayFacts,
-    GatewayWishes,
+    GatewaySettings,
     ListenerCondition,
     ListenerFacts,
     RouteFacts,
 )
-from managers.networking.exposure_spec import ways_wishes
+from managers.networking.exposure_spec import exposure_spec
 from managers.networking.gateway_condition import gateway_ready, meets
 from runtime.cache.optional_kind import KindAvailability
 from tests import gen
@@ -178,7 +178,7 @@ ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
 
 
 def judged(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
-    found = gateway_ready(ways_wishes(cluster.read()).gateway, facts)
+    found = gateway_ready(exposure_spec(cluster.read()).gateway, facts)
     assert found is not None
     return found
 
@@ -193,7 +193,7 @@ def test_what_is_told(sentence: str) -> None:
 
 def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
     assert gateway_ready(None, READY) is None
-    assert ways_wishes(gateway(enabled=False).read()).gateway is None
+    assert exposure_spec(gateway(enabled=False).read()).gateway is None
 
 
 def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
@@ -228,6 +228,6 @@ def test_host_names_meet(listener: str, host: str, common: bool) -> None:
 
 
 def test_the_wish_says_where_the_gateway_is() -> None:
-    wish = ways_wishes(ELSEWHERE.read()).gateway
-    assert isinstance(wish, GatewayWishes)
+    wish = exposure_spec(ELSEWHERE.read()).gateway
+    assert isinstance(wish, GatewaySettings)
     assert (wish.namespace, wish.gateway_namespace) == (gen.NAMESPACE, "edge")

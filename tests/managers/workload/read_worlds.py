@@ -7,7 +7,7 @@ from contracts.records.observed import Quorum, RaftServer
 from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import Inputs
 from managers.workload.read_pool import ReadPlan, inputs_of, plan
-from managers.workload.read_pool_spec import read_wishes
+from managers.workload.read_pool_spec import read_pool_settings
 from managers.workload.rollout.reload import Files
 from runtime.outcome import Done
 from tests import gen
@@ -32,7 +32,7 @@ def digest(cluster: gen.Cluster = TWO) -> str:
     """The digest of the template of the read replicas."""
     meant = gen.resolved(cluster)
     assert meant.read is not None
-    wishes = read_wishes(cluster.read(), meant.config, meant.pod)
+    wishes = read_pool_settings(cluster.read(), meant.config, meant.pod)
     view = replace(meant, pod=wishes.pod)
     return template_digest(view, read_inputs(cluster).restart, READ_REPLICAS)
 

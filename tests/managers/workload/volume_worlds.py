@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from contracts.naming import names
-from contracts.records.observed import ClaimFacts, PodFacts
+from contracts.records.observed import PodFacts, PvcFacts
 from tests import gen
 
 OLD = gen.cluster().initialized()
@@ -16,9 +16,9 @@ PENDING = "FileSystemResizePending"
 A_MINUTE = timedelta(seconds=60)
 
 
-def claim(ordinal: int, **fields: Any) -> ClaimFacts:
+def claim(ordinal: int, **fields: Any) -> PvcFacts:
     """A bound volume of 1Gi that is ours; `fields` differ."""
-    usual = ClaimFacts(
+    usual = PvcFacts(
         name=names.data_claim("x", ordinal),
         uid=f"uid-claim-{ordinal}",
         owner_uid="uid-x",
@@ -31,17 +31,17 @@ def claim(ordinal: int, **fields: Any) -> ClaimFacts:
     return replace(usual, **fields)
 
 
-def grown(ordinal: int, **fields: Any) -> ClaimFacts:
+def grown(ordinal: int, **fields: Any) -> PvcFacts:
     """The same with 2Gi."""
     return claim(ordinal, **{"requested": "2Gi", "capacity": "2Gi", **fields})
 
 
-def world(*claims: ClaimFacts, cluster: gen.Cluster = OLD) -> gen.World:
+def world(*claims: PvcFacts, cluster: gen.Cluster = OLD) -> gen.World:
     """Three servers of the newest template, pod 0 leads, with these volumes."""
     return replace(gen.running(cluster), claims=claims)
 
 
-def waiting(ordinal: int, since: datetime) -> ClaimFacts:
+def waiting(ordinal: int, since: datetime) -> PvcFacts:
     """A volume that has grown, and its file system has not."""
     return grown(ordinal, resizing=PENDING, resizing_since=since)
 

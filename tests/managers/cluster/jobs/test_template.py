@@ -18,7 +18,7 @@ from managers.cluster.jobs.template import (
     proven_image,
     servers_of,
 )
-from managers.cluster.jobs.template_source import ExecutorSource
+from managers.cluster.jobs.template_source import TemplateLookup
 from managers.context.reads.api_server import ApiServer
 from managers.images.policy import VerificationRequest
 from managers.images.verifier import ImageVerifier
@@ -260,7 +260,7 @@ class Bench:
         self.verifier = Verifier(self.outside)
         installation = replace(gen.INSTALLATION, operator_image=image, platform=platform)
         server = ApiServer(self.api, self.outside.clock, "10.96.0.1")
-        self.source = ExecutorSource(self.api, installation, self.verifier, server)
+        self.source = TemplateLookup(self.api, installation, self.verifier, server)
 
     def having(self, resource: Resource, name: str, owner: Object | None = None) -> "Bench":
         owners = [gen.cluster().owner().reference() if owner is None else owner]

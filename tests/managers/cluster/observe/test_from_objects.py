@@ -14,8 +14,8 @@ from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import ContainerExit, PodFacts
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.from_objects import (
-    claim_facts,
     pod_facts,
+    pvc_facts,
     secret_facts,
     secret_reading,
     stateful_set_facts,
@@ -191,7 +191,7 @@ class TestClaims:
 
     def test_the_mark_says_whose_it_is(self) -> None:
         marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
-        found = claim_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
+        found = pvc_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
         assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
 
     def test_its_growth_is_read(self) -> None:
@@ -208,19 +208,19 @@ class TestClaims:
             "capacity": {"storage": "1Gi"},
             "conditions": [{**told, "type": "Resizing", "status": "False"}, told],
         }
-        (found,) = claim_facts(ServerPool("x"), [live])
+        (found,) = pvc_facts(ServerPool("x"), [live])
         assert (found.requested, found.capacity, found.storage_class) == ("2Gi", "1Gi", "fast")
         assert (found.phase, found.adopt) == ("Bound", "x")
         assert (found.resizing, found.resize_message) == (told["type"], "restart it")
         assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_claim_that_goes_is_told(self) -> None:
-        (found,) = claim_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
+        (found,) = pvc_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
         assert found.terminating
 
     @pytest.mark.parametrize("name", ["data-y-0", "audit-x-0", "data-x-0a", "data-x", "x-0"])
     def test_a_volume_of_another_name_holds_no_data_of_ours(self, name: str) -> None:
-        assert claim_facts(ServerPool("x"), [self.claim(name)]) == ()
+        assert pvc_facts(ServerPool("x"), [self.claim(name)]) == ()
 
 
 AUTHORITY = make_authority("x", gen.NOW)

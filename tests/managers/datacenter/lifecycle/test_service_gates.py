@@ -87,7 +87,7 @@ async def test_a_deletion_waits_while_nothing_may_happen(bench: Bench, state: An
 
 
 async def test_a_retire_that_began_waits_for_the_end_of_maintenance(bench: Bench) -> None:
-    bench.provider.linger("shipper", 1)
+    bench.provider.delay_end("shipper", 1)
     await bench.run()
     await bench.run([])
     assert await bench.states() == {"shipper": "Retiring"}

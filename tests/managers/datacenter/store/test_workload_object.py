@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contracts.datacenter.objects import InvalidDatacenterError, State
-from contracts.datacenter.workload import WorkloadStatus
+from contracts.datacenter.workload import BootstrapWorkloadStatus
 from contracts.datacenter.workload_records import (
     Failure,
     ServiceProgress,
@@ -23,7 +23,7 @@ from managers.datacenter.store.workload_object import (
     body_of,
     placed,
     progress_from,
-    row_of,
+    record_of,
     status_of,
 )
 from runtime.types import Object
@@ -40,7 +40,7 @@ def live(progress: ServiceProgress | None = None, **metadata: Any) -> Object:
     obj = body_of(FRA, SHIPPER)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5", "generation": 3, **metadata}
     if progress is not None:
-        obj["status"] = status_of(obj, row_of(obj, FRA), progress, THEN).to_object()
+        obj["status"] = status_of(obj, record_of(obj, FRA), progress, THEN).to_object()
     return obj
 
 
@@ -48,7 +48,7 @@ def conditions(
     progress: ServiceProgress, state: State = "Active"
 ) -> dict[str, tuple[str, str, str]]:
     obj = live()
-    row = row_of(obj, replace(FRA, state=state))
+    row = record_of(obj, replace(FRA, state=state))
     status = status_of(obj, row, progress, NOW)
     return {one.type: (one.status, one.reason, one.message) for one in status.conditions}
 
@@ -70,17 +70,17 @@ def test_the_spec_says_all_that_the_row_is_to_be() -> None:
 def test_a_row_comes_back(given: Any) -> None:
     obj = body_of(FRA, given)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
-    assert row_of(obj, FRA) == ServiceRecord("u1", FRA, given, version="5")
+    assert record_of(obj, FRA) == ServiceRecord("u1", FRA, given, version="5")
 
 
 def test_without_the_datacenter_a_row_knows_its_own_place() -> None:
-    row = row_of(live())
+    row = record_of(live())
     assert row.datacenter == replace(FRA, region="", zone="", labels={})
 
 
 def test_what_is_being_deleted_is_retiring() -> None:
-    assert not row_of(live()).retiring
-    assert row_of(live(deletionTimestamp="2030-01-01T00:00:00Z")).retiring
+    assert not record_of(live()).retiring
+    assert record_of(live(deletionTimestamp="2030-01-01T00:00:00Z")).retiring
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_wrong_provider_can_be_corrected_until_something_is_made() -> None:
 
 def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
     with pytest.raises(InvalidDatacenterError) as refused:
-        row_of(live(name="fra1.other"))
+        record_of(live(name="fra1.other"))
     assert str(refused.value) == (
         "metadata.name: must be fra1.shipper, as its spec says; delete it, the operator makes its "
         "own (got fra1.other)"
@@ -117,9 +117,9 @@ def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
 def test_an_unreadable_row_is_refused_until_it_is_to_go(spec: Any) -> None:
     obj = {**live(), "spec": spec}
     with pytest.raises(InvalidDatacenterError):
-        row_of(obj, FRA)
+        record_of(obj, FRA)
     obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    row = row_of(obj, FRA)
+    row = record_of(obj, FRA)
     assert (row.id, row.name, row.retiring, row.version) == ("u1", "shipper", True, "5")
     assert row.datacenter == FRA
 
@@ -133,7 +133,7 @@ def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
         "replicas": "many",
     }
     obj["spec"]["namespace"] = "dc-other"
-    row = row_of(obj, FRA)
+    row = record_of(obj, FRA)
     body = row.wish.service
     assert (body.kind, body.deletion_policy, body.volume_policy) == (
         "StatefulSet",
@@ -147,12 +147,12 @@ def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:
     obj = {**live(name="Not Ours", labels={}), "spec": {}}
     obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
     with pytest.raises(InvalidDatacenterError):
-        row_of(obj, FRA)
+        record_of(obj, FRA)
 
 
 @pytest.mark.parametrize("status", [None, "x", {"state": "Happy"}, {"attempts": -1}, []])
 def test_a_status_that_nobody_can_read_is_none(status: Any) -> None:
-    assert row_of({**live(), "status": status}).progress == ServiceProgress()
+    assert record_of({**live(), "status": status}).progress == ServiceProgress()
 
 
 RUNNING = ServiceProgress("Running", digest="d1", running_since=THEN, ready="2/2")
@@ -168,7 +168,7 @@ RETIRING = replace(RETRIED, state="Retiring", digest="")
     "progress", [RUNNING, STARTING, RETRIED, BROKEN, RETIRING, ServiceProgress()]
 )
 def test_progress_comes_back(progress: ServiceProgress) -> None:
-    status = WorkloadStatus.model_validate(live(progress)["status"])
+    status = BootstrapWorkloadStatus.model_validate(live(progress)["status"])
     assert progress_from(status) == progress
     assert status.observed_generation == 3
 
@@ -249,7 +249,7 @@ def test_conditions(
 
 def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
     obj = live(STARTING)
-    row = row_of(obj, FRA)
+    row = record_of(obj, FRA)
     again = status_of(obj, row, replace(STARTING, message="0 of 2 pods are ready"), NOW)
     assert [one.last_transition_time for one in again.conditions] == [THEN, THEN]
     ready = status_of(obj, row, RUNNING, NOW)
@@ -260,6 +260,6 @@ def test_what_is_too_long_is_cut() -> None:
     refs = tuple((f"part{at:03}", "x" * 300) for at in range(70))
     long = ServiceProgress("Running", "m" * 2000, "d1", provider_ref="r" * 300, service_refs=refs)
     obj = live()
-    status = status_of(obj, row_of(obj, FRA), long, NOW)
+    status = status_of(obj, record_of(obj, FRA), long, NOW)
     assert (len(status.message), len(status.provider_ref)) == (1024, 253)
     assert (len(status.service_refs), len(status.service_refs[0].ref)) == (64, 253)

@@ -199,7 +199,7 @@ class TestEdits:
         assert len({one.job_name, *(other.job_name for other in others)}) == 4
 
     def test_the_same_hook_has_the_same_hash(self) -> None:
-        one, two = judged().facts().hook_wish, judged().facts().hook_wish
+        one, two = judged().facts().hook_settings, judged().facts().hook_settings
         assert one is not None
         assert two is not None
         assert validation_hook.spec_hash(one) == validation_hook.spec_hash(two)

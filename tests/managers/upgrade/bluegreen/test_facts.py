@@ -19,7 +19,7 @@ from contracts.records.bluegreen import (
     offered,
     revision_of,
 )
-from contracts.records.observed import ClaimFacts, Observed, PoolFacts, Quorum, RaftServer
+from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
     BlueGreenObservation,
     HookSeen,
@@ -221,7 +221,7 @@ class TestSets:
         assert facts(at("RollingBack"), seen).blue.ready == 1
 
     def test_volumes_that_go_are_none(self) -> None:
-        claims = (ClaimFacts("a", "1", "uid-x", False), ClaimFacts("b", "2", "uid-x", True))
+        claims = (PvcFacts("a", "1", "uid-x", False), PvcFacts("b", "2", "uid-x", True))
         seen = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
         assert facts(at("Syncing"), seen).green.claims == (ClaimSeen("a", "1"),)
 

@@ -106,7 +106,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
     facts = told(phase, done=done, late=True, **more)
     upgrade = facts.cluster.spec.upgrade
     assert upgrade is not None
-    wish = facts.wish.model_copy(
+    wish = facts.settings.model_copy(
         update={"auto_rollback": facts.by_itself.model_copy(update={"enabled": False})}
     )
     spec = facts.cluster.spec.model_copy(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.api.rules.cluster import violations
-from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer
+from contracts.records.observed import Observed, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import Release
 from managers.upgrade.preflight.checks import CHECKS, PreflightResult, check
 from tests import gen
@@ -32,8 +32,7 @@ PODS = tuple(gen.pod(n).ready(leading=n == 0, version=OLD) for n in range(3))
 WORLD = gen.world().with_set(gen.stateful_set().sized(3)).with_pods(*PODS)
 WELL = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
 BOUND = tuple(
-    ClaimFacts(f"data-x-{n}", f"c{n}", "uid-x", False, "1Gi", "1Gi", phase="Bound")
-    for n in range(3)
+    PvcFacts(f"data-x-{n}", f"c{n}", "uid-x", False, "1Gi", "1Gi", phase="Bound") for n in range(3)
 )
 FINE = replace(WORLD.with_quorum(WELL), claims=BOUND)
 

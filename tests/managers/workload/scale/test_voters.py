@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.records.observed import ClaimFacts
+from contracts.records.observed import PvcFacts
 from managers.workload.scale.replicas import Size
 from managers.workload.scale.voters import asks, scale
 from runtime.outcome import Blocked, Done, Wait
@@ -195,7 +195,7 @@ def test_the_leader_is_asked_when_something_hangs_on_it(
 def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
     """A new process after each write goes on where the last one ended."""
     there, done = servers(3), []
-    claims: tuple[ClaimFacts, ...] = there.world.claims
+    claims: tuple[PvcFacts, ...] = there.world.claims
     for _ in range(20):
         size = sized(DELETES, there)
         done.append(said(size))

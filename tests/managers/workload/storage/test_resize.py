@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.records.desired import Effect, Operation
-from contracts.records.observed import ClaimFacts, Observed
+from contracts.records.observed import Observed, PvcFacts
 from managers.workload.storage.resize import (
     ASK_AGAIN,
     GROW_CLAIM,
@@ -37,7 +37,7 @@ def of(cluster: gen.Cluster, there: gen.World) -> Growth:
     return growth(gen.resolved(cluster), there.facts())
 
 
-def others(*claims: ClaimFacts) -> gen.World:
+def others(*claims: PvcFacts) -> gen.World:
     """A world with these, and the usual ones for the other ordinals."""
     taken = {one.name for one in claims}
     return world(*claims, *(one for one in THREE if one.name not in taken))
@@ -238,7 +238,7 @@ class TestNewPods:
 
     SINCE = gen.NOW - IN_PLACE
 
-    def seen(self, *claims: ClaimFacts, made_ago: timedelta = timedelta(hours=1)) -> Observed:
+    def seen(self, *claims: PvcFacts, made_ago: timedelta = timedelta(hours=1)) -> Observed:
         there = world(*claims)
         return replace(there.facts(), pods=made(there, self.SINCE - made_ago))
 
