@@ -9,6 +9,7 @@ and their look-up costs two thread hops per request.
 """
 
 import socket
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -113,6 +114,9 @@ class HttpWire:
             limit=limit,
             keepalive_timeout=IDLE_CONNECTION_SECONDS,
             socket_factory=_watched_socket,
+            # Before Python 3.12.8 (python/cpython pull 118960) a TLS connection that is closed
+            # while the server keeps silent stays open for 30 s, past the end of the client.
+            enable_cleanup_closed=sys.version_info < (3, 12, 8),
         )
         return aiohttp.ClientSession(
             connector=connector,
