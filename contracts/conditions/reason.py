@@ -13,4 +13,3 @@ class Reason:
 
 
 NOTHING = "Nothing to do."
-WAIT = "Wait; if it lasts more than some minutes, read the events of the pods."

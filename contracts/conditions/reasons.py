@@ -4,7 +4,7 @@ Uses contracts.conditions.reason and its tables of single features. Read by
 contracts.conditions.catalogue, which says which condition may give which.
 """
 
-from contracts.conditions.reason import NOTHING, WAIT, Reason
+from contracts.conditions.reason import NOTHING, Reason
 from contracts.conditions.reasons_backup import BACKUP_REASONS
 from contracts.conditions.reasons_networking import NETWORKING_REASONS
 from contracts.conditions.reasons_upgrade import UPGRADE_REASONS
@@ -12,117 +12,178 @@ from contracts.conditions.reasons_workload import WORKLOAD_REASONS
 
 _REASONS = (
     # --- all is well
-    Reason("Ready", "What this condition watches is as the spec asks.", NOTHING),
-    Reason("AllReplicasReady", "Every replica that the spec asks for is ready.", NOTHING),
+    Reason("Ready", "The aspect that this condition covers matches the spec.", NOTHING),
+    Reason("AllReplicasReady", "Every replica of the spec is ready.", NOTHING),
     Reason("AllVoters", "Every replica is a voter of the raft cluster.", NOTHING),
-    Reason("AutopilotApplied", "The autopilot of raft is set as the spec asks.", NOTHING),
+    Reason("AutopilotApplied", "The raft autopilot has the settings of the spec.", NOTHING),
     Reason("Initialized", "The cluster has been initialized.", NOTHING),
-    Reason("LeaderFound", "Exactly one server says that it leads.", NOTHING),
-    Reason("NoConflict", "Every object of the cluster belongs to it.", NOTHING),
-    Reason("ProductionReady", "No known reason speaks against production use.", NOTHING),
+    Reason("LeaderFound", "Exactly one server reports that it is the active node.", NOTHING),
+    Reason("NoConflict", "No object of another owner has a name that the cluster needs.", NOTHING),
+    Reason("ProductionReady", "No known blocker for production use.", NOTHING),
     Reason("Unsealed", "The servers are unsealed.", NOTHING),
-    Reason("ImageVerified", "The image carries the signature that the spec asks for.", NOTHING),
+    Reason("ImageVerified", "The image has a signature that satisfies the spec.", NOTHING),
     # --- on the way
-    Reason("Reconciling", "The operator is changing the cluster to what the spec asks.", WAIT),
-    Reason("NotReady", "Some replicas are ready and some are not.", WAIT),
-    Reason("NoReplicasReady", "No replica is ready.", WAIT),
-    Reason("FirstBoot", "The first server is starting alone to initialize the cluster.", WAIT),
-    Reason("NotInitialized", "No server has been initialized yet.", WAIT),
-    Reason("RollingOut", "Pods are being replaced one at a time.", WAIT),
+    Reason(
+        "Reconciling",
+        "The operator is bringing the cluster to the desired state.",
+        "Wait; status.operation shows the progress. After ten minutes read the conditions that "
+        "are not as they should be.",
+    ),
+    Reason(
+        "NotReady",
+        "Some replicas are not ready.",
+        "Wait; a server becomes ready within a minute of its start. Then read the events and the "
+        "log of its pod.",
+    ),
+    Reason(
+        "NoReplicasReady",
+        "No replica is ready.",
+        "Wait; the first server becomes ready within a minute of its start. Then read the events "
+        "and the log of its pod.",
+    ),
+    Reason(
+        "FirstBoot",
+        "The first server starts alone to initialize the cluster.",
+        "Wait; initialization takes about ten seconds once the image is pulled. Then read the log"
+        " of the first pod.",
+    ),
+    Reason(
+        "NotInitialized",
+        "The cluster is not initialized yet.",
+        "Wait; initialization takes about ten seconds once the image is pulled. Then read the log"
+        " of the first pod.",
+    ),
+    Reason(
+        "RollingOut",
+        "Pods are being replaced, one at a time.",
+        "Wait; each pod takes about half a minute. RolloutStuck is reported after five minutes.",
+    ),
     Reason(
         "Reloading",
-        "Servers read changed files again, without a restart.",
-        "Wait; a server that has not done so after five minutes is replaced.",
+        "Servers reload changed files, without a restart.",
+        "Wait; a server that has not reloaded after five minutes is replaced.",
     ),
     Reason(
         "RolloutStuck",
-        "Pods have been replaced for more than five minutes, and not all are back.",
-        "Read the message and the log of the pod that it names; a corrected spec goes on at once.",
+        "A rollout takes longer than five minutes, and not all pods are ready.",
+        "Read the message and the log of the pod that it names; the rollout continues when the "
+        "spec is corrected.",
     ),
-    Reason("LeaderUnknown", "No server says that it leads.", WAIT),
-    Reason("VotersMissing", "Some replicas are not voters of the raft cluster yet.", WAIT),
-    Reason("MembershipUnknown", "The raft membership could not be read.", WAIT),
+    Reason(
+        "LeaderUnknown",
+        "No server reports that it is the active node.",
+        "Wait; an election takes a few seconds. Then check the network between the pods, and the "
+        "logs for lost quorum.",
+    ),
+    Reason(
+        "VotersMissing",
+        "Some replicas are not voters of the raft cluster yet.",
+        "Wait; a server becomes a voter about ten seconds after it has joined. Then read its log.",
+    ),
+    Reason(
+        "MembershipUnknown",
+        "The raft membership could not be read.",
+        "Wait; it is read again within a minute. Then check OperatorLoginReady and OpenBaoLeader.",
+    ),
     Reason(
         "AnswerUnusable",
-        "A server gave an answer that breaks a bound or has another form than OpenBao's; it was "
-        "not read.",
-        "Read the message, and look at the image of the server whose address it names.",
+        "The response of a server exceeds a limit or does not have the form of OpenBao; it was "
+        "discarded.",
+        "Read the message, and check the image of the server whose address it names.",
     ),
-    Reason("AutopilotUnknown", "No leader was asked for the settings of its autopilot.", WAIT),
+    Reason(
+        "AutopilotUnknown",
+        "The settings of the raft autopilot have not been read from a leader yet.",
+        "Wait; they are read once a leader is known. Then check OperatorLoginReady.",
+    ),
     Reason(
         "AutopilotRefused",
-        "The operator may not read or write the settings of the autopilot.",
-        "Do what the message says; until then the servers keep the settings that they have.",
+        "OpenBao does not allow the operator to read or write the settings of the autopilot.",
+        "Follow the message; the servers keep their present settings.",
     ),
-    Reason("Deleting", "The cluster is being deleted.", WAIT),
-    Reason("Unknown", "The facts that would answer this could not be read.", WAIT),
+    Reason(
+        "Deleting",
+        "The cluster is being deleted.",
+        "Wait; pods end within two minutes. The message names what is left.",
+    ),
+    Reason(
+        "Unknown",
+        "The facts that decide this could not be read.",
+        "Wait; they are read again within a minute. Then read the log of the operator for this "
+        "cluster.",
+    ),
     Reason(
         "RotatingUnsealKey",
-        "The servers move to another unseal key, one step at a time.",
-        "Wait; if it lasts, do what the message says.",
+        "The servers move to another unseal key, step by step.",
+        "Wait; each step replaces the pods once. Then follow the message.",
     ),
     Reason(
         "WorkloadIdentityConfigured",
         "The servers reach the key service with the identity of their ServiceAccount.",
         NOTHING,
     ),
-    Reason("CredentialsSecretConfigured", "The credentials are in the Secret.", NOTHING),
+    Reason(
+        "CredentialsSecretConfigured",
+        "The Secret has the credentials for the key service.",
+        NOTHING,
+    ),
     Reason(
         "CredentialsSecretMissing",
-        "The Secret with the credentials for the key service does not exist or lacks something.",
+        "The Secret with the credentials for the key service does not exist or is incomplete.",
         "Create or complete the Secret that the message names.",
     ),
     Reason(
         "AmbientIdentityAssumed",
-        "Nothing says how the servers reach the key service; their node may have an identity.",
+        "The spec has no credentials for the key service; the operator assumes an identity of the"
+        " node.",
         "Annotate the ServiceAccount, or name a Secret in spec.unseal.credentialsSecretRef.",
     ),
     Reason(
         "SecretAccessPending",
-        "The provisioner has not granted the operator the Secrets of this cluster yet.",
-        "Wait; if it lasts, look at the OpenBaoTenant of the namespace and at the provisioner.",
+        "The provisioner has not granted access to the Secrets of this cluster yet.",
+        "Wait a minute; then check the OpenBaoTenant of the namespace and the provisioner.",
     ),
     Reason(
         "TransientError",
-        "A call to the API server or to a server failed and will be repeated.",
-        "Wait; if it lasts, read the operator's log for this cluster.",
+        "A request to the API server or to a server failed and is retried.",
+        "Wait; retries back off to a minute. Then read the log of the operator for this cluster.",
     ),
     Reason(
         "ImageRegistryUnavailable",
-        "The registry that holds an image and its signature could not be asked.",
-        "Wait; if it lasts, check the registry and the way of the operator to it.",
+        "The registry of an image or its signature could not be reached.",
+        "Wait; then check the registry and the network path from the operator to it.",
     ),
     # --- a person paused or switched off something
     Reason(
         "Paused",
         "spec.paused is true: the operator changes nothing.",
-        "Set spec.paused to false when the operator should go on.",
+        "Set spec.paused to false to resume.",
     ),
     # --- a person must act
     Reason(
         "InvalidSpec",
-        "The spec breaks a rule, so nothing was changed.",
+        "The spec violates a rule; nothing was changed.",
         "Correct the fields that the message names.",
     ),
     Reason(
         "FieldsNotServed",
-        "The spec uses fields that this version of the operator accepts but cannot honour.",
+        "The spec uses fields that this version of the operator accepts and ignores.",
         "Remove the fields that the message names, or upgrade the operator.",
     ),
     Reason(
         "ForeignObject",
-        "An object of a name that the cluster needs belongs to somebody else.",
-        "Delete or rename the object, or hand it over with the annotation openbao.org/adopt.",
+        "An object with a name that the cluster needs has another owner.",
+        "Delete or rename the object, or adopt it with the annotation openbao.org/adopt.",
     ),
     Reason(
         "Rejected",
-        "The API server refuses an object that the operator wants.",
-        "Read the message: the spec asks for something that cannot be changed, or is forbidden.",
+        "The API server rejects an object of the operator.",
+        "Read the message: the spec changes an immutable field, or a policy forbids the object.",
     ),
     Reason(
         "PrerequisitesMissing",
-        "Something that the cluster needs from outside is missing.",
-        "Create what the message names.",
+        "An object that the cluster refers to does not exist.",
+        "Create the object that the message names.",
     ),
     Reason(
         "TLSSecretMissing",
@@ -136,38 +197,38 @@ _REASONS = (
     ),
     Reason(
         "CertificateNotServed",
-        "Not every server serves the newest certificate yet.",
-        "Wait; a server that does not read it within five minutes is replaced.",
+        "Some servers do not serve the newest certificate yet.",
+        "Wait; a server that has not reloaded it within five minutes is replaced.",
     ),
     Reason(
         "ACMECacheInvalid",
-        "The volume that servers share in mode ACME cannot be used.",
-        "Read the message: it names the claim and what it needs.",
+        "The PVC that the servers share in mode ACME cannot be used.",
+        "Read the message: it names the PVC and the requirement.",
     ),
     Reason(
         "AuditFileStorageInvalid",
-        "The volume for the files of audit devices cannot be used.",
-        "Read the message: it names the claim and what it needs.",
+        "The PVC for the files of audit devices cannot be used.",
+        "Read the message: it names the PVC and the requirement.",
     ),
     Reason(
         "CASecretMissing",
-        "The Secret with the certificate authority does not exist.",
-        "Restore it from a backup; a new authority makes every client trust a new one.",
+        "The Secret with the CA certificate does not exist.",
+        "Restore it from a backup; with a new CA every client has to trust a new certificate.",
     ),
     Reason(
         "UnsealKeyChanged",
-        "The Secret with the unseal key holds other bytes than the servers know.",
-        "Put the former bytes back; another key goes beside them, with an id of its own.",
+        "The content of the Secret with the unseal key differs from the key of the servers.",
+        "Restore the former content; a new key needs an id and a file of its own.",
     ),
     Reason(
         "UnsealKeyRotationRefused",
-        "The unseal key that the spec asks for cannot be taken; the servers keep theirs.",
-        "Do what the message says, or set spec.unseal.static back.",
+        "The unseal key of the spec cannot be used; the servers keep their key.",
+        "Follow the message, or revert spec.unseal.static.",
     ),
     Reason(
         "UnsealKeyMissing",
-        "Data exists, but the Secret with the unseal key does not.",
-        "Restore the Secret from a backup; a new key cannot open the old data.",
+        "The cluster has data, and the Secret with the unseal key does not exist.",
+        "Restore the Secret from a backup; a new key cannot unseal existing data.",
     ),
     Reason(
         "RootTokenMissing",
@@ -176,37 +237,38 @@ _REASONS = (
     ),
     Reason(
         "SelfInitFailed",
-        "A self-init request failed, so the first server never became usable.",
-        "Read the log that the message names, correct the request, and delete what it says.",
+        "A self-init request failed, so the first server did not become usable.",
+        "Read the log that the message names, correct the request, and delete the objects that it"
+        " names.",
     ),
     Reason(
         "ImageVersionMismatch",
-        "The tag of spec.image is not the one of spec.version.",
+        "The tag of spec.image differs from spec.version.",
         "Correct one of the two, or name the image by its digest alone.",
     ),
     Reason(
         "ImageVerificationFailed",
-        "Nothing proves that the image was signed as spec.imageVerification asks.",
+        "No signature of the image satisfies spec.imageVerification.",
         "Read the message: sign the image, correct the policy, or name a pull secret.",
     ),
     Reason(
         "DowngradeBlocked",
-        "spec.version is older than the version that runs.",
+        "spec.version is older than the running version.",
         "Set spec.version to the running version or a newer one.",
     ),
     Reason(
         "SplitBrain",
-        "Servers of this cluster name different clusters as their own.",
-        "Stop writing, find the server with the right data, and ask for help before any change.",
+        "Servers of this cluster report different cluster IDs.",
+        "Stop all writes, find the server with the correct data, and get help before any change.",
     ),
     Reason(
         "MultipleLeaders",
-        "More than one server says that it leads.",
-        "Wait one minute; if it lasts, check the network between the pods.",
+        "More than one server reports that it is the active node.",
+        "Wait one minute; then check the network between the pods.",
     ),
     Reason(
         "Sealed",
-        "A server is sealed and answers no request.",
+        "A server is sealed and serves no requests.",
         "Check the unseal key and the log of the sealed pod.",
     ),
     # --- advice
@@ -222,56 +284,58 @@ _REASONS = (
     ),
     Reason(
         "OperatorManagedTLS",
-        "The operator holds the key of the certificate authority.",
-        "Bring certificates of your own with tls.mode External for production.",
+        "The operator holds the private key of the CA.",
+        "Use your own certificates with tls.mode External for production.",
     ),
     Reason(
         "StaticUnsealInUse",
-        "The unseal key lies in a Secret beside the data.",
+        "The unseal key is in a Secret of the same Kubernetes cluster as the data.",
         "Use a seal with an external key service for production.",
     ),
     Reason(
         "RootTokenStored",
-        "A root token lies in a Secret.",
+        "A root token is stored in a Secret.",
         "Use self-init, or revoke the token and delete the Secret.",
     ),
     Reason(
         "AdmissionPoliciesMissing",
-        "Admission policies that belong to this operator are missing, or are not as it knows them.",
-        "Apply the overlay of this release again; deploy/admission holds the policies.",
+        "Admission policies of this operator are missing, or differ from those of its release.",
+        "Apply the overlay of this release again; deploy/admission has the policies.",
     ),
     # --- who can get in
     Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NOTHING),
     Reason(
         "RecoveryKeysStored",
         "The encrypted recovery shares are in their Secret.",
-        "Hand the shares out, let the recipients try to open them, then delete the Secret.",
+        "Deliver the shares, let each recipient decrypt theirs, then delete the Secret.",
     ),
     Reason(
         "RecoveryKeysMissing",
-        "The spec asks for recovery keys, and the server has no shares to hand out.",
-        "Let an administrator make recovery keys: the first boot alone makes them by itself.",
+        "The spec requests recovery keys, and the server has no shares to deliver.",
+        "Generate recovery keys as an administrator: the operator creates them only at "
+        "initialization.",
     ),
-    Reason("UserLoginFound", "The first boot sets up a login for people.", NOTHING),
+    Reason("UserLoginFound", "The self-init requests set up a login for users.", NOTHING),
     Reason(
         "RecoveryKeysOnly",
-        "People have no login but the recovery keys.",
-        "Keep the shares safe, or give people a login with a request of the first boot.",
+        "Users have no login besides the recovery keys.",
+        "Keep the shares safe, or set up a login for users in spec.selfInit.requests.",
     ),
     Reason(
         "NoUserLogin",
-        "Nobody but the operator can log in after the first boot.",
-        "Add an auth method and a user or role to spec.selfInit.requests before the first boot.",
+        "Only the operator can log in after initialization.",
+        "Add an auth method and a user or role to spec.selfInit.requests before the cluster is "
+        "initialized.",
     ),
     Reason(
         "OperatorLoginMissing",
         "The operator has no login of its own.",
-        "Set spec.selfInit.oidc.enabled before the first boot, or do what the message says.",
+        "Set spec.selfInit.oidc.enabled before the cluster is initialized, or follow the message.",
     ),
     Reason(
         "OperatorLoginRefused",
-        "OpenBao knows the operator and does not let it do what it has to.",
-        "Do what the message says.",
+        "OpenBao knows the operator and denies it a required request.",
+        "Follow the message.",
     ),
     Reason(
         "OperatorLoginOutdated",
@@ -280,7 +344,7 @@ _REASONS = (
     ),
     Reason(
         "OIDCBootstrapConfigurationInvalid",
-        "The login of the operator could never work as the spec describes it.",
+        "The login of the operator cannot work as the spec configures it.",
         "Correct the field that the message names.",
     ),
 )

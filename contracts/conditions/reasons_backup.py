@@ -8,7 +8,7 @@ managers.backup gives no other, and docs/backup.md lists them.
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, WAIT, Reason
+from contracts.conditions.reason import NOTHING, Reason
 from contracts.exit_codes import FailureClass
 
 COMPLETED: Final = "Completed"
@@ -22,35 +22,45 @@ _TEST = (
 )
 
 BACKUP_REASONS: tuple[Reason, ...] = (
-    Reason("InProgress", "What the condition is about goes on right now.", NOTHING),
-    Reason("Idle", "Nothing of what the condition is about goes on.", NOTHING),
-    Reason("NoRestore", "No data are being put back.", NOTHING),
-    Reason("RestoreInProgress", "Data of a snapshot are being put back.", WAIT),
+    Reason("InProgress", "The operation of this condition is in progress.", NOTHING),
+    Reason("Idle", "No such operation is in progress.", NOTHING),
+    Reason("NoRestore", "No restore is in progress.", NOTHING),
+    Reason(
+        "RestoreInProgress",
+        "A snapshot is being restored.",
+        "Wait; the OpenBaoRestore that the message names shows the progress.",
+    ),
     Reason("LastBackupSucceeded", "The last snapshot was stored.", NOTHING),
-    Reason("NoBackupYet", "No snapshot was tried yet.", NOTHING),
+    Reason("NoBackupYet", "No snapshot was attempted yet.", NOTHING),
     Reason("BackupFailed", "The last snapshot was not stored.", _SEE_BACKUPS),
     Reason(
         "BackupOverdue",
-        "A snapshot of the schedule has been waiting for longer than the time to the next one.",
+        "A scheduled snapshot has been waiting for longer than one period of the schedule.",
         _SEE_BACKUPS,
     ),
     # --- whether a snapshot was restored to see that it can be (BackupProven)
-    Reason("RestoreTestPassed", "A snapshot was restored, and showed what it has to.", NOTHING),
-    Reason("NeverTested", "No snapshot of the cluster was ever restored to see.", _TEST),
-    Reason("RestoreTestRunning", "A snapshot is restored to see, for the first time.", WAIT),
+    Reason(
+        "RestoreTestPassed", "A snapshot was restored into a test server and verified.", NOTHING
+    ),
+    Reason("NeverTested", "No snapshot of the cluster has been tested.", _TEST),
+    Reason(
+        "RestoreTestRunning",
+        "A snapshot is being tested for the first time.",
+        "Wait; a test takes a few minutes. status.backup.restoreTest shows the progress.",
+    ),
     Reason(
         "RestoreTestFailed",
-        "The snapshot that was tested last cannot be relied on.",
-        "Do what docs/restore-test.md says of the reason in the message; take a new snapshot.",
+        "The snapshot that was tested last cannot be restored.",
+        "Look up the reason of the message in docs/restore-test.md; take a new snapshot.",
     ),
     Reason(
         "RestoreTestInconclusive",
-        "The last test could not be carried out, and says nothing about the snapshot.",
-        "Do what docs/restore-test.md says of the reason in the message, and ask again.",
+        "The last test could not be completed, and says nothing about the snapshot.",
+        "Look up the reason of the message in docs/restore-test.md, and request the test again.",
     ),
     Reason(
         "ProofOutdated",
-        "The last test that passed is older than it ought to be, or of another version.",
+        "The last successful test is older than the spec allows, or of another version.",
         _TEST,
     ),
 )
@@ -58,36 +68,64 @@ BACKUP_REASONS: tuple[Reason, ...] = (
 _ANOTHER = "Correct what the message says; the next snapshot is tried at its time, or ask for one."
 _RUN_REASONS = (
     # --- on the way
-    Reason("ClusterMissing", "There is no such cluster, or it is being deleted.", "Create it."),
+    Reason("ClusterMissing", "The cluster does not exist, or is being deleted.", "Create it."),
     Reason("Paused", "The cluster is paused.", "Set its spec.paused to false."),
     Reason("BackupNotConfigured", "The cluster has no spec.backup.", "Set spec.backup."),
-    Reason("NotInitialized", "The cluster has no data yet.", WAIT),
-    Reason("Hibernated", "No server of the cluster runs.", "Set its spec.hibernate to false."),
-    Reason("RestorePending", "A restore of the cluster goes first.", WAIT),
-    Reason("UpgradePending", "An upgrade of the cluster goes first.", WAIT),
-    Reason("UpgradeLockMissing", "It belongs to an upgrade, and none has begun.", WAIT),
-    Reason("OperationLockBlocked", "Another operation works on the cluster.", WAIT),
-    Reason("ExecutorNotReady", "The job cannot be made yet.", "Do what the message says."),
-    Reason("BackupPrepared", "It is written down where the snapshot goes.", WAIT),
-    Reason("TargetChanged", "The target changed before the job was made.", WAIT),
-    Reason("BackupRunning", "A job takes the snapshot.", WAIT),
+    Reason(
+        "NotInitialized", "The cluster has no data yet.", "Wait until the cluster is initialized."
+    ),
+    Reason("Hibernated", "The cluster is hibernated.", "Set its spec.hibernate to false."),
+    Reason(
+        "RestorePending",
+        "A restore of the cluster comes first.",
+        "Wait until it ends; status.operationLock of the cluster names it.",
+    ),
+    Reason(
+        "UpgradePending",
+        "An upgrade of the cluster comes first.",
+        "Wait until it ends; the condition Upgrading of the cluster shows the progress.",
+    ),
+    Reason(
+        "UpgradeLockMissing",
+        "The backup belongs to an upgrade, which has not begun.",
+        "Wait for the upgrade, or delete the backup.",
+    ),
+    Reason(
+        "OperationLockBlocked",
+        "Another operation holds the operation lock of the cluster.",
+        "Wait until it ends; status.operationLock of the cluster names the holder.",
+    ),
+    Reason("ExecutorNotReady", "The Job cannot be created yet.", "Follow the message."),
+    Reason(
+        "BackupPrepared",
+        "The key of the snapshot is recorded; the Job is created next.",
+        "Wait a few seconds.",
+    ),
+    Reason(
+        "TargetChanged",
+        "The store of the cluster changed before the Job was created.",
+        "Wait a few seconds; a new key is recorded.",
+    ),
+    Reason(
+        "BackupRunning", "A Job takes the snapshot.", "Wait; the log of the Job shows the progress."
+    ),
     # --- the end
     Reason("BackupCompleted", "The snapshot is stored.", NOTHING),
-    Reason("ConfigFailed", "The job was told something that cannot be.", _ANOTHER),
-    Reason("AuthenticationFailed", "OpenBao did not let the job in.", _ANOTHER),
-    Reason("LeaderDiscoveryFailed", "No server leads, so none can be asked.", _ANOTHER),
-    Reason("SnapshotFailed", "OpenBao did not give a whole snapshot.", _ANOTHER),
-    Reason("StorageFailed", "The store did not take the snapshot.", _ANOTHER),
-    Reason("VerificationFailed", "What was stored is not a good snapshot.", _ANOTHER),
-    Reason("JobFailed", "The job ended without a word.", _ANOTHER),
-    Reason("JobNotStarted", "No pod of the job ever ran.", _ANOTHER),
-    Reason("JobRefused", "The API server refuses the job.", _ANOTHER),
-    Reason("ForeignObject", "An object of the name of the job belongs to somebody else.", _ANOTHER),
-    Reason("InvalidSpec", "The spec cannot be carried out.", "Make another OpenBaoBackup."),
+    Reason("ConfigFailed", "The Job was started with an invalid configuration.", _ANOTHER),
+    Reason("AuthenticationFailed", "OpenBao did not accept the login of the Job.", _ANOTHER),
+    Reason("LeaderDiscoveryFailed", "The Job found no active node.", _ANOTHER),
+    Reason("SnapshotFailed", "OpenBao did not return a complete snapshot.", _ANOTHER),
+    Reason("StorageFailed", "The store did not accept the snapshot.", _ANOTHER),
+    Reason("VerificationFailed", "The stored object is not a valid snapshot.", _ANOTHER),
+    Reason("JobFailed", "The Job ended without a report.", _ANOTHER),
+    Reason("JobNotStarted", "No pod of the Job started.", _ANOTHER),
+    Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
+    Reason("ForeignObject", "An object with the name of the Job has another owner.", _ANOTHER),
+    Reason("InvalidSpec", "The spec cannot be executed.", "Create another OpenBaoBackup."),
     Reason(
         "OutcomeUnknown",
-        "The job is gone and left no word: there may be a snapshot or none.",
-        "Look into the store; a snapshot without manifest is not complete.",
+        "The Job was deleted without a report: the snapshot may exist or not.",
+        "Check the store; a snapshot without a manifest is incomplete.",
     ),
 )
 RUN_REASONS: Final[Mapping[str, Reason]] = {reason.name: reason for reason in _RUN_REASONS}

@@ -5,22 +5,23 @@ from contracts.conditions.reason import NOTHING, Reason
 NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "ServiceAccountReused",
-        "A person made the ServiceAccount that the spec names: it is used and never changed.",
+        "The ServiceAccount of the spec has another owner: the operator uses it and never changes"
+        " it.",
         NOTHING,
     ),
     Reason(
         "ServiceAccountAnnotationsMissing",
-        "A person made the ServiceAccount, and it lacks annotations that the spec asks for.",
+        "The ServiceAccount has another owner, and lacks annotations of the spec.",
         "Set the annotations on the ServiceAccount, or remove them from the spec.",
     ),
     Reason(
         "APIServerNetworkReady",
-        "The NetworkPolicies let the servers reach the API server, as the spec asks.",
+        "The NetworkPolicies allow the servers to reach the API server.",
         NOTHING,
     ),
     Reason(
         "APIServerNetworkConfigurationInvalid",
-        "The NetworkPolicies do not let the servers reach the API server.",
+        "The NetworkPolicies do not allow the servers to reach the API server.",
         "Correct or set spec.network.apiServerCIDR; the message names the address.",
     ),
     Reason(
@@ -32,13 +33,14 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "IngressAddressMissing",
         "No ingress controller has published an address for the Ingress.",
-        "Look after the ingress controller of its class; see spec.ingress.className.",
+        "Check the ingress controller of its class; see spec.ingress.className.",
     ),
-    Reason("GatewayIntegrationReady", "The Gateway lets clients in.", NOTHING),
+    Reason("GatewayIntegrationReady", "The Gateway accepts the route.", NOTHING),
     Reason(
         "GatewayAPIMissing",
-        "The API server has no Gateway API, or lacks a kind of it that is needed.",
-        "Install the CustomResourceDefinitions of the Gateway API; they are noticed at once.",
+        "The API server does not serve the Gateway API, or lacks a required kind of it.",
+        "Install the CustomResourceDefinitions of the Gateway API; the operator notices them at "
+        "once.",
     ),
     Reason(
         "GatewayVersionUnsupported",
@@ -48,18 +50,18 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "GatewayReferenceMissing",
-        "The Gateway does not exist, or admits no routes of this namespace.",
+        "The Gateway does not exist, or does not admit routes of this namespace.",
         "Create it, have its owner set allowedRoutes, or correct spec.gateway.gatewayRef.",
     ),
     Reason(
         "GatewayClassMissing",
         "The GatewayClass of the Gateway does not exist.",
-        "Install the gateway controller that brings it.",
+        "Install the gateway controller that provides it.",
     ),
     Reason(
         "GatewayClassPending",
         "No controller has accepted the GatewayClass yet.",
-        "Wait; if it lasts, look whether the gateway controller runs.",
+        "Wait a minute; then check that the gateway controller runs.",
     ),
     Reason(
         "GatewayClassNotAccepted",
@@ -68,7 +70,7 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "GatewayListenerIncompatible",
-        "No listener of the Gateway fits the route.",
+        "No listener of the Gateway matches the route.",
         "Change the listeners, spec.gateway.listenerName, hostname or tlsPassthrough.",
     ),
     Reason(
@@ -78,18 +80,18 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "GatewayProgrammingPending",
-        "The controller of the Gateway has not answered yet.",
-        "Wait; if it lasts, look whether the gateway controller runs.",
+        "The controller of the Gateway has not reported a status yet.",
+        "Wait a minute; then check that the gateway controller runs.",
     ),
     Reason(
         "GatewayRouteRefused",
-        "The Gateway refuses the route, or the policy for its connection to the servers.",
-        "Read the message; it is the Gateway's own.",
+        "The Gateway rejects the route, or the policy for its connection to the servers.",
+        "Read the message of the Gateway.",
     ),
-    Reason("ServiceMonitorReady", "The ServiceMonitor is there.", NOTHING),
+    Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NOTHING),
     Reason(
         "MonitoringAPIMissing",
-        "The API server has no ServiceMonitors.",
-        "Install the Prometheus operator; its arrival is noticed at once.",
+        "The API server does not serve ServiceMonitors.",
+        "Install the Prometheus operator; the operator notices it at once.",
     ),
 )

@@ -7,7 +7,7 @@ docs/restore.md.
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, WAIT, Reason
+from contracts.conditions.reason import NOTHING, Reason
 
 RESTORE_COMPLETE: Final = "RestoreComplete"
 """True once the data are back and the servers agree; False says how far it is, or why not."""
@@ -25,66 +25,88 @@ _ANSWER = (
 
 _REASONS = (
     # --- on the way
-    Reason("RestoreValidating", "The cluster and the snapshot are looked at.", WAIT),
-    Reason("SnapshotPending", "The backup that is to be restored has not ended.", WAIT),
+    Reason(
+        "RestoreValidating",
+        "The cluster and the snapshot are being checked.",
+        "Wait a few seconds.",
+    ),
+    Reason(
+        "SnapshotPending",
+        "The backup to restore has not ended.",
+        "Wait until the OpenBaoBackup ends.",
+    ),
     Reason("TargetPaused", "The cluster is paused.", "Set its spec.paused to false."),
-    Reason("TargetBootstrapping", "The fresh cluster is starting.", WAIT),
+    Reason(
+        "TargetBootstrapping",
+        "The new cluster is starting.",
+        "Wait a minute; then read the conditions of the OpenBaoCluster.",
+    ),
     Reason(
         "OperationLockBlocked",
-        "Another operation works on the cluster.",
+        "Another operation holds the operation lock of the cluster.",
         "Wait for it, or make a restore with force and overrideOperationLock.",
     ),
-    Reason("RestoreRunning", "A job gets, checks and sends the snapshot.", WAIT),
     Reason(
-        "RestoreRecovering", "All servers get the data, are restarted at once and looked at.", WAIT
+        "RestoreRunning",
+        "A Job downloads, checks and sends the snapshot.",
+        "Wait; the log of the Job shows the progress.",
+    ),
+    Reason(
+        "RestoreRecovering",
+        "All servers receive the data, restart together, and are checked.",
+        "Wait a few minutes; then follow the message.",
     ),
     # --- waits for a person
     Reason(
         "RestoreExecutionUnknown",
-        "Nobody can tell whether the servers took the snapshot. It is never sent again.",
+        "It is unknown whether the servers accepted the snapshot. It is never sent again.",
         _ANSWER,
     ),
     Reason(
         "ServersSealed",
-        "The data are of another seal than that of the servers, which stay sealed.",
+        "The data belongs to another seal than that of the servers, which stay sealed.",
         "Give the servers the seal of the snapshot: its key in the Secret of spec.unseal, or its "
         "key service; then delete the pods one by one.",
     ),
     Reason(
         "RecoveryBlocked",
-        "The data are back, and the servers are not as the spec of the cluster asks.",
-        "Do what the message says; or accept it with the annotation that docs/restore.md shows.",
+        "The data is restored, and the servers do not match the spec of the cluster.",
+        "Follow the message; or accept the state with the annotation that docs/restore.md shows.",
     ),
     # --- the end
-    Reason("RestoreSucceeded", "The data are back, and the servers agree on them.", NOTHING),
-    Reason("RestoreFailed", "The snapshot was not put back; the data are as before.", _ANOTHER),
-    Reason("RestoreAbandoned", "A person gave it up; what the data are is not proven.", NOTHING),
-    Reason("InvalidSpec", "The spec cannot be carried out.", _ANOTHER),
-    Reason("SnapshotUnavailable", "There is no such snapshot.", _ANOTHER),
+    Reason("RestoreSucceeded", "The data is restored, and all servers have it.", NOTHING),
+    Reason("RestoreFailed", "The snapshot was not restored; the data is unchanged.", _ANOTHER),
+    Reason(
+        "RestoreAbandoned",
+        "A user abandoned the restore; the state of the data is not verified.",
+        NOTHING,
+    ),
+    Reason("InvalidSpec", "The spec cannot be executed.", _ANOTHER),
+    Reason("SnapshotUnavailable", "The snapshot does not exist.", _ANOTHER),
     Reason(
         "SnapshotOfAnotherCluster",
-        "The backup is of another cluster than the one that would get its data.",
+        "The backup belongs to another cluster than the target.",
         "Name a backup of this cluster, or the id of the other one in "
         "spec.source.expectedClusterID, then make another OpenBaoRestore.",
     ),
-    Reason("TargetUnavailable", "The cluster is not there, or it is being deleted.", _ANOTHER),
+    Reason("TargetUnavailable", "The cluster does not exist, or is being deleted.", _ANOTHER),
     Reason(
         "TargetIdentityMismatch",
-        "Another cluster has the name of the one that was to be restored into.",
+        "A cluster of the same name, but not the target, exists.",
         _ANOTHER,
     ),
     Reason(
         "TargetCollision",
-        "The cluster that was to be made is there already, and was not made for this restore.",
+        "A cluster of that name exists, and was not created for this restore.",
         "Choose another name, or leave clusterTemplate out to restore into that cluster.",
     ),
-    Reason("TargetRefused", "The API server refuses the fresh cluster.", _ANOTHER),
+    Reason("TargetRefused", "The API server rejects the new cluster.", _ANOTHER),
     Reason(
-        "TargetBootstrapTimedOut", "The fresh cluster was not there in half an hour.", _ANOTHER
+        "TargetBootstrapTimedOut", "The new cluster was not ready within half an hour.", _ANOTHER
     ),
     Reason(
         "TargetNotInitialized",
-        "The cluster has no data yet and nobody could log in to it.",
+        "The cluster has no data yet and accepts no login.",
         "Wait until it is initialized, or make a restore with force.",
     ),
     Reason(
@@ -98,18 +120,21 @@ _REASONS = (
         "Enable spec.selfInit.oidc of the cluster, or set jwtAuthRole or tokenSecretRef, then make "
         "another OpenBaoRestore.",
     ),
-    Reason("ExecutorUnavailable", "No job can be made for the cluster.", _ANOTHER),
-    Reason("ExecutorPending", "What the job needs is not there yet.", WAIT),
-    Reason("OperationLockLost", "The operation lock was taken away before anything was sent.",
-           _ANOTHER),
+    Reason("ExecutorUnavailable", "No Job can be created for the cluster.", _ANOTHER),
+    Reason(
+        "ExecutorPending", "A prerequisite of the Job is missing.", "Wait; the message names it."
+    ),
+    Reason(
+        "OperationLockLost", "The operation lock was lost before the snapshot was sent.", _ANOTHER
+    ),
     Reason("PreparationTimedOut", "The snapshot could not be sent in time.", _ANOTHER),
-    Reason("ForeignObject", "An object of the name of the job belongs to somebody else.", _ANOTHER),
-    Reason("JobRefused", "The API server refuses the job.", _ANOTHER),
-    Reason("JobLost", "The job was deleted before it sent anything.", _ANOTHER),
-    Reason("JobFailed", "The job ended before it sent anything.", _ANOTHER),
-    Reason("RestoreDeleted", "The restore was deleted before anything was sent.", NOTHING),
+    Reason("ForeignObject", "An object with the name of the Job has another owner.", _ANOTHER),
+    Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
+    Reason("JobLost", "The Job was deleted before it sent the snapshot.", _ANOTHER),
+    Reason("JobFailed", "The Job ended before it sent the snapshot.", _ANOTHER),
+    Reason("RestoreDeleted", "The restore was deleted before the snapshot was sent.", NOTHING),
     # --- other conditions
     Reason("OperationLockOverridden", "The lock was taken from another operation.", NOTHING),
     Reason("RecoveryReleased", "The cluster is managed as before the restore.", NOTHING),
-)  # fmt: skip
+)
 RESTORE_REASONS: Final[Mapping[str, Reason]] = {reason.name: reason for reason in _REASONS}

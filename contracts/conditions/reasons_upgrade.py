@@ -8,7 +8,7 @@ about each.
 from typing import Final
 
 from contracts.conditions.condition_type import ConditionType
-from contracts.conditions.reason import WAIT, Reason
+from contracts.conditions.reason import Reason
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 
 _RETRY = (
@@ -18,62 +18,73 @@ _RETRY = (
 
 UPGRADE_REASONS: tuple[Reason, ...] = (
     # --- on the way
-    Reason("UpgradeInProgress", "The servers are brought to another version.", WAIT),
-    Reason("PreUpgradeSnapshot", "A snapshot is taken before the first server is touched.", WAIT),
-    Reason("OperationLockBlocked", "A backup or a restore goes first.", WAIT),
+    Reason(
+        "UpgradeInProgress",
+        "The servers are being upgraded.",
+        "Wait; each server takes about half a minute. The message names the next step.",
+    ),
+    Reason(
+        "PreUpgradeSnapshot",
+        "A snapshot is taken before the first server is upgraded.",
+        "Wait; the OpenBaoBackup that the message names shows the progress.",
+    ),
+    Reason(
+        "OperationLockBlocked",
+        "Another operation holds the operation lock: a backup or a restore.",
+        "Wait until it ends; status.operationLock names the holder.",
+    ),
     Reason(
         "ClusterNotReady",
-        "An upgrade does not begin while something about the servers is not as it should be.",
-        "Read the message; it begins by itself once all is well.",
+        "An upgrade does not begin while a preflight check fails.",
+        "Read the message; the upgrade begins once the check passes.",
     ),
     Reason(
         "QuorumLost",
-        "So few servers are well that losing one more would stop all writes.",
-        "Repair the servers that the message names; an upgrade goes on by itself then.",
+        "So few servers are healthy that the loss of one more would stop all writes.",
+        "Repair the servers that the message names; the upgrade then continues.",
     ),
     # --- it may not begin
     Reason(
         "InvalidVersion",
-        "spec.version is no semantic version.",
+        "spec.version is not a semantic version.",
         "Write MAJOR.MINOR.PATCH.",
     ),
     Reason(
         "VersionPairRefused",
-        "It is known that the version asked for cannot follow the one that runs in this way.",
-        "Do what the message says: another version, or another strategy.",
+        "An upgrade from the running version to spec.version is not supported with this strategy.",
+        "Follow the message: choose another version or another strategy.",
     ),
     # --- it stopped
     Reason("StepDownFailed", "The Job that asks the leader to step down failed.", _RETRY),
-    Reason("StepDownTimeout", "A leader went on leading after it was asked to step down.", _RETRY),
-    Reason("PodNotReady", "A server did not become ready in the new version in time.", _RETRY),
+    Reason("StepDownTimeout", "A leader did not step down in time.", _RETRY),
+    Reason("PodNotReady", "A server of the new version did not become ready in time.", _RETRY),
     Reason(
         "HealthCheckFailed",
-        "The servers are ready, and the leader does not find them well in time.",
+        "The servers are ready, and the leader did not report them as healthy in time.",
         _RETRY,
     ),
     Reason(
         "PreUpgradeBackupFailed",
-        "Three snapshots before an upgrade failed, so it did not begin.",
+        "Three snapshots before an upgrade failed; the upgrade did not begin.",
         _RETRY,
     ),
-    Reason("UpgradeFailed", "An upgrade stopped.", _RETRY),
+    Reason("UpgradeFailed", "The upgrade stopped.", _RETRY),
     # --- blue/green
     Reason(
         "BlueGreenHold",
-        "An upgrade by a second set of servers waits for a person.",
+        "A blue/green upgrade waits for a user.",
         "Read the message; then set promote, retry or rollback of spec.upgrade.requests to a new "
         "text.",
     ),
     Reason(
         "UpgradeRollback",
-        "An upgrade by a second set of servers goes back, or did and is not begun again by itself.",
+        "A blue/green upgrade is rolled back, or was and does not begin again automatically.",
         _RETRY,
     ),
     Reason(
         "BreakGlassRequired",
-        "Going back failed, and nothing is done about the servers until a person has looked.",
-        "Do what status.breakGlass.steps say, then repeat status.breakGlass.nonce in "
-        "spec.breakGlassAck.",
+        "A rollback failed; the operator does not change the servers until a user has decided.",
+        "Follow status.breakGlass.steps, then set spec.breakGlassAck to status.breakGlass.nonce.",
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, WAIT, Reason
+from contracts.conditions.reason import NOTHING, Reason
 
 QUESTION_REFUSED: Final = "QuorumQuestionRefused"
 """Waited for by whatever would take a server away (managers.workload, managers.upgrade)."""
@@ -14,26 +14,40 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     # --- asked for by a person, by name
     Reason(
         "Hibernated",
-        "No server runs, because spec.hibernate is true.",
-        "Set spec.hibernate to false when the servers should come back.",
+        "The cluster is hibernated: spec.hibernate is true and no server runs.",
+        "Set spec.hibernate to false to resume.",
     ),
-    Reason("Hibernating", "The servers are stopping, because spec.hibernate is true.", WAIT),
-    Reason("Waking", "The servers come back from hibernation.", WAIT),
-    Reason("Fencing", "A server of spec.fencedPods is being stopped.", WAIT),
+    Reason(
+        "Hibernating",
+        "The servers are stopping, because spec.hibernate is true.",
+        "Wait; the servers end within two minutes. Then read the events of the pods that are left.",
+    ),
+    Reason(
+        "Waking",
+        "The servers resume from hibernation.",
+        "Wait; a server becomes ready within a minute of its start. Then read the events and the "
+        "log of its pod.",
+    ),
+    Reason(
+        "Fencing",
+        "A server of spec.fencedPods is being stopped.",
+        "Wait; the server ends within two minutes. Then read the events of its pod.",
+    ),
     Reason(
         "PodsFenced",
-        "Servers are kept from running by spec.fencedPods.",
-        "Take a pod off the list when its server should run again.",
+        "Servers of spec.fencedPods are stopped.",
+        "Remove a pod from the list to start its server again.",
     ),
     Reason(
         "FencingRefused",
-        "A server of spec.fencedPods runs on: the others need it, or no server is called so.",
-        "Repair the other servers, or take the pod that the message names off the list.",
+        "A server of spec.fencedPods is not stopped: the quorum needs it, or no server has that "
+        "name.",
+        "Repair the other servers, or remove the pod that the message names from the list.",
     ),
     Reason(
         "Maintenance",
-        "spec.maintenance.enabled is true: what can wait is left for later.",
-        "Set spec.maintenance.enabled to false when the work is done.",
+        "spec.maintenance.enabled is true: the operator defers what can wait.",
+        "Set spec.maintenance.enabled to false when the maintenance is over.",
     ),
     # --- the data volumes (StorageConfigured)
     Reason(
@@ -46,10 +60,14 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "StorageClassPending",
-        "Data volumes are not made yet.",
-        "Wait; if it lasts, look for the StorageClass and read the events of the claim.",
+        "Some PVCs are not bound yet.",
+        "Wait; then check that the StorageClass exists, and read the events of the PVC.",
     ),
-    Reason("StorageResizing", "The data volumes grow.", WAIT),
+    Reason(
+        "StorageResizing",
+        "The data volumes are being resized.",
+        "Wait; then read the events of the PVCs, and the log of the storage driver.",
+    ),
     Reason(
         "StorageResizeNotSupported",
         "The API server lets a volume claim not grow; the servers go on with what they have.",
@@ -57,8 +75,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "StorageResizeFailed",
-        "The storage driver could not let a volume grow, and goes on trying.",
-        "Mend the cause that the message names, in the storage or its quota.",
+        "The storage driver could not resize a volume, and retries.",
+        "Fix the cause that the message names, in the storage or its quota.",
     ),
     Reason(
         "StorageShrinkNotSupported",
@@ -77,78 +95,105 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "RecreatingStatefulSet",
-        "The StatefulSet is made anew around its running pods.",
-        "Wait; no pod is touched. If it lasts, do what the message waits for.",
+        "The StatefulSet is recreated around its running pods.",
+        "Wait; no pod is restarted. If it lasts, the message names what it waits for.",
     ),
     Reason(
         "StatefulSetImmutable",
-        "The API server refuses a change of the StatefulSet that nobody can make in place.",
-        "Delete the StatefulSet with --cascade=orphan; the operator makes it anew.",
+        "The API server rejects a change of an immutable field of the StatefulSet.",
+        "Delete the StatefulSet with --cascade=orphan; the operator recreates it.",
     ),
     # --- the number of servers
-    Reason("Scaling", "Servers are taken away one at a time, or new ones are on their way.", WAIT),
+    Reason(
+        "Scaling",
+        "Servers are being added, or removed one at a time.",
+        "Wait; removing a server takes about half a minute. The message names what it waits for.",
+    ),
     Reason(
         "ScaleDownBlocked",
-        "The spec asks for fewer servers than run, and OpenBao lets the operator take none away.",
-        "Do what the message says, or set spec.replicas back to the number that runs.",
+        "The spec requests fewer servers, and OpenBao does not allow the operator to remove one.",
+        "Follow the message, or set spec.replicas to the number of running servers.",
     ),
     Reason(
         QUESTION_REFUSED,
-        "OpenBao refuses to tell the operator who votes and is well, so no server is taken away.",
-        "Do what the message says; docs/rollouts.md tells more.",
+        "OpenBao does not allow the operator to read the health of the voters, so no server is "
+        "removed.",
+        "Follow the message; see docs/rollouts.md.",
     ),
     Reason(
         BUDGET_CLOSED,
-        "A disruption budget lets the next server not go now: a node is drained, or one is away.",
-        "Wait for the drain; a budget of somebody else over the servers, which the message names, "
-        "has to go.",
+        "A PodDisruptionBudget does not allow the next eviction: a node is drained, or a server "
+        "is away.",
+        "Wait for the drain; remove a budget of another owner over the servers, which the message"
+        " names.",
     ),
     Reason(
         "StaleVolume",
         "A volume with the data of an earlier server keeps a new one from starting.",
-        "Delete the volume claim that the message names, if nobody needs its data.",
+        "Delete the PVC that the message names, if its data is not needed.",
     ),
     Reason(
         "PodStuckTerminating",
-        "A pod ought to have ended long ago, and its node does not say that it has.",
-        "Bring the node back; or make sure that it is dead, and do what the message says.",
+        "A pod has been terminating for too long, and its node has not confirmed the termination.",
+        "Bring the node back; or make sure that it is off, and follow the message.",
     ),
     Reason(
         "ServerOutsideRaft",
-        "A server runs and is no member of the raft cluster, so its copy of the data is old.",
-        "Do what the message says: with an empty volume it joins anew.",
+        "A running server is not a member of the raft cluster, so its data is outdated.",
+        "Follow the message: with an empty volume the server joins again.",
     ),
     Reason(
         "EvenReplicas",
-        "An even number of servers survives no more losses than one server less would.",
+        "An even number of servers tolerates no more failures than one server less.",
         "Set spec.replicas to an odd number.",
     ),
     # --- the read replicas
-    Reason("AllReadReplicasReady", "Every read replica that the spec asks for is ready.", NOTHING),
-    Reason("ReadReplicasNotReady", "Some read replicas are not ready.", WAIT),
-    Reason("NoReadyReadReplicas", "No read replica is ready.", WAIT),
-    Reason("ReadReplicasLeaving", "Read replicas leave the raft cluster, one at a time.", WAIT),
-    Reason("ReadReplicasMissing", "Some read replicas have not joined the raft cluster yet.", WAIT),
+    Reason("AllReadReplicasReady", "Every read replica of the spec is ready.", NOTHING),
+    Reason(
+        "ReadReplicasNotReady",
+        "Some read replicas are not ready.",
+        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+    ),
+    Reason(
+        "NoReadyReadReplicas",
+        "No read replica is ready.",
+        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+    ),
+    Reason(
+        "ReadReplicasLeaving",
+        "Read replicas are being removed from the raft cluster, one at a time.",
+        "Wait; each takes about half a minute. The message names what it waits for.",
+    ),
+    Reason(
+        "ReadReplicasMissing",
+        "Some read replicas have not joined the raft cluster yet.",
+        "Wait a minute; then read the logs of their pods.",
+    ),
     Reason(
         "MembersUnexpected",
-        "The raft cluster has members that the spec does not ask for.",
-        "Compare `bao operator raft list-peers` with the spec; remove or demote what is too much.",
+        "The raft cluster has members that the spec does not contain.",
+        "Compare `bao operator raft list-peers` with the spec; remove or demote the surplus "
+        "members.",
     ),
     Reason(
         "ReadReplicaVotes",
-        "Somebody gave a read replica a vote, so it is neither replaced nor taken away.",
-        "Take the vote back as the message says.",
+        "A read replica is a voter, so it is neither replaced nor removed.",
+        "Demote it as the message says.",
     ),
     Reason(
         "ReadReplicaRemovalRefused",
-        "OpenBao does not let the operator remove a read replica from the raft cluster.",
-        "Do what the message says.",
+        "OpenBao does not allow the operator to remove a read replica from the raft cluster.",
+        "Follow the message.",
     ),
-    Reason("ReadServingAvailable", "Read replicas answer reads themselves.", NOTHING),
+    Reason("ReadServingAvailable", "Read replicas serve reads themselves.", NOTHING),
     Reason(
         "StandbyReadsNotServed",
         "This version of OpenBao forwards every read to the leader, from read replicas too.",
         "Nothing to do; OpenBao 2.5.0 and later serve reads from them.",
     ),
-    Reason("PodsNotServingReads", "No read replica is ready to answer reads.", WAIT),
+    Reason(
+        "PodsNotServingReads",
+        "No read replica is ready to serve reads.",
+        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+    ),
 )
