@@ -22,18 +22,23 @@ from baoctl.options import Verbs, content_of, fits
 )
 @click.version_option(__version__, prog_name="baoctl")
 def main() -> None:
-    """Run the OpenBao operator, and ask it things."""
+    """Run and inspect the OpenBao operator."""
 
 
 @main.command("run")
 @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
 @click.option("--watch-namespace", help="Only clusters of these (a, or a,b).  [default: all]")
 @click.option(
-    "--leader-elect/--no-leader-elect", default=True, show_default=True, help="Take a Lease first."
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    show_default=True,
+    help="Enable leader election.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
 @click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least severity."
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="Minimum log level.",
 )
 def run_command(
     kubeconfig: str | None,
@@ -61,11 +66,16 @@ def run_command(
 @main.command("provision")
 @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
 @click.option(
-    "--leader-elect/--no-leader-elect", default=True, show_default=True, help="Take a Lease first."
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    show_default=True,
+    help="Enable leader election.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
 @click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least severity."
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="Minimum log level.",
 )
 def provision_command(
     kubeconfig: str | None, leader_elect: bool, port: int | None, log_level: str | None

@@ -88,11 +88,16 @@ _SUMMARY = ("Ready", "AllReplicasReady", "Paused", *_PROGRESS, *_TROUBLE)
 
 # The order is the order of the conditions in a status: the summary first, advice last.
 TYPES: tuple[ConditionType, ...] = (
-    ConditionType("Ready", "good", "The cluster is as the spec asks and serves.", _SUMMARY),
+    ConditionType("Ready", "good", "The cluster matches its spec and serves requests.", _SUMMARY),
     ConditionType(
-        "Reconciling", "neutral", "The operator is changing the cluster right now.", _SUMMARY
+        "Reconciling",
+        "neutral",
+        "The operator is bringing the cluster to the desired state.",
+        _SUMMARY,
     ),
-    ConditionType("Stalled", "bad", "The operator cannot go on until a person acts.", _SUMMARY),
+    ConditionType(
+        "Stalled", "bad", "The operator cannot continue without a user action.", _SUMMARY
+    ),
     ConditionType(
         "Available",
         "good",
@@ -109,7 +114,9 @@ TYPES: tuple[ConditionType, ...] = (
             "Unknown",
         ),
     ),
-    ConditionType("Degraded", "bad", "Something is wrong that used to work.", _SUMMARY),
+    ConditionType(
+        "Degraded", "bad", "A component that was healthy is not healthy any more.", _SUMMARY
+    ),
     ConditionType(
         "TLSReady",
         "good",
@@ -149,7 +156,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "OpenBaoLeader",
         "good",
-        "Exactly one server leads.",
+        "Exactly one server is the active node.",
         (
             "LeaderFound",
             "MultipleLeaders",
@@ -162,7 +169,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "CloudUnsealIdentityReady",
         "good",
-        "The servers can prove to the key service of their seal who they are.",
+        "The servers have an identity that the key service of their seal accepts.",
         (
             "Ready",
             "WorkloadIdentityConfigured",
@@ -174,7 +181,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "RaftMembershipReady",
         "good",
-        "Every replica is a voter, every read replica a member without a vote, and nobody else is.",
+        "Every replica is a voter, every read replica a non-voter, and there are no other members.",
         (
             "AllVoters",
             "VotersMissing",
@@ -194,7 +201,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ReadReplicasReady",
         "good",
-        "Every read replica is ready; absent if the spec asks for none.",
+        "Every read replica is ready; absent without spec.readReplicas.",
         (
             "AllReadReplicasReady",
             "ReadReplicasNotReady",
@@ -206,25 +213,25 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ReadServingAvailable",
         "good",
-        "Read replicas answer reads themselves; absent if the spec asks for none.",
+        "Read replicas serve reads themselves; absent without spec.readReplicas.",
         ("ReadServingAvailable", "StandbyReadsNotServed", "PodsNotServingReads"),
     ),
     ConditionType(
         "AutopilotConfigured",
         "good",
-        "The autopilot of raft has the settings that the spec asks for.",
+        "The raft autopilot has the settings of the spec.",
         ("AutopilotApplied", "AutopilotRefused", "AutopilotUnknown", "NotInitialized"),
     ),
     ConditionType(
         "AuditFileStorageReady",
         "good",
-        "The volume for the files of audit devices is there, if one is asked for.",
+        "The PVC for the files of audit devices exists, if the spec has one.",
         ("Ready", "PrerequisitesMissing", "AuditFileStorageInvalid"),
     ),
     ConditionType(
         "StorageConfigured",
         "good",
-        "The data volumes are as the spec asks.",
+        "The data volumes match the spec.",
         (
             "StorageClassConfigured",
             "StorageClassDefaulted",
@@ -241,7 +248,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "UserAccessBootstrap",
         "good",
-        "People can log in after the first boot, as far as the requests show.",
+        "Users can log in after initialization, as far as the self-init requests show.",
         (
             "UserLoginFound",
             "RootTokenStored",
@@ -267,7 +274,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "RecoveryKeysReady",
         "good",
-        "The first recovery keys are where their recipients find them.",
+        "The initial recovery shares are in their Secret.",
         (
             "RecoveryKeysStored",
             "RecoveryKeysMissing",
@@ -281,13 +288,13 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ServiceAccountReady",
         "good",
-        "The servers run under a ServiceAccount that a person made.",
+        "The servers use a ServiceAccount of another owner.",
         ("ServiceAccountReused", "ServiceAccountAnnotationsMissing"),
     ),
     ConditionType(
         "APIServerNetworkReady",
         "good",
-        "The NetworkPolicies let the servers reach the API server.",
+        "The NetworkPolicies allow the servers to reach the API server.",
         (
             "APIServerNetworkReady",
             "APIServerNetworkConfigurationInvalid",
@@ -297,13 +304,13 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "IngressIntegrationReady",
         "good",
-        "Clients get in through the Ingress.",
+        "Clients can connect through the Ingress.",
         ("IngressIntegrationReady", "IngressAddressMissing", "ForeignObject", "Reconciling"),
     ),
     ConditionType(
         "GatewayIntegrationReady",
         "good",
-        "Clients get in through the Gateway.",
+        "Clients can connect through the Gateway.",
         (
             "GatewayIntegrationReady",
             "GatewayAPIMissing",
@@ -323,20 +330,22 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ServiceMonitorReady",
         "good",
-        "Prometheus is told where the servers are.",
+        "A ServiceMonitor selects the servers.",
         ("ServiceMonitorReady", "MonitoringAPIMissing", "Reconciling"),
     ),
     ConditionType(
         "Conflict",
         "bad",
-        "An object that the cluster needs belongs to somebody else.",
+        "An object with a name that the cluster needs has another owner.",
         ("ForeignObject", "NoConflict"),
     ),
-    ConditionType("Paused", "neutral", "The operator is told to keep still.", ("Paused",)),
+    ConditionType(
+        "Paused", "neutral", "spec.paused is true: the operator changes nothing.", ("Paused",)
+    ),
     ConditionType(
         "Hibernated",
         "neutral",
-        "No server runs, because spec.hibernate says so.",
+        "No server runs, because spec.hibernate is true.",
         ("Hibernated", "Hibernating", "Waking", "NotInitialized"),
     ),
     ConditionType(
@@ -348,25 +357,25 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "Maintenance",
         "neutral",
-        "The operator leaves for later whatever can wait.",
+        "spec.maintenance.enabled is true: the operator defers what can wait.",
         ("Maintenance",),
     ),
     ConditionType(
         "FieldsNotServed",
         "bad",
-        "The spec uses fields that the operator cannot honour.",
+        "The spec uses fields that the operator ignores.",
         ("FieldsNotServed",),
     ),
     ConditionType(
         "ImageVerified",
         "good",
-        "The content that new pods run was proven by a signature.",
+        "The image of new pods was verified by its signature.",
         ("ImageVerified", "ImageVerificationFailed", "ImageRegistryUnavailable", "Unknown"),
     ),
     ConditionType(
         "SecurityRisk",
         "bad",
-        "The cluster runs with less than production needs, because its spec says so.",
+        "The spec selects settings that are not meant for production.",
         ("DevelopmentProfile",),
     ),
     *UPGRADE_TYPES,
@@ -374,7 +383,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ProductionReady",
         "good",
-        "Nothing known speaks against production use.",
+        "No known blocker for production use.",
         (
             "ProductionReady",
             "ProfileNotSet",

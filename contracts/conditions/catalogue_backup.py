@@ -6,13 +6,11 @@ Part of contracts.conditions.catalogue; their reasons are in contracts.condition
 from contracts.conditions.condition_type import ConditionType
 
 BACKUP_TYPES: tuple[ConditionType, ...] = (
-    ConditionType(
-        "BackingUp", "neutral", "A snapshot is being taken right now.", ("InProgress", "Idle")
-    ),
+    ConditionType("BackingUp", "neutral", "A snapshot is being taken.", ("InProgress", "Idle")),
     ConditionType(
         "Restoring",
         "neutral",
-        "Data of a snapshot are being put back right now.",
+        "A snapshot is being restored.",
         ("RestoreInProgress", "NoRestore"),
     ),
     ConditionType(
@@ -24,7 +22,7 @@ BACKUP_TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "BackupProven",
         "good",
-        "The last snapshot that was tested could be restored, and the test is recent.",
+        "The last restore test succeeded, and is recent.",
         (
             "RestoreTestPassed",
             "NeverTested",

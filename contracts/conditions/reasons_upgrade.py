@@ -135,7 +135,7 @@ UPGRADE_TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "Upgrading",
         "neutral",
-        "The servers are brought to another version; absent if they never were.",
+        "An upgrade is in progress; absent before the first one.",
         ("InProgress", "Idle", "Paused", *UPGRADE_PROGRESS, *UPGRADE_TROUBLE, *_OBSTACLES),
     ),
 )

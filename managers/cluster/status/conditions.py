@@ -105,7 +105,7 @@ def _reconciling(facts: ConditionFacts) -> ConditionUpdate:
 def _stalled(facts: ConditionFacts) -> ConditionUpdate:
     if isinstance(facts.outcome, Blocked) and not facts.spec.paused:
         return ConditionUpdate("Stalled", "True", facts.outcome.reason, facts.outcome.message)
-    return ConditionUpdate("Stalled", "False", "Ready", "Nothing waits for a person")
+    return ConditionUpdate("Stalled", "False", "Ready", "No user action is required")
 
 
 def _available(facts: ConditionFacts) -> ConditionUpdate:
@@ -135,7 +135,9 @@ def _degraded(facts: ConditionFacts) -> ConditionUpdate:
     if facts.was_running and facts.ready < facts.expected and not on_purpose:
         message = count(facts) + why_not_ready(facts)
         return ConditionUpdate("Degraded", "True", "NotReady", message)
-    return ConditionUpdate("Degraded", "False", "Ready", "Nothing is wrong that used to work")
+    return ConditionUpdate(
+        "Degraded", "False", "Ready", "No component that was healthy is degraded"
+    )
 
 
 def _tls(facts: ConditionFacts) -> ConditionUpdate:
@@ -150,7 +152,10 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate(kind, "False", "SplitBrain", facts.error.message)
     if facts.asleep:
         return ConditionUpdate(
-            kind, "Unknown", "Hibernated", "The members sleep, and are members still"
+            kind,
+            "Unknown",
+            "Hibernated",
+            "The cluster is hibernated; the raft membership is unchanged",
         )
     cluster = facts.cluster
     # During a blue/green upgrade the replicas are those of its beginning.
@@ -247,9 +252,7 @@ def _production(facts: ConditionFacts) -> ConditionUpdate:
     blocker = next(_production_blockers(facts), None)
     if blocker is not None:
         return ConditionUpdate(kind, "False", *blocker)
-    return ConditionUpdate(
-        kind, "True", "ProductionReady", "Nothing known speaks against production use"
-    )
+    return ConditionUpdate(kind, "True", "ProductionReady", "No known blocker for production use")
 
 
 def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
