@@ -102,7 +102,9 @@ class Registry:
         if not layout.exists():
             archives = server_images(self._rig.cache, (OPENBAO,), self._rig.progress)
             with tarfile.open(archives[openbao_reference(OPENBAO)]) as tar:
-                tar.extractall(layout, filter="data")
+                # Not the parameter `filter`, which the Python 3.11.2 of Debian 12 lacks.
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)
+                tar.extractall(layout)  # noqa: S202  an archive of the rig itself
         name = self.image(tag)
         self._call(self._tools.crane, "push", str(layout), name)
         given = [f"--label={key}={value}" for key, value in ({"pushed": "yes"} | labels).items()]
