@@ -124,6 +124,7 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate rights
 	@$(PY) -m baoctl.generate admission
 	@$(PY) -m baoctl.generate diagrams
+	@$(PY) -m baoctl.generate packages
 
 .PHONY: requirements
 requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
@@ -181,6 +182,7 @@ verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; wri
 	@$(PY) -m baoctl.generate rights --check
 	@$(PY) -m baoctl.generate admission --check
 	@$(PY) -m baoctl.generate diagrams --check
+	@$(PY) -m baoctl.generate packages --check
 
 .PHONY: house
 house: $(STAMP) ## The rules of the house (tests/house).

@@ -28,7 +28,6 @@ WEB_IDENTITY_PATH = "/var/run/secrets/aws/token"
 CA_PATH = "/etc/bao/tls/ca.crt"
 VOLUME_PATH = "/var/lib/bao-snapshots"
 SCRATCH_PATH = "/scratch"
-CONFIG_PATH = "/etc/bao/test/config.hcl"
 
 Auth = Literal["jwt", "token"]
 RunResource = Literal["openbaobackups", "openbaorestores"]

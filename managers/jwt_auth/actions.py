@@ -20,7 +20,7 @@ from managers.jwt_auth.decide import (
 )
 
 
-async def look(
+async def read_operator_login(
     bao: Bao,
     address: str,
     login: TokenSource,

@@ -16,8 +16,15 @@ from pydantic import ValidationError
 
 from contracts.api.cluster.status_backup import OperationLock
 from contracts.api.group import CLUSTERS
-from managers.operation_lock import decide as plan
-from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
+from managers.operation_lock.decide import (
+    Acquired,
+    Free,
+    HeldBy,
+    LockRequest,
+    acquire,
+    release,
+    renew,
+)
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -72,7 +79,7 @@ class OperationLocks:
         def decide(current: _LockSnapshot) -> Acquired | HeldBy:
             forced = current.lock is not None and force is not None and force(current.lock)
             now = self._clock.now()
-            return plan.acquire(current.lock, current.epoch, request, now, force=forced)
+            return acquire(current.lock, current.epoch, request, now, force=forced)
 
         return await self._compare_and_swap(key, uid, decide, request.holder)
 
@@ -83,7 +90,7 @@ class OperationLocks:
         return await self._compare_and_swap(
             key,
             uid,
-            lambda current: plan.renew(current.lock, request, self._clock.now()),
+            lambda current: renew(current.lock, request, self._clock.now()),
             request.holder,
         )
 
@@ -96,7 +103,7 @@ class OperationLocks:
         """
         try:
             return await self._compare_and_swap(
-                key, uid, lambda current: plan.release(current.lock, holder, epoch), holder
+                key, uid, lambda current: release(current.lock, holder, epoch), holder
             )
         except (NotFound, OtherClusterError):
             return Free()

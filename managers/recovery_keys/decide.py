@@ -96,7 +96,7 @@ def _moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
+def shares_due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
     """Return whether shares are requested that are not stored yet."""
     requested = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
     return requested and not (previous is not None and previous.stored)

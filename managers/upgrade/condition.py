@@ -17,7 +17,7 @@ from managers.upgrade.messages import (
     ROLLBACK_PHASES,
     RUNS,
     SAFE_MODE,
-    goes_on,
+    in_progress,
     where,
     where_stored,
 )
@@ -35,7 +35,7 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
         return ConditionUpdate(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
     if upgrade is not None:
         return ConditionUpdate(KIND, "True", "InProgress", _rolling_message(cluster, upgrade))
-    if decision.second is not None and goes_on(decision.second.status):
+    if decision.second is not None and in_progress(decision.second.status):
         return _blue_green(decision, decision.second)
     if isinstance(decision.outcome, Wait | Blocked):
         return _not_begun(cluster, decision, decision.outcome)

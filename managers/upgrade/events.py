@@ -24,7 +24,7 @@ SNAPSHOT_FAILED = "PreUpgradeSnapshotFailed"
 STEP_DOWN = "StepDownStarted"
 
 
-def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
+def upgrade_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     """Return the events of an upgrade between two consecutive statuses."""
     return (*_rolling_events(before, after), *blue_green_events(before, after))
 

@@ -41,7 +41,7 @@ WORDS: Final[Mapping[BlueGreenPhase, str]] = {
 ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
-def goes_on(status: BlueGreenStatus | None) -> bool:
+def in_progress(status: BlueGreenStatus | None) -> bool:
     """Report whether a blue/green upgrade is in progress."""
     return status is not None and (status.phase != "Idle" or bool(status.green_revision))
 
@@ -64,7 +64,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
 def where_stored(cluster: OpenBaoCluster) -> str:
     """Return the same by the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
-    if status is None or not goes_on(status):
+    if status is None or not in_progress(status):
         return ""
     before = Release.accepted(cluster) or Release(cluster.status.current_version)
     return where(before, status)

@@ -17,7 +17,7 @@ from contracts.api.cluster.status_upgrade import UpgradeStatus
 from managers.upgrade.bluegreen.metrics import BlueGreenMetrics
 from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
-from managers.upgrade.messages import goes_on
+from managers.upgrade.messages import in_progress
 from runtime.cache.cache import Cache
 from runtime.memo import memoize
 from runtime.metrics.families import Reading
@@ -45,7 +45,7 @@ def _state(status: ClusterStatus, _: int) -> float:
         return RUNNING if upgrade.failure is None else FAILURE
     if status.break_glass is not None and status.break_glass.active:
         return FAILURE
-    if goes_on(status.blue_green):
+    if in_progress(status.blue_green):
         return RUNNING
     upgrading = next((one for one in status.conditions if one.type == KIND), None)
     return NONE if upgrading is None else _ENDED.get(upgrading.reason, NONE)
@@ -53,7 +53,7 @@ def _state(status: ClusterStatus, _: int) -> float:
 
 def _in_progress(status: ClusterStatus, _: int) -> float:
     rolling = status.upgrade is not None and status.upgrade.failure is None
-    return float(rolling or goes_on(status.blue_green))
+    return float(rolling or in_progress(status.blue_green))
 
 
 def _completed(status: ClusterStatus, _: int) -> float:

@@ -26,9 +26,6 @@ class FlowReadings(NamedTuple):
     """Workers of the flow that holds most of them."""
 
 
-NO_FLOWS = FlowReadings(0, 0, 0, 0)
-
-
 class FlowFamilies:
     """The gauges by queue; every attribute bears the name of its family."""
 

@@ -4,7 +4,6 @@ Uses the standard library and pyyaml. Every function takes text and returns what
 """
 
 import re
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
@@ -150,31 +149,3 @@ def _mappings(document: str) -> Iterator[dict[str, Any]]:
         for found in yaml.safe_load_all(block):
             if isinstance(found, dict):
                 yield found
-
-
-def package_tree(paths: Iterable[str]) -> str:
-    """What `ls` shows of each package, as an indented tree: sub-packages first, then modules."""
-    packages: dict[str, set[str]] = {}
-    for path in paths:
-        package, _, name = path.rpartition("/")
-        packages.setdefault(package, set()).add(name.removesuffix(".py"))
-        while "/" in package:
-            package, _, name = package.rpartition("/")
-            packages.setdefault(package, set()).add(f"{name}/")
-    return "\n".join(_listed(package, packages) for package in sorted(packages))
-
-
-def _listed(package: str, packages: Mapping[str, set[str]]) -> str:
-    entries = sorted(packages[package] - {"__init__", "__main__"}, key=_folders_first)
-    return f"{package}/\n" + "".join(f"{line}\n" for line in _wrapped(entries))
-
-
-def _folders_first(entry: str) -> tuple[bool, str]:
-    return not entry.endswith("/"), entry
-
-
-def _wrapped(entries: Iterable[str]) -> list[str]:
-    return textwrap.wrap(
-        "  ".join(entries), 100, initial_indent="    ", subsequent_indent="    ",
-        break_on_hyphens=False,
-    )  # fmt: skip

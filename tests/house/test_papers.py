@@ -12,7 +12,7 @@ from contracts.api.rules.cluster import violations
 from contracts.api.schema.crd import open_api_schema, unknown_fields
 from tests.contracts.api.clusters import cluster_object
 from tests.house import papers
-from tests.house.checkout import LAYERS, ROOT, Source, files, python_sources, sources
+from tests.house.checkout import ROOT, Source, files, sources
 from tests.house.rule import expect_none
 
 README = ROOT / "README.md"
@@ -159,17 +159,6 @@ def test_a_lost_reference_is_reported() -> None:
         "`runtime/apply/apply.py` `runtime.apply.apply` `docs/gone.md` `runtime.gone` `n/a` `a b/c`"
     )
     assert papers.lost_references(text, there.__contains__) == ["docs/gone.md", "runtime.gone"]
-
-
-def test_the_page_of_the_architecture_lists_every_package() -> None:
-    tree = papers.package_tree(source.path for source in python_sources(*LAYERS))
-    page = read("docs/architecture.md")
-    assert f"```text\n{tree}```" in page, f"docs/architecture.md, Packages, should say:\n{tree}"
-
-
-def test_a_package_is_listed_with_its_folders_first() -> None:
-    paths = ["a/__init__.py", "a/z/x.py", "a/b.py", "a/c.py"]
-    assert papers.package_tree(paths) == "a/\n    z/  b  c\n\na/z/\n    x\n"
 
 
 @pytest.mark.parametrize("file", _KUSTOMIZATIONS, ids=lambda file: file.parent.name)

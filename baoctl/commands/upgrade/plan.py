@@ -34,7 +34,7 @@ from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
 from managers.upgrade.decide import accepted, decide_upgrade
-from managers.upgrade.messages import goes_on, where_stored
+from managers.upgrade.messages import in_progress, where_stored
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
 from runtime.clock import Clock, SystemClock
@@ -184,17 +184,17 @@ def _answer(
     still = _nothing_moves(cluster)
     if still is not None:
         return still
-    if goes_on(cluster.status.blue_green):
+    if in_progress(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
     match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
-        case Wait() if decision.second and goes_on(decision.second.status):
+        case Wait() if decision.second and in_progress(decision.second.status):
             return "begins", "", "it would begin at once"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
-    if decision.upgrade is None and not (decision.second and goes_on(decision.second.status)):
+    if decision.upgrade is None and not (decision.second and in_progress(decision.second.status)):
         return "nothing", "", f"the servers were told to run {decision.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"

@@ -14,7 +14,6 @@ _Path = Annotated[str, Field(max_length=1024)]
 _TlsVersion = Literal["tls12", "tls13"]
 _Network = Annotated[str, Field(pattern=r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$", max_length=49)]
 _Group = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=32)]
-INT64_MAX = 2**63 - 1
 
 
 def _flag(text: str) -> bool | None:

@@ -55,13 +55,6 @@ def _unknown_options(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
                 yield f"spec.audit[{position}].options", key
 
 
-def audit_files(spec: ClusterSpec) -> Iterator[Offence]:
-    """Every file that an audit device of the spec writes to, with the field that names it."""
-    yield from _device_files(spec)
-    yield from _option_files(spec)
-    yield from _request_files(spec)
-
-
 def _device_files(spec: ClusterSpec) -> Iterator[Offence]:
     for position, device in enumerate(spec.audit):
         if device.file_options is not None:

@@ -62,7 +62,6 @@ _CURVES: Mapping[int, frozenset[bytes]] = {
     _ECDSA: frozenset(_WEIERSTRASS),
     _EDDSA: frozenset({_ED25519, bytes.fromhex("2b6571")}),
 }
-_READABLE = ENCRYPTING | SIGNING
 
 
 @dataclass(frozen=True, slots=True)

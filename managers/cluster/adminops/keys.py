@@ -16,9 +16,9 @@ from managers.bao.client import Bao
 from managers.bao.login import TokenSource
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
-from managers.jwt_auth.actions import look as read_operator_login
+from managers.jwt_auth.actions import read_operator_login
 from managers.recovery_keys.actions import hand_over
-from managers.recovery_keys.decide import due as shares_due
+from managers.recovery_keys.decide import shares_due
 from runtime.apply.ownership import Owner
 from runtime.errors import Transient
 

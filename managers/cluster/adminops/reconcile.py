@@ -15,15 +15,8 @@ from contracts.api.violation import InvalidClusterError
 from contracts.pools.voter_pool import serving_set, voter_sets
 from contracts.records.observed import ServerClientConfig
 from managers.autopilot.actions import Asking, keep
-from managers.autopilot.decide import (
-    SET_AUTOPILOT,
-    autopilot_status,
-    is_pointless,
-    refusal,
-)
-from managers.autopilot.decide import (
-    wanted as desired_settings,
-)
+from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal
+from managers.autopilot.decide import wanted as desired_settings
 from managers.bao.login import Logins
 from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
 from managers.cluster.adminops.keys import KeyDuties

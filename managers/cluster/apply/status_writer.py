@@ -11,7 +11,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
-from managers.upgrade.events import notes as upgrade_events
+from managers.upgrade.events import upgrade_events
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock

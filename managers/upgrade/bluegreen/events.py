@@ -15,7 +15,7 @@ from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEA
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
 from managers.upgrade.condition import KIND
-from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS, goes_on
+from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS, in_progress
 
 PHASE = "BlueGreenPhase"
 SWITCHED = "TrafficSwitched"
@@ -60,7 +60,7 @@ def _of_phase(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecor
 def _of_end(
     old: BlueGreenStatus, new: BlueGreenStatus, after: ClusterStatus
 ) -> Iterator[EventRecord]:
-    if not goes_on(old) or goes_on(new):
+    if not in_progress(old) or in_progress(new):
         return
     if old.phase == ROLLBACK_CLEANUP:
         reason = f": {new.rollback_reason}" if new.rollback_reason else ""

@@ -32,7 +32,7 @@ from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFa
 from contracts.records.upgrade import BlueGreenObservation, Release
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
-from managers.upgrade.messages import goes_on as in_progress
+from managers.upgrade.messages import in_progress
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 

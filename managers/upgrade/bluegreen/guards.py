@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from contracts.records.bluegreen import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts
 from contracts.records.upgrade import SNAPSHOT_TRIES
-from managers.operation_lock import decide as oplock
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.decide import UPGRADE_HOLDER, held_by_another
 from managers.upgrade.bluegreen.break_glass import break_glass_of, is_acknowledged, is_active
 from managers.upgrade.bluegreen.validation_hook import step
 
@@ -34,8 +33,8 @@ def unanswered(facts: Facts) -> str | None:
     return f"{break_glass.message}; follow status.breakGlass.steps, then set spec.breakGlassAck"
 
 
-def held_by_another(facts: Facts) -> str | None:
-    return oplock.held_by_another(facts.lock, UPGRADE_HOLDER) or None
+def lock_held_by_another(facts: Facts) -> str | None:
+    return held_by_another(facts.lock, UPGRADE_HOLDER) or None
 
 
 def lock_free(facts: Facts) -> str | None:

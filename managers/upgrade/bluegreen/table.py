@@ -101,7 +101,7 @@ def _common(at: str) -> Transitions:
 def _locked(at: str) -> Transitions:
     return (
         *_common(at),
-        Transition(at, guards.held_by_another, "lock lost", reason=LOCKED, after=SLOW),
+        Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCKED, after=SLOW),
         Transition(at, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     )
 
@@ -220,7 +220,7 @@ _IDLE: Transitions = (
     Transition(IDLE, guards.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
     Transition(IDLE, guards.changed, "changed", act=DROP, reason=RUNS, after=SOON),
     Transition(IDLE, guards.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
-    Transition(IDLE, guards.held_by_another, "lock held", reason=LOCKED, after=SLOW),
+    Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
     Transition(IDLE, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
     Transition(
         IDLE,

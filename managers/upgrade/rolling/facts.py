@@ -10,9 +10,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.records.observed import Observed
-from contracts.records.upgrade import (
-    Release,
-)
+from contracts.records.upgrade import Release
 from contracts.state_machine import Guard
 from managers.operation_lock.decide import UPGRADE_HOLDER, held_by_another
 from managers.upgrade.preflight.checks import PreflightResult, check

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contracts.pause import counted_from
-from contracts.records.upgrade import (
-    MAKE_HAND_OVER,
-    SNAPSHOT_TRIES,
-)
+from contracts.records.upgrade import MAKE_HAND_OVER, SNAPSHOT_TRIES
 from managers.upgrade.rolling.facts import (
     BUDGET_REFUSAL_MAX_AGE,
     ROLLING,

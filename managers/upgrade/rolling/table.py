@@ -16,11 +16,7 @@ safe. managers.upgrade.rolling.progress reports that the last pod is new and hea
 from __future__ import annotations
 
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.records.upgrade import (
-    FREE_LOCK,
-    MAKE_SNAPSHOT,
-    TAKE_LOCK,
-)
+from contracts.records.upgrade import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK
 from contracts.state_machine import Transition, always
 from managers.upgrade.rolling import guards
 from managers.upgrade.rolling.facts import (

@@ -9,7 +9,7 @@ from contracts.api.cluster.status_login import OperatorLoginStatus
 from contracts.records.observed import TokenIssuer
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, StoredToken
-from managers.jwt_auth.actions import look, renew
+from managers.jwt_auth.actions import read_operator_login, renew
 from managers.jwt_auth.decide import OUTDATED, due, known
 from tests.managers.membership.servers import Servers
 
@@ -130,7 +130,7 @@ AT = "10.0.0.1"
 
 
 async def test_a_login_that_openbao_refuses_is_told_with_its_words() -> None:
-    status = await look(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
     assert status is not None
     assert status.reason == "OperatorLoginRefused"
     assert "invalid audience" in status.problem
@@ -138,16 +138,16 @@ async def test_a_login_that_openbao_refuses_is_told_with_its_words() -> None:
 
 
 async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> None:
-    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
     assert status is not None
     assert status.reason == OUTDATED
     # It stays that, also when the new keys are no news any more.
-    assert await look(Trusting(), AT, DENIED, BOTH, None, status) == status
+    assert await read_operator_login(Trusting(), AT, DENIED, BOTH, None, status) == status
 
 
 async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
     for issuer in (None, BOTH):
-        status = await look(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
+        status = await read_operator_login(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
         assert status is not None
         assert status.reason == "OperatorLoginMissing"
         assert "serviceaccounts/token" in status.problem
@@ -157,15 +157,15 @@ async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
 @pytest.mark.parametrize("login", [DENIED, TOKENLESS])
 async def test_trouble_is_over_when_the_login_works(login: Refused) -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
-    status = await look(server, AT, login, BOTH, None, known(BOTH))
-    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
-    assert await look(server, AT, WORKS, None, None, status) == known(BOTH)
+    status = await read_operator_login(server, AT, login, BOTH, None, known(BOTH))
+    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert await read_operator_login(server, AT, WORKS, None, None, status) == known(BOTH)
 
 
 async def test_keys_that_an_administrator_wrote_end_the_trouble_about_them() -> None:
-    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
-    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
     assert server.written == []
 
 
@@ -174,4 +174,4 @@ async def test_a_login_that_works_and_keys_that_were_compared_ask_for_nothing() 
     server.trouble = AssertionError("asked")
     for before in (known(BOTH), None, OperatorLoginStatus(keys="k")):
         issuer = BOTH if before == known(BOTH) else None
-        assert await look(server, AT, WORKS, issuer, None, before) == before
+        assert await read_operator_login(server, AT, WORKS, issuer, None, before) == before

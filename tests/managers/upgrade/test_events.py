@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
-from managers.upgrade.events import notes
+from managers.upgrade.events import upgrade_events
 
 BEGUN = {"id": "u1", "phase": "Preparing", "targetVersion": "2.5.0", "fromVersion": "2.4.0"}
 ROLLS = {**BEGUN, "phase": "Rolling", "currentPartition": 3}
@@ -25,7 +25,7 @@ def status(upgrade: dict[str, Any] | None, version: str = "2.4.0", **more: Any) 
 
 
 def told(before: ClusterStatus, after: ClusterStatus) -> list[tuple[str, str]]:
-    return [(note.kind, note.reason) for note in notes(before, after)]
+    return [(note.kind, note.reason) for note in upgrade_events(before, after)]
 
 
 NOTHING = status(None)
@@ -98,17 +98,17 @@ EVERY = [seen for before, after, _ in CHANGES.values() for seen in (before, afte
 
 def test_a_status_that_stays_tells_nothing() -> None:
     for seen in EVERY:
-        assert notes(seen, seen) == ()
+        assert upgrade_events(seen, seen) == ()
 
 
 def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
     """From anywhere to anywhere: the texts name the versions, and nothing fails."""
     for before, after in itertools.product(EVERY, EVERY):
-        for note in notes(before, after):
+        for note in upgrade_events(before, after):
             assert note.text
             assert note.reason[0].isupper()
 
 
 def test_a_failure_names_its_reason_and_the_versions() -> None:
-    ((note),) = notes(status(ROLLS), status(FAILED))
+    ((note),) = upgrade_events(status(ROLLS), status(FAILED))
     assert note.text == "From 2.4.0 to 2.5.0: PodNotReady: x-2 is not back"

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.records.event import EventRecord
-from managers.upgrade.events import notes
+from managers.upgrade.events import upgrade_events
 from tests.house.checkout import ROOT
 from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
 
@@ -30,7 +30,7 @@ class Told(TwoSets):
     def _store(self, fresh: dict[str, Any]) -> None:
         before, after = (ClusterStatus.lenient(one) for one in (self.status, fresh))
         super()._store(fresh)
-        self.events += notes(before, after)
+        self.events += upgrade_events(before, after)
         self.events += self.course.announcements if self.course is not None else ()
 
     def names(self) -> list[str]:
@@ -192,7 +192,7 @@ def test_what_is_told_of_a_life(live: Callable[[], Told], expected: list[str]) -
     assert world.names() == expected
     assert all(one.text for one in world.events)
     seen = ClusterStatus.lenient(world.status)
-    assert notes(seen, seen) == ()
+    assert upgrade_events(seen, seen) == ()
 
 
 def test_every_event_is_on_the_page() -> None:
@@ -232,7 +232,7 @@ def test_a_hold_is_told_when_it_begins(
         ClusterStatus.model_validate({"conditions": [one] if one else []})
         for one in (before, after)
     )
-    assert [one.reason for one in notes(was, now)] == expected
+    assert [one.reason for one in upgrade_events(was, now)] == expected
 
 
 def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
@@ -242,4 +242,4 @@ def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
         body = {"phase": phase, "operationID": "a", "jobFailureCount": 1}
         seen.append(ClusterStatus.model_validate({"blueGreen": body}))
     for before, after in itertools.product((ClusterStatus(), *seen), (ClusterStatus(), *seen)):
-        assert all(note.text and note.reason for note in notes(before, after))
+        assert all(note.text and note.reason for note in upgrade_events(before, after))

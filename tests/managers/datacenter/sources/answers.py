@@ -6,11 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import ServiceRecord, ServiceSource
-from managers.datacenter.sources.merge import (
-    Merged,
-    SourceAnswer,
-    merge,
-)
+from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
 
 DECLARED = ServiceSource("declared")
 HOOK = ServiceSource("hook/network")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from managers.datacenter.sources.merge import (
-    SourceAnswer,
-)
+from managers.datacenter.sources.merge import SourceAnswer
 from tests.managers.datacenter.bodies import openbao, row, service, wish
 from tests.managers.datacenter.sources.answers import (
     DECLARED,

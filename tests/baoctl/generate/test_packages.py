@@ -1,0 +1,16 @@
+"""baoctl.generate.packages."""
+
+from baoctl.generate.main import ROOT
+from baoctl.generate.packages import package_tree
+from tests.house.checkout import LAYERS, python_sources
+
+
+def test_the_page_of_the_architecture_lists_every_package() -> None:
+    tree = package_tree(source.path for source in python_sources(*LAYERS))
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"```text\n{tree}```" in page
+
+
+def test_a_package_is_listed_with_its_folders_first() -> None:
+    paths = ["a/__init__.py", "a/z/x.py", "a/b.py", "a/c.py"]
+    assert package_tree(paths) == "a/\n    z/  b  c\n\na/z/\n    x\n"
