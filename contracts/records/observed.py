@@ -5,7 +5,7 @@ Made by `managers.cluster.observe.observer`; read by resolve, plan and status. N
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -183,6 +183,21 @@ class ServerClientConfig:
     """The TLS name to ask for, whatever address is dialled."""
 
 
+def leaders_of(servers: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
+    """Return the pods that say they are the active server, without those that terminate."""
+    return tuple(pod for pod in servers if pod.registration.active and not pod.terminating)
+
+
+def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
+    """Report whether several servers run and not exactly one of them says that it leads.
+
+    `servers`: the pods of all pools. A former leader of one pool may keep its label while a server
+    of another pool leads.
+    """
+    running = sum(bool(pod.ip) and not pod.terminating for pod in servers)
+    return running > 1 and len(leaders_of(servers)) != 1
+
+
 @dataclass(frozen=True, slots=True)
 class RaftServer:
     """One member of the raft cluster, as the leader sees it."""
@@ -193,6 +208,8 @@ class RaftServer:
     """In contact and caught up, by the autopilot's own thresholds: some seconds late."""
     follows: bool = True
     """Its log holds what the leader had a moment before."""
+    leader: bool = False
+    """The raft configuration names it as the leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,13 +363,26 @@ class Observed:
 
         A server without a vote never leads, but a person may have given one to a read replica.
         """
-        return tuple(p for p in self.servers if p.registration.active and not p.terminating)
+        return leaders_of(self.servers)
 
     @property
     def leader_in_doubt(self) -> bool:
         """Whether several servers run and not exactly one of them says that it leads."""
-        running = sum(bool(pod.ip) and not pod.terminating for pod in self.pods)
-        return running > 1 and len(self.leaders) != 1
+        return is_leader_in_doubt(self.servers)
+
+    def with_servers(self, servers: Iterable[PodFacts]) -> Observed:
+        """Return the same with these facts in the place of those of the pods with their names."""
+        by_name = {pod.name: pod for pod in servers}
+
+        def updated(pods: tuple[PodFacts, ...]) -> tuple[PodFacts, ...]:
+            return tuple(by_name.get(pod.name, pod) for pod in pods)
+
+        return replace(
+            self,
+            pods=updated(self.pods),
+            green=replace(self.green, pods=updated(self.green.pods)),
+            read=replace(self.read, pods=updated(self.read.pods)),
+        )
 
     @property
     def holds_data(self) -> bool:

@@ -3,7 +3,7 @@
 A server labels its own pod, and a label may be stale: a server that lost an election while the API
 server did not answer keeps its label as the leader. Labels cost nothing to read, so they are
 trusted as long as exactly one pod is labelled as the leader; otherwise the servers are asked.
-Called by managers.cluster.observe.observer.
+Called by managers.cluster.observe.observer and managers.cluster.adminops.reconcile.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contracts.records.observed import PodFacts
+from contracts.records.observed import PodFacts, is_leader_in_doubt
 from managers.bao.client import Bao, BaoError
 
 
@@ -28,6 +28,14 @@ async def resolve_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, 
         _with_active(pod, False if answered and answer is None else answer)
         for pod, answer in zip(pods, answers, strict=True)
     )
+
+
+async def known_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
+    """Return the pods, with the answers of the servers where the labels are ambiguous.
+
+    `pods`: of all pools. Never raises.
+    """
+    return await resolve_leader(bao, pods) if is_leader_in_doubt(pods) else tuple(pods)
 
 
 def _with_active(pod: PodFacts, active: bool | None) -> PodFacts:

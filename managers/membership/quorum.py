@@ -104,6 +104,7 @@ def _servers(
             voter=member.voter,
             healthy=member.node_id in healthy,
             follows=member.node_id in following,
+            leader=member.leader,
         )
         for member in sorted(members, key=lambda one: one.node_id)
     )

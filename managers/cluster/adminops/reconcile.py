@@ -26,6 +26,7 @@ from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.context.context import Context
 from managers.membership.decide import ExpectedMembers, as_object, judge
+from managers.membership.find_leader import known_leader
 from managers.membership.green_members import green_member_count
 from managers.membership.observe import ask
 from managers.upgrade.decide import with_accepted_release
@@ -86,9 +87,10 @@ class AdminOpsReconciler:
         self, cluster: OpenBaoCluster, owner: Owner, client_config: ServerClientConfig
     ) -> tuple[dict[str, object], Outcome]:
         pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        servers = server_facts(voter_sets(cluster), pods)
+        labelled = server_facts(voter_sets(cluster), pods)
         readers = cluster.spec.servers - cluster.spec.replicas
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
+            servers = await known_leader(bao, labelled)
             login = await self._logins.of_cluster(cluster, owner)
             answers = await ask(bao, servers, login, health=bool(readers))
             autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))

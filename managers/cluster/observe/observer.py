@@ -238,7 +238,7 @@ class ClusterObserver:
         if client_config is None:
             return observed
         async with self.logins.session(client_config.authority, client_config.server_name) as bao:
-            return replace(observed, pods=await resolve_leader(bao, observed.pods))
+            return observed.with_servers(await resolve_leader(bao, observed.servers))
 
     async def _with_served(
         self,

@@ -200,12 +200,14 @@ def _failure(pod: PodFacts, now: datetime) -> str:
 
 def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Membership | None:
     quorum = observed.quorum
-    if quorum is None or quorum.trouble or len(observed.leaders) != 1:
+    if quorum is None or quorum.trouble:
         return None
     of_blue = [one for one in quorum.servers if blue.ordinal_of(one.node_id) is not None]
     of_green = [one for one in quorum.servers if green.ordinal_of(one.node_id) is not None]
+    # Not the label of a pod: that of a former leader may be stale.
+    leader = next((one.node_id for one in quorum.servers if one.leader), "")
     return Membership(
-        leader=_colour(observed.leaders[0].name, blue, green),
+        leader=_colour(leader, blue, green),
         blue_voters=sum(one.voter for one in of_blue),
         blue_peers=len(of_blue),
         green_voters=sum(one.voter for one in of_green),

@@ -1,7 +1,11 @@
 """What can be read off the facts of one pass."""
 
+from dataclasses import replace
+
 import pytest
 
+from contracts.naming.labels import Registration
+from contracts.records.observed import PoolFacts
 from tests import gen
 
 
@@ -46,3 +50,24 @@ DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
 @pytest.mark.parametrize(("pods", "doubt"), DOUBTS.values(), ids=DOUBTS)
 def test_when_labels_do_not_tell_who_leads(pods: tuple[gen.Pod, ...], doubt: bool) -> None:
     assert gen.world().with_pods(*pods).facts().leader_in_doubt is doubt
+
+
+BLUE = gen.pod(0).ready(leading=True)
+GREEN = gen.pod(0).of("0123456789abcdef").ready(leading=True)
+
+
+def test_a_former_leader_of_another_pool_leaves_the_leader_in_doubt() -> None:
+    """One server of blue and one of green: that of blue kept its label when green took over."""
+    facts = replace(gen.world().with_pods(BLUE).facts(), green=PoolFacts(pods=(GREEN.facts(),)))
+    assert facts.leader_in_doubt
+
+
+def test_the_answers_of_servers_replace_the_facts_of_every_pool() -> None:
+    facts = replace(
+        gen.world().with_pods(BLUE, gen.pod(1).ready(leading=True)).facts(),
+        green=PoolFacts(pods=(GREEN.facts(),)),
+    )
+    answers = [replace(pod, registration=Registration(active=False)) for pod in facts.servers[::2]]
+    updated = facts.with_servers(answers)
+    assert [pod.name for pod in updated.servers] == [pod.name for pod in facts.servers]
+    assert [pod.registration.active for pod in updated.servers] == [False, True, False]

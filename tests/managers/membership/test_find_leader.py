@@ -2,7 +2,7 @@
 
 import pytest
 
-from managers.membership.find_leader import resolve_leader
+from managers.membership.find_leader import known_leader, resolve_leader
 from tests import gen
 from tests.managers.membership.servers import Servers
 
@@ -47,3 +47,13 @@ async def test_a_sealed_server_does_not_lead() -> None:
     servers.sealed = True
     facts = await resolve_leader(servers, [LEADS.facts(), LATE.facts()])
     assert not any(pod.registration.active for pod in facts)
+
+
+async def test_servers_are_asked_only_when_their_labels_are_ambiguous() -> None:
+    servers = Servers()
+    servers.standby = {"10.0.0.1"}
+    clear = [LEADS.facts(), FOLLOWS.facts()]
+    assert await known_leader(servers, clear) == tuple(clear)
+    assert servers.asked == []
+    ambiguous = await known_leader(servers, [LEADS.facts(), LATE.facts()])
+    assert [pod.ordinal for pod in ambiguous if pod.registration.active] == [2]

@@ -33,7 +33,7 @@ async def test_the_leader_alone_is_asked() -> None:
     assert await read_quorum(servers, PODS, ROOT) == Quorum(
         (
             RaftServer("x-0", voter=True, healthy=False),
-            RaftServer("x-1", voter=True, healthy=True),
+            RaftServer("x-1", voter=True, healthy=True, leader=True),
             RaftServer("x-2", voter=False, healthy=True),
         ),
         failure_tolerance=1,
@@ -50,7 +50,7 @@ async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> Non
     )
     found = await read_quorum(servers, PODS, ROOT)
     assert found.servers == (
-        RaftServer("x-0", voter=True, healthy=True),
+        RaftServer("x-0", voter=True, healthy=True, leader=True),
         RaftServer("x-3", voter=False, healthy=False, follows=False),
     )
 
@@ -132,7 +132,7 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
     assert await read_quorum(servers, PODS, ROOT) == Quorum(
         (
             RaftServer("x-0", voter=True, healthy=False, follows=False),
-            RaftServer("x-1", voter=True, healthy=True),
+            RaftServer("x-1", voter=True, healthy=True, leader=True),
             RaftServer("x-2", voter=True, healthy=True),
         ),
         failure_tolerance=0,

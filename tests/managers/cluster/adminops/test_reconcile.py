@@ -127,6 +127,19 @@ async def test_a_cluster_that_is_gone_is_done(monkeypatch: pytest.MonkeyPatch) -
     assert await bench.turn() == Done()
 
 
+async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench.pods.says(
+        gen.pod(0).ready(leading=True).object(), gen.pod(1).ready(leading=True).object()
+    )
+    bench.servers.standby = {"10.0.0.1"}
+    await bench.turn()
+    assert "members 10.0.0.2 root-abc" in bench.servers.asked
+    assert "members 10.0.0.1 root-abc" not in bench.servers.asked
+
+
 async def test_the_root_token_of_the_first_boot_is_the_login(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
