@@ -42,6 +42,13 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "self-init-when": Feature("2.6.0", "release notes 2.6.0"),
         "self-init-headers": Feature("2.6.0", "release notes 2.6.0"),
         "plugin-pin-optional": Feature("2.7.0", "release notes 2.7.0"),
+        # gRPC service between standbys and the leader: forwarding.RequestForwarding, no longer
+        # vault.RequestForwarding.
+        "forwarding-package": Feature("2.6.0", "github.com/openbao/openbao issue 3899"),
+        # A standby falls back to the former service; a leader serves only the new one.
+        "forwarding-fallback": Feature(
+            "2.6.3", "github.com/openbao/openbao pull requests 3900 and 3922; 2.7.0 has it, too"
+        ),
         "tls-key-exchange": Feature("2.7.0", "release notes 2.7.0"),
         "built-in-cloud-kms": Feature(
             "2.0.0", "release notes 2.7.0: plugins from then on", "2.7.0"
@@ -63,6 +70,19 @@ def offers(version: str, feature: str) -> bool:
     return _parsed(feature_range.since) <= release and (
         feature_range.until is None or release < _parsed(feature_range.until)
     )
+
+
+def reports_health(follower: str, leader: str) -> bool:
+    """Whether a leader hears from a follower, so that its autopilot knows the follower's health.
+
+    Both are versions. A follower reports over the forwarding service, which was renamed in 2.6.0;
+    raft itself works between all versions. True if one of them is no version: nothing is known
+    against it.
+    """
+    if _release(follower) is None or _release(leader) is None:
+        return True
+    calls, serves = offers(follower, "forwarding-package"), offers(leader, "forwarding-package")
+    return calls == serves or (calls and offers(follower, "forwarding-fallback"))
 
 
 def since(feature: str) -> str:

@@ -210,6 +210,8 @@ class RaftServer:
     """Its log holds what the leader had a moment before."""
     leader: bool = False
     """The raft configuration names it as the leader."""
+    judged_by_log: bool = False
+    """The leader's autopilot knows nothing of its health: `healthy` equals `follows`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 from contracts.records.observed import PodFacts, Quorum, RaftServer
+from contracts.server_features import reports_health
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, TokenSource, as_known
 from managers.bao.models import AutopilotState, Member
@@ -23,6 +24,9 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
 
     The raft configuration decides who is a member: the autopilot lists a removed server for a
     while. A member that it does not list counts as unhealthy.
+
+    The leader hears nothing of a follower across the change of the forwarding service in 2.6.0
+    (contracts.server_features.reports_health). Such a follower is judged by its log alone.
 
     A server is healthy for the autopilot for ten seconds after its last contact, and the leader may
     need longer than that to reach a restarted one (it resolves the new address, and backs off after
@@ -54,7 +58,8 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
     following = {
         pod.name for pod, index in zip(followers, indexes, strict=True) if index >= leader_index
     }
-    return _quorum(members, state, following | {leaders[0].name})
+    silent = frozenset(pod.name for pod in followers if not _reports_health(pod, leaders[0]))
+    return _quorum(members, state, following | {leaders[0].name}, silent)
 
 
 async def _autopilot_state(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
@@ -77,26 +82,37 @@ async def _log_index(bao: Bao, address: str) -> int:
         return -1
 
 
+def _reports_health(follower: PodFacts, leader: PodFacts) -> bool:
+    return reports_health(follower.registration.version or "", leader.registration.version or "")
+
+
 def _quorum(
-    members: Sequence[Member], state: AutopilotState | None, following: Collection[str]
+    members: Sequence[Member],
+    state: AutopilotState | None,
+    following: Collection[str],
+    silent: Collection[str],
 ) -> Quorum:
     if state is None:
-        return _by_log(members, following)
-    servers = state.servers or {}
-    healthy = {name for name, server in servers.items() if server.healthy}
-    return Quorum(_servers(members, healthy, following), state.failure_tolerance)
+        by_log = _servers(members, following, following)
+        return Quorum(by_log, _failure_tolerance(by_log))
+    reported = {name for name, server in (state.servers or {}).items() if server.healthy}
+    healthy = (reported - set(silent)) | (set(following) & set(silent))
+    servers = _servers(members, healthy, following, silent)
+    return Quorum(servers, _failure_tolerance(servers) if silent else state.failure_tolerance)
 
 
-def _by_log(members: Sequence[Member], following: Collection[str]) -> Quorum:
-    """Compute the quorum as the autopilot does, by whether a log caught up with the leader's."""
-    servers = _servers(members, following, following)
+def _failure_tolerance(servers: Sequence[RaftServer]) -> int:
+    """Compute the number of voters that may fail, as the autopilot does."""
     voters = [server for server in servers if server.voter]
     spare = sum(server.healthy for server in voters) - (len(voters) // 2 + 1)
-    return Quorum(servers, max(0, spare))
+    return max(0, spare)
 
 
 def _servers(
-    members: Sequence[Member], healthy: Collection[str], following: Collection[str]
+    members: Sequence[Member],
+    healthy: Collection[str],
+    following: Collection[str],
+    silent: Collection[str] = (),
 ) -> tuple[RaftServer, ...]:
     return tuple(
         RaftServer(
@@ -105,6 +121,7 @@ def _servers(
             healthy=member.node_id in healthy,
             follows=member.node_id in following,
             leader=member.leader,
+            judged_by_log=member.node_id in silent and not member.leader,
         )
         for member in sorted(members, key=lambda one: one.node_id)
     )

@@ -62,19 +62,19 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span(until="2.6.0"),
         Span(since="2.6.0"),
         "refuse",
-        "servers of 2.6 and of what came before do not understand each other about the health of "
-        "raft members, so a second set cannot be promoted; set spec.upgrade.strategy to "
-        "RollingUpdate first",
-        "github.com/dc-tec/openbao-operator pull request 546",
+        "servers before 2.6 and servers from 2.6 on do not report their health to each other, so "
+        "one pool cannot get its votes while a server of the other pool leads: neither the "
+        "promotion nor a rollback would end; set spec.upgrade.strategy to RollingUpdate first",
+        "github.com/openbao/openbao issue 3899",
         strategy="BlueGreen",
     ),
     Pair(
         Span(until="2.6.0"),
         Span(since="2.6.0"),
         "warn",
-        "until the last server is new, a new server that does not lead answers writes with a "
-        "redirect to the leader, for it cannot forward them to an older one: clients that reach "
-        "the active Service are not affected, others must follow redirects",
+        "until the last server is new, servers before 2.6 and servers from 2.6 on do not forward "
+        "requests to each other: a standby answers with a redirect to the leader, and clients "
+        "must follow it",
         "github.com/openbao/openbao issue 3899",
         strategy="RollingUpdate",
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.server_features import FEATURES, offers, since
+from contracts.server_features import FEATURES, offers, reports_health, since
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +34,27 @@ def test_what_was_taken_away_is_gone() -> None:
 @pytest.mark.parametrize("text", ["", "latest", "2", "2.5", "2.5.0.1"])
 def test_what_is_no_version_has_no_feature(text: str) -> None:
     assert not offers(text, "self-init")
+
+
+# (follower, leader, whether the leader hears from it): seen on real servers, but for 2.6.3.
+HEARD = (
+    ("2.4.0", "2.4.0", True),
+    ("2.6.2", "2.6.1", True),
+    ("2.6.2", "2.7.2", True),
+    ("2.7.2", "2.6.2", True),
+    ("2.6.2", "2.4.0", False),
+    ("2.4.0", "2.6.2", False),
+    ("2.4.0", "2.7.2", False),
+    ("2.7.2", "2.4.0", True),
+    ("2.6.3", "2.5.5", True),
+    ("", "2.4.0", True),
+    ("2.6.2", "", True),
+)
+
+
+@pytest.mark.parametrize(("follower", "leader", "heard"), HEARD)
+def test_whether_a_leader_hears_from_a_follower(follower: str, leader: str, heard: bool) -> None:
+    assert reports_health(follower, leader) is heard
 
 
 def test_a_feature_that_nobody_knows_is_a_mistake() -> None:

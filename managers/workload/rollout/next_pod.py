@@ -154,7 +154,7 @@ def _hand_over(
         leader,
         size,
         young={pod.name for pod in young},
-        unproven={pod.name for pod in young if not _is_marked(observed, pod)},
+        unproven={pod.name for pod in observed.pods if not _is_marked(observed, pod)},
     )
     if not reason:
         return RolloutAction("step-down", leader)
@@ -200,23 +200,41 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
 
 
 def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
-    young = _unmarked(observed, target)
-    if young is None:
+    pod = _unmarked(observed, target)
+    if pod is None:
         return None
-    attempt = observed.attempted(MARK_LOG, young.uid)
-    if attempt is not None:
-        message = (
-            f"{young.name} is new, and OpenBao does not let the operator prove that it follows the "
-            f"leader: {attempt.refused}. It goes on when {young.name} is {YOUNG.seconds} s old"
-        )
-        return RolloutAction("hold", target, message)
-    return RolloutAction("mark", young, f"{young.name} is new, and has to follow the leader first")
+    by_log = _is_judged_by_log(observed, pod)
+    what = "is of another version than the leader" if by_log else "is new"
+    attempt = observed.attempted(MARK_LOG, pod.uid)
+    if attempt is None or not attempt.refused or observed.now - attempt.at >= YOUNG:
+        return RolloutAction("mark", pod, f"{pod.name} {what}, and has to follow the leader first")
+    then = "The operator tries again" if by_log else "It goes on"
+    when = f"every {YOUNG.seconds} s" if by_log else f"when {pod.name} is {YOUNG.seconds} s old"
+    message = (
+        f"{pod.name} {what}, and OpenBao does not let the operator prove that it follows the "
+        f"leader: {attempt.refused}. {then} {when}"
+    )
+    return RolloutAction("hold", target, message)
 
 
 def _is_marked(observed: Observed, pod: PodFacts) -> bool:
-    """Return whether the leader wrote an entry since the pod was created; refusals do not count."""
+    """Return whether the log of the pod is a proof that it follows the leader.
+
+    For a new pod the leader has written an entry since it was created. Where the log is the only
+    witness, it has to be a recent entry, whatever the age of the pod. Refusals do not count.
+    """
+    by_log = _is_judged_by_log(observed, pod)
+    if not by_log and not _is_young(observed, pod):
+        return True
     attempt = observed.attempted(MARK_LOG, pod.uid)
-    return attempt is not None and not attempt.refused
+    if attempt is None or attempt.refused:
+        return False
+    return not by_log or observed.now - attempt.at < YOUNG
+
+
+def _is_judged_by_log(observed: Observed, pod: PodFacts) -> bool:
+    servers = observed.quorum.servers if observed.quorum is not None else ()
+    return any(one.judged_by_log and one.node_id == pod.name for one in servers)
 
 
 def _starts(observed: Observed, pod: PodFacts) -> bool:
@@ -228,7 +246,7 @@ def _is_young(observed: Observed, pod: PodFacts) -> bool:
 
 
 def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
-    """Return a new pod that may match the leader only because nothing was written since.
+    """Return a pod that may match the leader only because nothing was written lately.
 
     Without writes its log ends where the leader's does, whether or not the leader reaches it. An
     entry that is written after its start shows whether it follows.
@@ -239,9 +257,7 @@ def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
         (
             pod
             for pod in observed.pods
-            if pod.uid != target.uid
-            and pod.uid != observed.leaders[0].uid
-            and _is_young(observed, pod)
+            if pod.uid not in (target.uid, observed.leaders[0].uid)
             and not _is_marked(observed, pod)
         ),
         None,

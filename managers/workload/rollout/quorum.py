@@ -63,19 +63,20 @@ def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     if quorum.trouble:
         return quorum.unanswered
     voters = [server for server in quorum.servers if server.voter]
-    others = sum(server.healthy for server in voters if server.node_id != target.name)
+    rest = [server for server in voters if server.node_id != target.name]
+    others = sum(server.healthy for server in rest)
+    counts = any(server.healthy and server.node_id == target.name for server in voters)
     needed = majority(len(voters))
     if not target.ready:
-        healthy = any(server.healthy for server in voters if server.node_id == target.name)
-        if not healthy or others >= needed:
+        if not counts or others >= needed:
             return ""
         return f"{target.name} is a healthy voter, and only {others} others are ({needed} needed)"
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"
-    unfit = _unfit(voters, target)
+    unfit = _unfit(rest, target)
     if unfit:
         return unfit
-    if size >= TOLERANT and (others < needed or quorum.failure_tolerance < 1):
+    if size >= TOLERANT and counts and (others < needed or quorum.failure_tolerance < 1):
         return (
             f"{others} healthy voters would be left and {needed} are needed "
             f"(failure tolerance {quorum.failure_tolerance})"

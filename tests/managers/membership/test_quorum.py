@@ -123,6 +123,36 @@ async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
     assert servers.asked == []
 
 
+# sentence: (version of the leader, of x-2, whether the autopilot hears of x-2)
+PAIRS = {
+    "2.6 below 2.4": ("2.4.0", "2.6.2", False),
+    "2.7 below 2.4": ("2.4.0", "2.7.2", True),
+    "2.4 below 2.7": ("2.7.2", "2.4.0", False),
+    "2.6 below 2.7": ("2.7.2", "2.6.2", True),
+}
+
+
+@pytest.mark.parametrize(("leader", "follower", "heard"), PAIRS.values(), ids=PAIRS)
+async def test_a_follower_that_the_leader_cannot_hear_is_judged_by_its_log(
+    leader: str, follower: str, heard: bool
+) -> None:
+    versions = (leader, leader, follower)
+    pods = tuple(
+        gen.pod(n).ready(leading=n == 1, version=v).facts() for n, v in enumerate(versions)
+    )
+    servers = Servers()
+    servers.raft = tuple(Member(node_id=f"x-{n}", leader=n == 1, voter=True) for n in range(3))
+    well = {f"x-{n}": {"healthy": n < 2} for n in range(3)}
+    servers.state = AutopilotState.model_validate({"servers": well, "failure_tolerance": 0})
+    servers.ends = {"leader": 97, "10.0.0.1": 97, "10.0.0.3": 97}
+    answer = await read_quorum(servers, pods, ROOT)
+    third = RaftServer("x-2", voter=True, healthy=not heard, judged_by_log=not heard)
+    assert (answer.servers[2], answer.failure_tolerance) == (third, 0 if heard else 1)
+    servers.ends["10.0.0.3"] = 96
+    answer = await read_quorum(servers, pods, ROOT)
+    assert (answer.servers[2].healthy, answer.failure_tolerance) == (False, 0)
+
+
 async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
     """It is switched off: then each server shows by its log that it follows."""
     servers = Servers()

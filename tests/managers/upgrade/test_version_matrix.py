@@ -28,7 +28,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
         "2.3.0", "2.4.4", ROLLING, "static", "warn", "nobody has told this operator",
     ),
     "a new standby that cannot forward": (
-        "2.5.4", "2.6.2", ROLLING, "static", "warn", "cannot forward",
+        "2.5.4", "2.6.2", ROLLING, "static", "warn", "do not forward",
     ),
     "green cannot be promoted over 2.6": (
         "2.5.5", "2.6.0", GREEN, "static", "refuse", "RollingUpdate first",

@@ -144,6 +144,49 @@ class TestNewPods:
         assert made.kind == "replace"
 
 
+class TestMixedVersions:
+    """The leader is of another version than a follower, and does not hear of its health."""
+
+    OLD = gen.pod(1).made_from("old").ready()
+    NEW = NEW_TWO.born(timedelta(hours=1))
+    BY_LOG = RaftServer("x-2", True, True, judged_by_log=True)
+    MIXED = Quorum((*WELL.servers[:2], BY_LOG), failure_tolerance=1)
+
+    def world(self, quorum: Quorum = MIXED) -> gen.World:
+        return world(LEAD, self.OLD, self.NEW, quorum=quorum)
+
+    def test_its_log_has_to_prove_lately_that_it_follows(self) -> None:
+        made = move(self.world())
+        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
+        made = move(self.world().tried(MARK_LOG, "uid-x-2", YOUNG))
+        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
+
+    def test_then_the_next_one_goes(self) -> None:
+        made = move(self.world().tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
+
+    def test_not_while_its_log_is_behind(self) -> None:
+        late = replace(self.BY_LOG, healthy=False, follows=False)
+        behind = self.world(replace(self.MIXED, servers=(*WELL.servers[:2], late)))
+        made = move(behind.tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
+        assert "x-2" in made.why
+
+    def test_a_refused_proof_holds_it_and_is_tried_again(self) -> None:
+        made = move(self.world().tried(MARK_LOG, "uid-x-2", timedelta(seconds=5), "403"))
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
+        assert "403. The operator tries again every 60 s" in made.why
+        made = move(self.world().tried(MARK_LOG, "uid-x-2", YOUNG, "403"))
+        assert made.kind == "mark"
+
+    def test_a_leader_does_not_step_down_for_one_without_proof(self) -> None:
+        both = tuple(replace(self.BY_LOG, node_id=f"x-{n}") for n in (1, 2))
+        last = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum((WELL.servers[0], *both), 1))
+        assert move(last).kind == "mark"
+        made = move(last.tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
+
+
 class TestBrokenPods:
     """A change that broke a pod must not keep the change that repairs it from it."""
 

@@ -44,6 +44,18 @@ ROWS: dict[str, tuple[Quorum | None, PodFacts, int, str]] = {
         3,
         "",
     ),
+    "the one that goes is not well itself": (
+        Quorum(servers(True, True, False), failure_tolerance=0),
+        STANDBY,
+        3,
+        "",
+    ),
+    "the one that goes is not well, and another is not either": (
+        Quorum(servers(True, False, False), failure_tolerance=0),
+        STANDBY,
+        3,
+        "x-1",
+    ),
     "one is a member without a vote": (
         Quorum(servers(True, True, True, voters=2), failure_tolerance=0),
         STANDBY,

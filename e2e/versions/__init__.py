@@ -1,0 +1,1 @@
+"""Scenario: upgrades between releases whose servers do not report their health to each other."""
