@@ -23,7 +23,10 @@ class ContainerExit:
     """How the server container ended the last time it ended."""
 
     code: int
-    message: str
+    reason: str
+    """One word of the kubelet, such as Error or OOMKilled."""
+    message: str = ""
+    """The end of the log, of at most some kilobytes, in a first boot only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,7 @@ class ServerClientConfig:
 
 def leaders_of(servers: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
     """Return the pods that say they are the active server, without those that terminate."""
-    return tuple(pod for pod in servers if pod.registration.active and not pod.terminating)
+    return tuple([pod for pod in servers if pod.registration.active and not pod.terminating])
 
 
 def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
@@ -194,8 +197,8 @@ def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
     `servers`: the pods of all pools. A former leader of one pool may keep its label while a server
     of another pool leads.
     """
-    running = sum(bool(pod.ip) and not pod.terminating for pod in servers)
-    return running > 1 and len(leaders_of(servers)) != 1
+    running = [pod for pod in servers if pod.ip and not pod.terminating]
+    return len(running) > 1 and len(leaders_of(servers)) != 1
 
 
 @dataclass(frozen=True, slots=True)

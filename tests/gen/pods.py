@@ -87,9 +87,11 @@ class Pod:
         name = f"reload-{len(self.ephemeral) + 1}-{digest[:8]}"
         return replace(self, ephemeral=(*self.ephemeral, (name, exit_code, asked)))
 
-    def restarted(self, times: int = 1, *, code: int = 1, reason: str = "Error") -> Pod:
-        """Let the kubelet have started the server again."""
-        ended = {"terminated": {"exitCode": code, "reason": reason}}
+    def restarted(
+        self, times: int = 1, *, code: int = 1, reason: str = "Error", message: str = ""
+    ) -> Pod:
+        """Let the kubelet have started the server again, and report the end of its log."""
+        ended = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
         return replace(self, server={**self.server, "restartCount": times, "lastState": ended})
 
     def waiting(self, reason: str, message: str = "") -> Pod:

@@ -44,6 +44,16 @@ class OperationStatus(ApiModel):
     started_at: Timestamp | None = Field(default=None, description="When it began.")
 
 
+class FailedFirstBoot(ApiModel):
+    """A first boot whose self-init failed; it stands for as long as its volume exists."""
+
+    pod: _Name = Field(description="Pod whose server ended.")
+    volume_uid: Word = Field(
+        alias="volumeUID", description="UID of the PersistentVolumeClaim with its data."
+    )
+    exit_code: int = Field(description="Exit code of the server.")
+
+
 class WorkloadStatus(ApiModel):
     """What keeps the pods and their surroundings from being as the spec asks."""
 
@@ -148,6 +158,9 @@ class ClusterStatus(StoredStatus):
     initialized: bool = Field(default=False, description="OpenBao has been initialized.")
     self_initialized: bool = Field(
         default=False, description="It initialized itself, so there is no root token."
+    )
+    failed_first_boot: FailedFirstBoot | None = Field(
+        default=None, description="A first boot whose self-init failed; absent if none."
     )
     operation: OperationStatus | None = Field(
         default=None, description="What is being done to the cluster now; absent if nothing."

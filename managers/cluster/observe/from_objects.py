@@ -49,6 +49,8 @@ RESIZE_CONDITIONS = frozenset(
 )
 Ordinal = Callable[[str], int | None]
 """Returns the ordinal in the name of an object of one pool of servers; None for any other."""
+# The kubelet's own limit; a tenant's server may write anything.
+TERMINATION_MESSAGE_CHARACTERS = 4096
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
@@ -266,7 +268,8 @@ def _last_exit(server: Mapping[str, Any]) -> ContainerExit | None:
     ended = (server.get("lastState") or {}).get("terminated")
     if not ended:
         return None
-    return ContainerExit(ended.get("exitCode", -1), ended.get("reason") or "")
+    message = (ended.get("message") or "")[:TERMINATION_MESSAGE_CHARACTERS]
+    return ContainerExit(ended.get("exitCode", -1), ended.get("reason") or "", message)
 
 
 def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:

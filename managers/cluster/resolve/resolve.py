@@ -19,7 +19,7 @@ from contracts.hcl_quote import UnwritableError
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import serving_set
 from contracts.records.exposure import ExposureSpec
-from contracts.records.observed import Observed, PodFacts
+from contracts.records.observed import Observed
 from contracts.records.resolved import (
     ImageChoice,
     NetworkSettings,
@@ -27,6 +27,7 @@ from contracts.records.resolved import (
     Resolved,
     SealSettings,
 )
+from managers.bootstrap.first_boot import self_init_failed
 from managers.bootstrap.seal.pod_part import seal_part
 from managers.bootstrap.seal.rotation import pod_annotations
 from managers.bootstrap.seal.spec import seal_settings, stanza_of
@@ -207,17 +208,7 @@ def _refusal(
         audience_error = wrong_audience(cluster.spec, owner, installation)
         if audience_error is not None:
             return audience_error
-    failed = _failed_first_boot(cluster, observed)
-    if failed is not None:
-        code = failed.last_exit.code if failed.last_exit else -1
-        pvc = serving_set(cluster).data_claim(failed.ordinal)
-        return Blocked(
-            "SelfInitFailed",
-            f"{failed.name} ended with code {code} before it was initialised, so its requests may "
-            f"be incomplete: read `kubectl logs {failed.name} --previous`, correct the cause, then "
-            f"delete PersistentVolumeClaim {pvc} and the pod to start again; no data is lost yet",
-        )
-    return None
+    return self_init_failed(cluster, observed)
 
 
 def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
@@ -277,21 +268,6 @@ def _members(cluster: OpenBaoCluster) -> int | None:
 def _voters(cluster: OpenBaoCluster) -> int | None:
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     return None if raft is None else raft.voters
-
-
-def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts | None:
-    """Return a first server that restarted before its initialization was recorded.
-
-    The second start detects the initialised storage and skips the remaining requests
-    (OpenBao 2.4.0), so being ready no longer proves that all of them ran.
-    """
-    stateful_set = observed.stateful_set
-    if cluster.status.initialized or stateful_set is None or not stateful_set.first_boot:
-        return None
-    return next(
-        (pod for pod in observed.pods if pod.ready and pod.restarts and pod.last_exit is not None),
-        None,
-    )
 
 
 def _pod(spec: ClusterSpec, overrides: Overrides, parts: tuple[PodPart, ...]) -> PodSettings:

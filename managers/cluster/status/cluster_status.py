@@ -30,6 +30,7 @@ from contracts.records.event import EventRecord
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade_decision import UpgradeDecision
+from managers.bootstrap.first_boot import failed_first_boot
 from managers.cluster.status.conditions import findings
 from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.operation import operation_status
@@ -128,6 +129,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
         self_initialized=initialized and _self_initialized(cluster),
+        failed_first_boot=failed_first_boot(cluster, observed),
         operation=operation_status(_operation(result), previous.operation, observed.now),
         unseal=_unseal(result),
         read_replicas=read_status(cluster.spec, observed, facts.raft),

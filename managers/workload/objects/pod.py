@@ -103,6 +103,9 @@ def _container(resolved: Resolved, whole: PodPart, *, first_boot: bool) -> dict[
         "volumeMounts": [*map(dict, whole.mounts)],
         **probes(resolved.tls),
     }
+    if first_boot:
+        # The kubelet reports the end of the log: it shows whether the self-init failed.
+        container["terminationMessagePolicy"] = "FallbackToLogsOnError"
     if resolved.pod.resources:
         container["resources"] = dict(resolved.pod.resources)
     return container

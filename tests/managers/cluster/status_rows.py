@@ -57,6 +57,10 @@ ROWS: Mapping[str, Row] = {
     "unseal": Row({"keys": "other=key-7", "step": "Settled"}, {"keys": "old=key"}),
     "tlsSecrets": Row(["another"], ["older"]),
     "workload.rollingSince": Row(MONTH_AGO, MONTH_AGO),
+    "failedFirstBoot": Row(
+        {"pod": "x-0", "volumeUID": "edited", "exitCode": 1},
+        {"pod": "x-0", "volumeUID": "another", "exitCode": 1},
+    ),
     "resumedAt": Row(MONTH_AGO, MONTH_AGO, heals=False),
     "restore": Row(
         {"name": "r", "uid": "other", "restartCompletedAt": MONTH_AGO},

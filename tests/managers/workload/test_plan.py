@@ -142,6 +142,7 @@ class TestTwoTemplates:
             first_pod[part] = [item for item in first_pod[part] if item not in extras]
         a["volumeMounts"] = [m for m in a["volumeMounts"] if m not in extra_mounts]
         a["command"] = b["command"]
+        assert a.pop("terminationMessagePolicy") == "FallbackToLogsOnError"
         assert (first, a) == (later, b)
 
     def test_both_have_the_same_digest_so_that_the_first_pod_is_not_outdated(self) -> None:

@@ -86,6 +86,11 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         "last_exit",
         ContainerExit(137, "OOMKilled"),
     ),
+    "the end of its log is told within bounds": (
+        gen.pod().restarted(message="x" * 5000).object(),
+        "last_exit",
+        ContainerExit(1, "Error", "x" * 4096),
+    ),
     "an end without a code is told": (
         bare_pod(
             status={

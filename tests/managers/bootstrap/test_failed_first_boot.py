@@ -1,0 +1,74 @@
+"""managers.bootstrap.first_boot: a half-made cluster is never called ready."""
+
+import pytest
+
+from contracts.api.cluster.status import FailedFirstBoot
+from managers.bootstrap.first_boot import failed_first_boot, self_init_failed
+from managers.cluster.resolve.resolve import resolve
+from runtime.outcome import Blocked
+from tests import gen
+
+NEW = gen.cluster()
+FAILED = FailedFirstBoot(pod="x-0", volume_uid="uid-claim-0", exit_code=1)
+RECORDED = NEW.having(failedFirstBoot={"pod": "x-0", "volumeUID": "uid-claim-0", "exitCode": 1})
+RAN = gen.pod().ready().restarted()
+REFUSED = "Error initializing: self-initialization failed: refusing to unseal"
+
+
+def first_boot(*pods: gen.Pod) -> gen.World:
+    live = gen.stateful_set().first_boot()
+    return gen.world().with_set(live).with_pods(*pods).with_claims(0)
+
+
+# sentence: (cluster, world, the failed first boot)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, FailedFirstBoot | None]] = {
+    "it became ready when it was started again": (NEW, first_boot(RAN), FAILED),
+    "it refuses to start again": (
+        NEW, first_boot(gen.pod().restarted(message=REFUSED)), FAILED,
+    ),
+    "a request failed, and it was not started again yet": (
+        NEW,
+        first_boot(gen.pod().restarted(message="failed to initialize: request.[x] ...")),
+        FAILED,
+    ),
+    "its seal is away": (
+        NEW, first_boot(gen.pod().restarted(message="error fetching seal key")), None,
+    ),
+    "it starts for the first time": (NEW, first_boot(gen.pod()), None),
+    "another pod came, on the same volume": (RECORDED, first_boot(gen.pod().ready()), FAILED),
+    "the volume is being deleted, and is still there": (
+        RECORDED, gen.world().with_pods(gen.pod().ready()).with_claims(0, gone=True), FAILED,
+    ),
+    "the volume is another one": (
+        RECORDED.having(
+            failedFirstBoot={"pod": "x-0", "volumeUID": "uid-before", "exitCode": 1}
+        ),
+        first_boot(gen.pod().ready()),
+        None,
+    ),
+    "it served before": (RECORDED.initialized(), first_boot(RAN), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cluster", "world", "failed"), ROWS.values(), ids=ROWS)
+def test_row(cluster: gen.Cluster, world: gen.World, failed: FailedFirstBoot | None) -> None:
+    assert failed_first_boot(cluster.read(), world.facts()) == failed
+
+
+def test_a_volume_that_is_not_in_the_cache_yet_does_not_make_it_ready() -> None:
+    world = gen.world().with_set(gen.stateful_set().first_boot()).with_pods(RAN)
+    failed = failed_first_boot(NEW.read(), world.facts())
+    assert failed is not None
+    assert failed.volume_uid == ""
+
+
+def test_it_blocks_everything_and_names_the_commands() -> None:
+    world = first_boot(gen.pod().ready())
+    blocked = self_init_failed(RECORDED.read(), world.facts())
+    assert blocked is not None
+    assert blocked.reason == "SelfInitFailed"
+    for part in ("data-x-0 openbao.org/maintenance=true", "delete pod x-0", "code 1"):
+        assert part in blocked.message
+    assert isinstance(
+        resolve(RECORDED.read(), RECORDED.owner(), world.facts(), gen.INSTALLATION), Blocked
+    )
