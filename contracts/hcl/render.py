@@ -32,6 +32,7 @@ from contracts.hcl.tls import join_attributes, join_files, listener_attributes, 
 from contracts.naming import labels, mount_paths
 from contracts.naming.ports import API, CLUSTER
 from contracts.pools.voter_pool import ServerPool
+from contracts.server_features import offers
 
 __all__ = [
     "ConfigInput",
@@ -76,16 +77,19 @@ class Join:
 class ConfigInput:
     """Everything that the two documents depend on.
 
-    `settings` are the root attributes that a user may tune, `listener` those of the listener,
-    `telemetry` the whole stanza (empty: none). `performance_multiplier` None leaves the server's
-    default. `join_tls` None: those of a mounted certificate. `oidc` None: the operator has no login
-    of its own. `root_token_file` is where the first pod finds the root token to register, None when
-    the user's own requests set up the logins.
+    `version` is that of the servers ("": one that lacks every optional feature). `standby_reads`: a
+    server that does not lead answers reads itself. `settings` are the root attributes that a user
+    may tune, `listener` those of the listener, `telemetry` the whole stanza (empty: none).
+    `performance_multiplier` None leaves the server's default. `join_tls` None: those of a mounted
+    certificate. `oidc` None: the operator has no login of its own. `root_token_file` is where the
+    first pod finds the root token to register, None when the user's own requests set up the logins.
     """
 
     cluster: str
     namespace: str
+    version: str = ""
     ui: bool = True
+    standby_reads: bool = False
     settings: Mapping[str, object] = field(default_factory=lambda: {"log_level": "info"})
     listener: Mapping[str, object] = field(default_factory=dict)
     metrics_listener: Mapping[str, object] | None = None
@@ -112,7 +116,9 @@ class ConfigInput:
         return cls(
             cluster=cluster.metadata.name,
             namespace=cluster.metadata.namespace,
+            version=spec.version,
             ui=settings.ui,
+            standby_reads=bool(settings.standby_reads),
             settings=server_settings(spec),
             listener=listener_settings(settings),
             metrics_listener=metrics_listener(spec.observability),
@@ -176,8 +182,10 @@ def _config(
 
 
 def _root(config: ConfigInput) -> Mapping[str, object]:
+    forwards = not config.standby_reads and offers(config.version, "standby-reads")
     return {
         "ui": config.ui,
+        "disable_standby_reads": True if forwards else None,
         "cluster_name": config.cluster,
         # Some servers refuse to start when the folder is not there, so it is named only if mounted.
         "plugin_directory": mount_paths.PLUGINS if config.plugins else None,

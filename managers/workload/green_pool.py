@@ -29,8 +29,9 @@ def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
     its join settings: `restart_text` is that of a serving pool. Raises
     UnwritableError as `render_config` does.
     """
-    joining = replace(resolved.config, join=Join(dialled=resolved.revision, non_voter=True))
-    serving = replace(resolved.config, join=Join(dialled=green.revision))
+    config = replace(resolved.config, version=green.version)
+    joining = replace(config, join=Join(dialled=resolved.revision, non_voter=True))
+    serving = replace(config, join=Join(dialled=green.revision))
     return replace(
         resolved,
         revision=green.revision,

@@ -36,7 +36,7 @@ def read_pool_settings(
     service, storage = spec.service or ReadService(), spec.storage or ReadStorage()
     # Join by the names of the first voters, as a voter does: discovery by label would need the
     # right to list pods.
-    joining = replace(config, join=replace(config.join, non_voter=True))
+    joining = replace(config, standby_reads=True, join=replace(config.join, non_voter=True))
     voters = cluster.spec.storage
     return ReadPoolSpec(
         replicas=desired_replicas(cluster.spec),

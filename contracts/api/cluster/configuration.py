@@ -278,6 +278,15 @@ class Configuration(ApiModel):
         ge=0,
         le=2**53,
     )
+    standby_reads: bool | None = Field(
+        default=None,
+        description=(
+            "Let standbys answer reads from their own copy, which may be a moment old. Left out or "
+            "false, a standby forwards each read to the leader, so that a client reads what it "
+            "wrote. Read replicas always answer reads. Needs OpenBao 2.5.0."
+        ),
+        examples=[True],
+    )
     disable_cache: bool | None = _flag("Read from the disk every time.")
     detect_deadlocks: bool | None = _flag("Watch the server's own locks, which is slow.")
     raw_storage_endpoint: bool | None = _flag(

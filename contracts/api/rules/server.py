@@ -167,6 +167,11 @@ def needs(
     )
 
 
+def _standby_reads(spec: ClusterSpec) -> Iterator[Offence]:
+    if spec.configuration.standby_reads:
+        yield f"{_CONFIGURATION}.standbyReads", True
+
+
 def _key_exchange(spec: ClusterSpec) -> Iterator[Offence]:
     groups = _listener(spec).tls_key_exchange_preferences
     if groups:
@@ -331,6 +336,12 @@ SERVER_RULES: tuple[Rule, ...] = (
         "key-exchange-version",
         f"{_LISTENER}.tlsKeyExchangePreferences",
         _key_exchange,
+    ),
+    needs(
+        "standby-reads",
+        "standby-reads-version",
+        f"{_CONFIGURATION}.standbyReads",
+        _standby_reads,
     ),
     needs(
         "plugin-download",

@@ -115,6 +115,11 @@ CODE_CASES: dict[str, Case] = {
         f"{LISTENER}.tlsKeyExchangePreferences",
         {"version": "2.6.4", **listener(tlsKeyExchangePreferences=["X25519"])},
     ),
+    "standby reads of a newer server": Case(
+        "standby-reads-version",
+        "spec.configuration.standbyReads",
+        {"version": "2.4.4", "configuration": {"standbyReads": True}},
+    ),
     "plugin downloads of a newer server": Case(
         "plugin-settings-version",
         "spec.configuration.plugin.autoDownload",

@@ -35,6 +35,7 @@ SAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "spec.configuration.defaultLeaseTTL": ("1h", {}),
     "spec.configuration.maxLeaseTTL": ("1h", {}),
     "spec.configuration.cacheSize": (1, {}),
+    "spec.configuration.standbyReads": (False, {"configuration": {"standbyReads": True}}),
     "spec.configuration.listener.proxyProtocolBehavior": ("use_always", {}),
     "spec.configuration.listener.proxyProtocolAuthorizedAddrs": (["::1"], {}),
     "spec.configuration.listener.tlsMinVersion": ("tls13", {}),

@@ -1,5 +1,6 @@
-ui           = true
-cluster_name = "audit-http"
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "audit-http"
 
 listener "tcp" {
   address              = "[::]:8200"

@@ -1,5 +1,6 @@
-ui           = true
-cluster_name = "listener-key-exchange"
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "listener-key-exchange"
 
 listener "tcp" {
   address                      = "[::]:8200"

@@ -1,5 +1,6 @@
-ui           = true
-cluster_name = "metrics-all-nodes"
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "metrics-all-nodes"
 
 listener "tcp" {
   address              = "[::]:8200"

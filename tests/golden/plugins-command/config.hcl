@@ -1,6 +1,7 @@
-ui               = true
-cluster_name     = "plugins-command"
-plugin_directory = "/openbao/plugins"
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "plugins-command"
+plugin_directory      = "/openbao/plugins"
 
 listener "tcp" {
   address              = "[::]:8200"

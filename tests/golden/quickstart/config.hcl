@@ -1,5 +1,6 @@
-ui           = true
-cluster_name = "quickstart"
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "quickstart"
 
 listener "tcp" {
   address              = "[::]:8200"
