@@ -5,29 +5,21 @@ them into the CRD, and by managers.backup, which checks them again: an object ma
 rule.
 """
 
-from collections.abc import Iterator
-
 from contracts.api.backup import OpenBaoBackup
-from contracts.api.rules.immutable import fixed_spec
-from contracts.api.rules.rule import Offence, RuleOf, broken_rules
+from contracts.api.rules.checks import group, has, it
+from contracts.api.rules.combinators import immutable_spec, rule
+from contracts.api.rules.rule import RuleOf, broken_rules
 from contracts.api.violation import Violation
 
-
-def _scheduled(new: OpenBaoBackup, old: OpenBaoBackup | None) -> Iterator[Offence]:
-    spec = new.spec
-    if (spec.origin == "Scheduled") != (spec.scheduled_time is not None):
-        yield "spec.scheduledTime", spec.origin
-
-
 SNAPSHOT_RULES: tuple[RuleOf[OpenBaoBackup], ...] = (
-    fixed_spec("snapshot", "make another OpenBaoBackup"),
-    RuleOf(
-        id="snapshot-scheduled",
-        at="spec",
-        field="spec.scheduledTime",
-        message="must be set for origin Scheduled, and only for it; leave both to the operator",
-        broken=_scheduled,
-        cel="(has(self.origin) && self.origin == 'Scheduled') == has(self.scheduledTime)",
+    immutable_spec("snapshot", "make another OpenBaoBackup"),
+    rule(
+        "snapshot-scheduled",
+        "spec",
+        "scheduledTime",
+        "must be set for origin Scheduled, and only for it; leave both to the operator",
+        group(has("origin") & it("origin").equals("Scheduled")).is_as(has("scheduledTime")),
+        shows="origin",
     ),
 )
 

@@ -11,22 +11,18 @@ from contracts.api.rules.backup import BACKUP_RULES
 from contracts.api.rules.exposure import ACCESS_RULES
 from contracts.api.rules.hardened import HARDENED_RULES
 from contracts.api.rules.images import IMAGE_RULES
-from contracts.api.rules.lifecycle import LIFE_RULES
 from contracts.api.rules.network import NETWORK_RULES
 from contracts.api.rules.observability import OBSERVABILITY_RULES
 from contracts.api.rules.plugins import PLUGIN_RULES
-from contracts.api.rules.pods import POD_RULES
 from contracts.api.rules.recovery import RECOVERY_RULES
-from contracts.api.rules.reserved_names import RESERVED_RULES
+from contracts.api.rules.reserved_names import RESERVED_RULES, SECRET_RULES
 from contracts.api.rules.rule import RuleOf, broken_rules
 from contracts.api.rules.seal import SEAL_RULES
 from contracts.api.rules.seal_settings import SEAL_BLOCK_RULES
-from contracts.api.rules.secrets import SECRET_RULES
 from contracts.api.rules.self_init import SELF_INIT_RULES
 from contracts.api.rules.self_init_requests import REQUEST_RULES
 from contracts.api.rules.server import SERVER_RULES
-from contracts.api.rules.spec import SPEC_RULES
-from contracts.api.rules.storage import STORAGE_RULES
+from contracts.api.rules.spec import LIFE_RULES, POD_RULES, SPEC_RULES, STORAGE_RULES
 from contracts.api.rules.tls import TLS_RULES
 from contracts.api.rules.upgrade import UPGRADE_RULES
 from contracts.api.rules.urls import URL_RULES

@@ -1,12 +1,143 @@
-"""What profile Hardened refuses, collected.
+"""What profile Hardened refuses: about the servers and their pods here, and all of it collected.
 
-Uses the modules of its topics. Collected by contracts.api.rules.cluster. Every rule is checked by
-the API server and again by the operator, which builds nothing for a spec that breaks one.
+Uses contracts.api.rules.combinators; about networks see contracts.api.rules.hardened_network.
+Collected by contracts.api.rules.cluster. Every rule is checked by the API server and again by the
+operator, which builds nothing for a spec that breaks one.
 """
 
+from contracts.api.rules import combinators
+from contracts.api.rules.checks import either, is_set, it
 from contracts.api.rules.hardened_network import NETWORK_RULES
-from contracts.api.rules.hardened_pods import POD_RULES
-from contracts.api.rules.hardened_server import SERVER_RULES
-from contracts.api.rules.rule import Rule
+from contracts.api.rules.rule import FORBIDDEN, Rule
 
-HARDENED_RULES: tuple[Rule, ...] = (*SERVER_RULES, *POD_RULES, *NETWORK_RULES)
+REPLICAS_MIN = 3
+_IN = "in profile Hardened"
+_INLINE = (
+    f"must not be set {_IN}, because everybody who may read the cluster reads it; put it into the "
+    "Secret of unseal.credentialsSecretRef"
+)
+_CONTEXT = "securityContext"
+
+
+def _inline(what: str, field: str) -> Rule:
+    return combinators.absent(f"inline-{what}", field, _INLINE)
+
+
+def _flag(name: str, why: str) -> Rule:
+    return combinators.false(
+        f"flag-{name.lower()}",
+        f"configuration.{name}",
+        f"must not be true {_IN}, because {why}; remove it",
+    )
+
+
+_SERVER_RULES: tuple[Rule, ...] = (
+    combinators.hardened(
+        "replicas",
+        "replicas",
+        f"must be {REPLICAS_MIN} or more {_IN}; raise it",
+        either("replicas", 3).at_least(REPLICAS_MIN),
+    ),
+    combinators.hardened(
+        "tls-mode",
+        "tls.mode",
+        f"must be External or ACME {_IN}, so that the operator does not hold the key of the "
+        "certificate authority; change it or use profile Development",
+        either("tls.mode", "OperatorManaged").differs("OperatorManaged"),
+    ),
+    combinators.hardened(
+        "seal",
+        "unseal.type",
+        f"must not be static {_IN}, so that the unseal key does not lie beside the data; choose "
+        "another seal or use profile Development",
+        either("unseal.type", "static").differs("static"),
+    ),
+    combinators.hardened(
+        "self-init",
+        "selfInit.enabled",
+        f"must be true {_IN}, so that no root token is kept; add self-init requests or use profile "
+        "Development",
+        either("selfInit.enabled", False).is_true(),
+        shows=lambda spec: bool(spec.self_init and spec.self_init.enabled),
+    ),
+    _inline("transit-token", "unseal.transit.token"),
+    _inline("aws-secret-key", "unseal.awskms.secretKey"),
+    _inline("aws-session-token", "unseal.awskms.sessionToken"),
+    _inline("azure-client-secret", "unseal.azureKeyVault.clientSecret"),
+    _inline("pkcs11-pin", "unseal.pkcs11.pin"),
+    _inline("kms-config", "unseal.kms.config"),
+    combinators.false(
+        "transit-check",
+        "unseal.transit.tlsSkipVerify",
+        f"must not be true {_IN}, because anybody on the way could hand out keys; give tlsCACert",
+    ),
+    combinators.false(
+        "kmip-check",
+        "unseal.kmip.tlsSkipVerify",
+        f"must not be true {_IN}, because anybody on the way could hand out keys; give caCert",
+    ),
+    _flag("detectDeadlocks", "it slows every lock of the server"),
+    _flag("rawStorageEndpoint", "it opens the storage below all policies"),
+    _flag("introspectionEndpoint", "it shows the inside of the server"),
+    _flag("unsafeAllowAPIAuditCreation", "whoever may call the API could write files"),
+    *(
+        rule
+        for block in ("imageVerification", "operatorImageVerification")
+        for rule in (
+            combinators.true(
+                f"{block}-enabled",
+                f"{block}.enabled",
+                f"must not be false {_IN}, because an image nobody signed would hold the keys; "
+                "switch it on",
+            ),
+            combinators.other_than(
+                f"{block}-policy",
+                f"{block}.failurePolicy",
+                "Warn",
+                f"must be Block {_IN}, because a warning stops no image; change it",
+            ),
+        )
+    ),
+)
+
+
+def _not_root(what: str, name: str) -> Rule:
+    message = f"must not be 0 {_IN}: that is root; choose another id or remove it"
+    return combinators.other_than(what, f"{_CONTEXT}.{name}", 0, message, default=1)
+
+
+def _unconfined(what: str, profile: str) -> Rule:
+    return combinators.other_than(
+        what,
+        f"{_CONTEXT}.{profile}.type",
+        "Unconfined",
+        f"must not be Unconfined {_IN}; use RuntimeDefault or remove it",
+    )
+
+
+_POD_RULES: tuple[Rule, ...] = (
+    _not_root("user", "runAsUser"),
+    _not_root("group", "runAsGroup"),
+    combinators.true(
+        "non-root",
+        f"{_CONTEXT}.runAsNonRoot",
+        f"must not be false {_IN}, because the server needs no root; remove it",
+    ),
+    combinators.hardened(
+        "sysctls",
+        f"{_CONTEXT}.sysctls",
+        f"must be empty {_IN}, because they change the kernel; remove them",
+        ~is_set(f"{_CONTEXT}.sysctls") | it(f"{_CONTEXT}.sysctls").size().equals(0),
+        shows=None,
+        reason=FORBIDDEN,
+    ),
+    combinators.absent(
+        "windows",
+        f"{_CONTEXT}.windowsOptions",
+        f"must not be set {_IN}, because servers run on Linux; remove it",
+    ),
+    _unconfined("seccomp", "seccompProfile"),
+    _unconfined("apparmor", "appArmorProfile"),
+)
+
+HARDENED_RULES: tuple[Rule, ...] = (*_SERVER_RULES, *_POD_RULES, *NETWORK_RULES)

@@ -8,28 +8,39 @@ from collections.abc import Callable, Iterator
 
 from contracts.api.cluster.network import NetworkPolicyPeer, is_cidr
 from contracts.api.cluster.snapshot_store import BackupTarget
-from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.rules import combinators
-from contracts.api.rules.network import peers_of
-from contracts.api.rules.rule import Offence, Rule, either, is_set
-from contracts.api.values.field_path import value_at
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.rules.checks import Predicate, all_of, any_of, either, group, has, is_set, it
+from contracts.api.rules.combinators import OFF, false, hardened
+from contracts.api.rules.rule import (
+    FORBIDDEN,
+    REQUIRED,
+    Broken,
+    Offence,
+    Old,
+    Rule,
+    RuleOf,
+)
+from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
 
 _IN = "in profile Hardened"
 _SAFE_SCHEME = Pattern("^(https|s3)://")
-_SNAPSHOTS = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
 _IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn", "pvc")
 
 
-def _ingress_rules(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    if cluster.spec.network.ingress_rules:
-        yield "spec.network.ingressRules", None
+def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
+    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        if new.spec.profile == "Hardened":
+            for field, value in find(new.spec):
+                yield f"spec.{field}", value
+
+    return broken
 
 
-def _egress_rules(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    for position, rule in enumerate(cluster.spec.network.egress_rules):
+def _egress_rules(spec: ClusterSpec) -> Iterator[Offence]:
+    for path, rule in values_at(spec, "network.egressRules[]"):
         if not rule.to or not rule.ports:
-            yield f"spec.network.egressRules[{position}]", None
+            yield path, None
 
 
 def _is_too_wide(peer: NetworkPolicyPeer) -> bool:
@@ -45,53 +56,11 @@ def _is_special(cidr: str) -> bool:
     return network.prefixlen == 0 or first.is_loopback or first.is_link_local
 
 
-def _peers(cluster: OpenBaoCluster) -> Iterator[Offence]:
+def _peers(spec: ClusterSpec) -> Iterator[Offence]:
     for where in ("trustedIngressPeers[]", "egressRules[].to[]"):
-        for path, peer in peers_of(cluster, where):
+        for path, peer in values_at(spec, f"network.{where}"):
             if _is_too_wide(peer):
                 yield path, peer.ip_block.cidr if peer.ip_block else None
-
-
-def _backup_egress(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    spec = cluster.spec
-    snapshots = any(value_at(spec, switch) for switch in _SNAPSHOTS)
-    store = spec.backup.target if spec.backup else None
-    leaves = store is None or store.provider != "pvc"
-    if (store or snapshots) and leaves and not spec.network.egress_rules:
-        yield "spec.network.egressRules", None
-
-
-def _scheme(target: BackupTarget) -> Iterator[Offence]:
-    if target.endpoint is not None and not _SAFE_SCHEME.found_in(target.endpoint):
-        yield "endpoint", target.endpoint
-
-
-def _identity(target: BackupTarget) -> Iterator[Offence]:
-    if all(value_at(target, name) is None for name in _IDENTITIES):
-        yield "", None
-
-
-def _unchecked(target: BackupTarget) -> Iterator[Offence]:
-    if target.insecure_skip_verify:
-        yield "insecureSkipVerify", True
-
-
-def _of_backup(find: Callable[[BackupTarget], Iterator[Offence]]) -> combinators.Find:
-    """The offences of the store of spec.backup."""
-
-    def offences(cluster: OpenBaoCluster) -> Iterator[Offence]:
-        if cluster.spec.backup:
-            for field, value in find(cluster.spec.backup.target):
-                yield f"spec.{_TARGET}.{field}".rstrip("."), value
-
-    return offences
-
-
-def _backend_tls(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    gateway = cluster.spec.gateway
-    backend = gateway.backend_tls if gateway else None
-    if gateway and backend and gateway.enabled and not (backend.enabled or gateway.tls_passthrough):
-        yield "spec.gateway.backendTLS.enabled", False
 
 
 _TOO_WIDE = (
@@ -103,90 +72,106 @@ _TOO_WIDE = (
     "(!has(p.namespaceSelector.matchExpressions) || "
     "p.namespaceSelector.matchExpressions.size() == 0)"
 )
-_EGRESS = is_set("network.egressRules")
-_TARGET = "backup.target"
-_ENDPOINT = f"{_TARGET}.endpoint"
-_PROVIDER = either(f"{_TARGET}.provider", "'s3'")
-_GATEWAY_ON, _PASSTHROUGH = either("gateway.enabled", "false"), "gateway.tlsPassthrough"
+_EGRESS, _TARGET = "network.egressRules", "backup.target"
+
+
+def _scheme(endpoint: str) -> Predicate:
+    return ~is_set(endpoint) | it(endpoint).matches(_SAFE_SCHEME)
+
+
+def _identity(*fields: str) -> Predicate:
+    return any_of(map(has, fields))
+
+
+def _is_checked(field: str) -> Predicate:
+    return ~either(field, False).is_true()
+
 
 NETWORK_RULES: tuple[Rule, ...] = (
-    combinators.hardened(
+    hardened(
         "ingress-rules",
-        "spec.network.ingressRules",
+        "network.ingressRules",
         f"must be empty {_IN}; use trustedIngressPeers",
-        _ingress_rules,
-        f"!{is_set('network.ingressRules')} || self.network.ingressRules.size() == 0",
-        "FieldValueForbidden",
+        ~is_set("network.ingressRules") | it("network.ingressRules").size().equals(0),
+        shows=None,
+        reason=FORBIDDEN,
     ),
-    combinators.hardened(
-        "egress-rules",
-        "spec.network.egressRules",
+    RuleOf(
+        "hardened-egress-rules",
+        "spec",
+        f"spec.{_EGRESS}",
         f"must each name destinations and ports {_IN}; add them",
-        _egress_rules,
-        f"!{_EGRESS} || self.network.egressRules.all(r, has(r.to) && r.to.size() > 0 && "
-        "has(r.ports) && r.ports.size() > 0)",
-        "FieldValueInvalid",
+        _in_profile(_egress_rules),
+        cel=f"{OFF} || (!{is_set(_EGRESS)} || self.network.egressRules.all(r, has(r.to) && "
+        "r.to.size() > 0 && has(r.ports) && r.ports.size() > 0))",
     ),
-    combinators.hardened(
-        "peers",
+    RuleOf(
+        "hardened-peers",
+        "spec",
         "spec.network",
         "must not let everybody in or out, nor the node itself (a /0, loopback or link-local "
         f"range, an empty namespaceSelector) {_IN}; name the peers",
-        _peers,
-        "!has(self.network) || ("
+        _in_profile(_peers),
+        cel=f"{OFF} || (!has(self.network) || ("
         "(!has(self.network.trustedIngressPeers) || "
         f"self.network.trustedIngressPeers.all(p, !({_TOO_WIDE}))) && "
         "(!has(self.network.egressRules) || "
-        f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_TOO_WIDE})))))",
-        "FieldValueInvalid",
+        f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_TOO_WIDE}))))))",
     ),
-    combinators.hardened(
+    hardened(
         "backup-egress",
-        "spec.network.egressRules",
+        _EGRESS,
         f"must not be empty {_IN} when snapshots are taken, because the NetworkPolicy lets nothing "
         "out to the store; add a rule with its address and port",
-        _backup_egress,
-        f"({_EGRESS} && self.network.egressRules.size() > 0) || "
-        f"{_PROVIDER} == 'pvc' || (!has(self.backup) && "
-        + " && ".join(f"!{either(switch, 'false')}" for switch in _SNAPSHOTS)
-        + ")",
-        "FieldValueRequired",
+        group(is_set(_EGRESS) & it(_EGRESS).size().above(0))
+        | either(f"{_TARGET}.provider", "s3").equals("pvc")
+        | group(
+            ~has("backup")
+            & all_of(
+                ~either(switch, False).is_true()
+                for switch in (
+                    "upgrade.preUpgradeSnapshot",
+                    "upgrade.blueGreen.preUpgradeSnapshot",
+                )
+            )
+        ),
+        shows=None,
+        reason=REQUIRED,
     ),
-    combinators.hardened(
+    hardened(
         "backup-scheme",
-        f"spec.{_ENDPOINT}",
+        f"{_TARGET}.endpoint",
         f"must be of scheme https or s3 {_IN}; change it",
-        _of_backup(_scheme),
-        f"!{is_set(_ENDPOINT)} || {_SAFE_SCHEME.cel(f'self.{_ENDPOINT}')}",
-        "FieldValueInvalid",
+        _scheme(f"{_TARGET}.endpoint"),
     ),
-    combinators.hardened(
+    hardened(
         "backup-identity",
-        f"spec.{_TARGET}",
+        _TARGET,
         f"must say who logs in to the store {_IN}, so that no node lends its identity; set "
         "credentialsSecretRef, workloadIdentity or roleArn",
-        _of_backup(_identity),
-        "!has(self.backup) || "
-        + " || ".join(f"has(self.{_TARGET}.{name})" for name in _IDENTITIES),
-        "FieldValueRequired",
+        ~has("backup") | _identity(*(f"{_TARGET}.{name}" for name in _IDENTITIES)),
+        shows=None,
+        reason=REQUIRED,
     ),
-    combinators.false(
+    hardened(
         "backup-check",
         f"{_TARGET}.insecureSkipVerify",
         f"must not be true {_IN}, because anybody on the way could take the snapshot; put the "
         "authority into the key caCert of the Secret",
+        _is_checked(f"{_TARGET}.insecureSkipVerify"),
+        reason=FORBIDDEN,
     ),
-    combinators.hardened(
+    hardened(
         "gateway-backend",
-        "spec.gateway.backendTLS.enabled",
+        "gateway.backendTLS.enabled",
         f"must not be false {_IN} unless gateway.tlsPassthrough is true, because the Gateway would "
         "not check the servers; switch one of them on",
-        _backend_tls,
-        f"!{_GATEWAY_ON} || {either('gateway.backendTLS.enabled', 'true')} || "
-        f"{either(_PASSTHROUGH, 'false')}",
-        "FieldValueForbidden",
+        ~either("gateway.enabled", False).is_true()
+        | either("gateway.backendTLS.enabled", True).is_true()
+        | either("gateway.tlsPassthrough", False).is_true(),
+        reason=FORBIDDEN,
     ),
-    combinators.false(
+    false(
         "scrape-check",
         "observability.metrics.serviceMonitor.tlsConfig.insecureSkipVerify",
         f"must not be true {_IN}, because anybody on the way could take the scrape token; set "
@@ -196,9 +181,9 @@ NETWORK_RULES: tuple[Rule, ...] = (
 
 _RULES = {rule.id: rule for rule in NETWORK_RULES}
 _OF_STORE = (
-    (_RULES["hardened-backup-scheme"], _scheme),
-    (_RULES["hardened-backup-identity"], _identity),
-    (_RULES["hardened-backup-check"], _unchecked),
+    (_RULES["hardened-backup-scheme"], "endpoint", _scheme("endpoint")),
+    (_RULES["hardened-backup-identity"], "", _identity(*_IDENTITIES)),
+    (_RULES["hardened-backup-check"], "insecureSkipVerify", _is_checked("insecureSkipVerify")),
 )
 
 
@@ -207,6 +192,6 @@ def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
 
     For objects that name a cluster, whose profile their own rules cannot see.
     """
-    for rule, find in _OF_STORE:
-        for field, value in find(target):
-            yield rule, field, value
+    for rule, field, check in _OF_STORE:
+        if not check.holds(target, None):
+            yield rule, field, value_at(target, field) if field else None

@@ -5,31 +5,28 @@ Uses the API models and contracts.server_features. Collected by contracts.api.ru
 
 from collections.abc import Iterator
 
+from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
-from contracts.api.rules.rule import Offence, Rule
+from contracts.api.rules.checks import exactly_one, it
+from contracts.api.rules.combinators import offences, rule
+from contracts.api.rules.rule import Offence, Old, Rule, RuleOf
 from contracts.api.rules.server import needs
+from contracts.api.values.field_path import value_at
 from contracts.api.values.pattern import Pattern
 from contracts.server_features import offers, since
-
-Old = OpenBaoCluster | None
 
 _PLUGINS = "spec.plugins[]"
 _PLAIN_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 _IS_PLAIN_NAME = Pattern(_PLAIN_NAME)
+_FILES = ("command", "binaryName")
 _PIN = since("plugin-pin-optional")
 
 
-def _sources(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    for position, plugin in enumerate(new.spec.plugins):
-        if (plugin.image is None) == (plugin.command is None):
-            yield f"spec.plugins[{position}]", plugin.name
-
-
-def _file_names(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    for position, plugin in enumerate(new.spec.plugins):
-        for field, name in (("command", plugin.command), ("binaryName", plugin.binary_name)):
-            if name is not None and not _IS_PLAIN_NAME.found_in(name):
-                yield f"spec.plugins[{position}].{field}", name
+def _file_names(plugin: Plugin) -> Iterator[Offence]:
+    for field in _FILES:
+        name = value_at(plugin, field)
+        if name is not None and not _IS_PLAIN_NAME.found_in(name):
+            yield field, name
 
 
 def _mixed(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -73,53 +70,47 @@ def _seals(spec: ClusterSpec) -> Iterator[Offence]:
 
 
 PLUGIN_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="plugin-source",
-        at=_PLUGINS,
-        field=_PLUGINS,
-        message="must have exactly one of image and command; add one or remove one",
-        broken=_sources,
-        cel="has(self.image) != has(self.command)",
-        got="self.name",
+    rule(
+        "plugin-source",
+        _PLUGINS,
+        "",
+        "must have exactly one of image and command; add one or remove one",
+        exactly_one("image", "command"),
+        got=it("name"),
     ),
-    Rule(
-        id="plugin-file-name",
-        at=_PLUGINS,
-        field=_PLUGINS,
-        message=(
-            "command and binaryName must be the name of a file in the plugin folder: letters, "
-            "digits, dots, dashes and underscores, no path and no arguments; correct it"
-        ),
-        broken=_file_names,
+    RuleOf(
+        "plugin-file-name",
+        _PLUGINS,
+        _PLUGINS,
+        "command and binaryName must be the name of a file in the plugin folder: letters, "
+        "digits, dots, dashes and underscores, no path and no arguments; correct it",
+        offences(_PLUGINS, _file_names),
         cel=" && ".join(
-            f"(!has(self.{field}) || self.{field}.matches('{_PLAIN_NAME}'))"
-            for field in ("command", "binaryName")
+            f"(!has(self.{field}) || self.{field}.matches('{_PLAIN_NAME}'))" for field in _FILES
         ),
         got="self.name",
     ),
-    Rule(
-        id="plugin-twice",
-        at="spec",
-        field=f"{_PLUGINS}.name",
-        message="must be there once per type; rename or remove one of them",
-        broken=_twice,
+    RuleOf(
+        "plugin-twice",
+        "spec",
+        f"{_PLUGINS}.name",
+        "must be there once per type; rename or remove one of them",
+        _twice,
     ),
-    Rule(
-        id="plugin-folder",
-        at="spec",
-        field=f"{_PLUGINS}.command",
-        message=(
-            "cannot stand beside a plugin with image, whose downloads fill the plugin folder and "
-            "hide what the server image has there; use image for all of them, or command"
-        ),
-        broken=_mixed,
+    RuleOf(
+        "plugin-folder",
+        "spec",
+        f"{_PLUGINS}.command",
+        "cannot stand beside a plugin with image, whose downloads fill the plugin folder and "
+        "hide what the server image has there; use image for all of them, or command",
+        _mixed,
     ),
-    Rule(
-        id="plugin-pin",
-        at="spec",
-        field=_PLUGINS,
-        message=f"must be set before OpenBao {_PIN}, which needs it no more; add it",
-        broken=_pins,
+    RuleOf(
+        "plugin-pin",
+        "spec",
+        _PLUGINS,
+        f"must be set before OpenBao {_PIN}, which needs it no more; add it",
+        _pins,
     ),
     needs("plugin-stanza", "plugin-version", _PLUGINS, _all),
     needs("kms-plugin", "plugin-kms-version", f"{_PLUGINS}.type", _seals),

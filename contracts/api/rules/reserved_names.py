@@ -1,19 +1,21 @@
-"""Rules about names reserved for the operator: its metadata, and variables of the server.
+"""Rules about names reserved for the operator: metadata, variables of the server, Secrets.
 
-Uses contracts.naming.labels, contracts.api.values.field_path and the API models. Collected by
-contracts.api.rules.cluster. A label of ours is trusted from any writer, so no user may request
-one.
+Uses contracts.naming and the API models. Collected by contracts.api.rules.cluster. A label of ours
+is trusted from any writer, so no user may request one. A user who may write a spec may not read
+every Secret: a reference that names the unseal key, the root token or a certificate authority would
+carry it into a pod, a request or an object store. The blocks of TLS and image verification have
+such rules in their own modules.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.rules.rule import Broken, Offence, Rule
-from contracts.api.values.field_path import values_at
+from contracts.api.rules.checks import it
+from contracts.api.rules.combinators import offences, rule
+from contracts.api.rules.rule import FORBIDDEN, Offence, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
-from contracts.naming import labels
-
-Old = OpenBaoCluster | None
+from contracts.naming import labels, names
 
 _BEGINNINGS = "|".join(labels.RESERVED).replace(".", r"\.")
 RESERVED_KEY = Pattern(f"^({_BEGINNINGS})")
@@ -41,55 +43,98 @@ METADATA = (
     "spec.backup.target.workloadIdentity.podLabels",
 )
 """Maps of a spec that become labels or annotations of an object of ours."""
-_PLUGINS = "spec.plugins[].env"
-
-
-def _reserved_keys(path: str) -> Broken:
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        for field, keys in values_at(new.spec, path.removeprefix("spec.")):
-            yield from ((f"spec.{field}", key) for key in keys or () if RESERVED_KEY.found_in(key))
-
-    return broken
 
 
 def _metadata_rule(path: str) -> Rule:
-    return Rule(
-        id=f"reserved-{path.removeprefix('spec.')}",
-        at=path,
-        field=path,
-        message=(
-            "must not hold keys that start with openbao.org/ or openbao-, which are marks of the "
-            "operator and of the servers; remove them"
-        ),
-        broken=_reserved_keys(path),
+    return RuleOf(
+        f"reserved-{path.removeprefix('spec.')}",
+        path,
+        path,
+        "must not hold keys that start with openbao.org/ or openbao-, which are marks of the "
+        "operator and of the servers; remove them",
+        offences(path, lambda keys: (("", key) for key in keys if RESERVED_KEY.found_in(key))),
         cel=f"self.all(key, !{RESERVED_KEY.cel('key')})",
         got=f"self.filter(key, {RESERVED_KEY.cel('key')})[0]",
-        reason="FieldValueForbidden",
+        reason=FORBIDDEN,
     )
 
 
-def _plugin_variables(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    for position, plugin in enumerate(new.spec.plugins):
-        for number, variable in enumerate(plugin.env):
-            name = variable.partition("=")[0]
-            if RESERVED_VARIABLE.found_in(name):
-                yield f"spec.plugins[{position}].env[{number}]", name
+def _reserved_variable(variable: str) -> str | None:
+    name = variable.partition("=")[0]
+    return name if RESERVED_VARIABLE.found_in(name) else None
 
 
 RESERVED_RULES: tuple[Rule, ...] = (
     *map(_metadata_rule, METADATA),
-    Rule(
-        id="plugin-variable",
-        at=f"{_PLUGINS}[]",
-        field=f"{_PLUGINS}[]",
-        message=(
-            "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_ or PYTHON, nor "
-            "HOME, PATH, GODEBUG or GOTRACEBACK: they would start other code, or are the server's "
-            "own; remove it"
-        ),
-        broken=_plugin_variables,
+    rule(
+        "plugin-variable",
+        "spec.plugins[].env[]",
+        "",
+        "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_ or PYTHON, nor "
+        "HOME, PATH, GODEBUG or GOTRACEBACK: they would start other code, or are the server's "
+        "own; remove it",
+        _reserved_variable,
         # Not by a pattern: a value may be long, and the API server counts its length.
         cel=" && ".join(f"!self.startsWith('{name}')" for name in _BEGINNINGS_OF_VARIABLES),
-        reason="FieldValueForbidden",
+        reason=FORBIDDEN,
+    ),
+)
+
+# --- Secrets ------------------------------------------------------------------------------------
+
+SYSTEM_NAME = Pattern(f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$")
+_SUFFIXES = ", ".join(names.SYSTEM_SECRET_SUFFIXES)
+SYSTEM_SECRET_MESSAGE = (
+    f"must not name a Secret of the operator ({_SUFFIXES}); copy what is needed to a Secret of "
+    "your own"
+)
+_MONITOR = "spec.observability.metrics.serviceMonitor"
+_TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
+REFERENCES = (
+    "spec.imagePullSecrets[]",
+    "spec.backup.target.credentialsSecretRef",
+    "spec.backup.tokenSecretRef",
+    "spec.backup.restoreTest.credentialsSecretRef",
+    f"{_TEMPLATE}.imagePullSecrets[]",
+    f"{_TEMPLATE}.unseal.credentialsSecretRef",
+    "spec.upgrade.tokenSecretRef",
+    f"{_MONITOR}.authorization.credentialsSecret",
+    f"{_MONITOR}.tlsConfig.caSecret",
+)
+"""References to Secrets that have their rule here."""
+
+
+def no_system_secret(id: str, at: str, message: str = SYSTEM_SECRET_MESSAGE) -> RuleOf[Any]:
+    """The rule that a reference names no Secret of the operator."""
+    name = it("name")
+    return rule(id, at, "name", message, ~name.matches(SYSTEM_NAME), got=name, reason=FORBIDDEN)
+
+
+_INGRESS_NAME = "self.spec.ingress.tlsSecretName"
+
+
+def _ingress_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    ingress, own = new.spec.ingress, f"{new.metadata.name}-tls-server"
+    name = ingress.tls_secret_name if ingress else None
+    if name and SYSTEM_NAME.found_in(name) and name != own:
+        yield "spec.ingress.tlsSecretName", name
+
+
+SECRET_RULES: tuple[Rule, ...] = (
+    *(no_system_secret(f"secret-{path.removeprefix('spec.')}", path) for path in REFERENCES),
+    RuleOf(
+        "secret-ingress",
+        "",
+        "spec.ingress.tlsSecretName",
+        f"spec.ingress.tlsSecretName must not name a Secret of the operator ({_SUFFIXES}) but "
+        "<name>-tls-server of this cluster; name a Secret of your own",
+        _ingress_secret,
+        cel=(
+            f"!(has(self.spec.ingress) && has({_INGRESS_NAME})) || "
+            f"!{SYSTEM_NAME.cel(_INGRESS_NAME)} || "
+            f"{_INGRESS_NAME} == self.metadata.name + '-tls-server'"
+        ),
+        got=_INGRESS_NAME,
+        reason=FORBIDDEN,
     ),
 )

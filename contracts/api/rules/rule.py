@@ -22,26 +22,12 @@ BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
 and whenever it is unknown."""
 
 Broken: TypeAlias = BrokenOf[OpenBaoCluster]
+Old: TypeAlias = OpenBaoCluster | None
+"""A cluster before an update."""
 
 CelReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"]
-
-
-def either(path: str, default: str, of: str = "self") -> str:
-    """CEL for an optional field, or a default where any part of the path is absent.
-
-    Spelled with has(), because the cost estimate of the API server forgets the bounds of what goes
-    through CEL's own optional values, and then refuses the rule.
-    """
-    steps = path.split(".")
-    parents = " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
-    return f"({parents} ? {of}.{path} : {default})"
-
-
-def is_set(path: str, of: str = "self") -> str:
-    """CEL for whether an optional field is there."""
-    steps = path.split(".")
-    parts = (f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
-    return f"({' && '.join(parts)})"
+FORBIDDEN: CelReason = "FieldValueForbidden"
+REQUIRED: CelReason = "FieldValueRequired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +58,8 @@ class RuleOf(Generic[Kind]):
         return "" if rest.startswith(".metadata") else rest
 
 
-class Rule(RuleOf[OpenBaoCluster]):
-    """A rule about a cluster."""
-
-    __slots__ = ()
+Rule: TypeAlias = RuleOf[OpenBaoCluster]
+"""A rule about a cluster."""
 
 
 def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> Iterator[Violation]:

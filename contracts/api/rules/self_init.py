@@ -4,104 +4,22 @@ Uses the API models. Collected by contracts.api.rules.cluster. The first boot ha
 cannot be repaired, so what the server would refuse then is refused here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE, job_role
-from contracts.api.cluster.self_init import SelfInit
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.meta import ApiModel
-from contracts.api.rules.rule import Broken, Offence, Rule, either
-from contracts.api.values.url import HTTPS, is_elsewhere, is_elsewhere_cel
-
-Old = OpenBaoCluster | None
-FindInSelfInit = Callable[[SelfInit], Iterator[Offence]]
+from contracts.api.rules.checks import Predicate, either, group, has, it
+from contracts.api.rules.combinators import rule, unique
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, CelReason, Offence, Old, Rule, RuleOf
+from contracts.api.values.url import HTTPS
 
 JWT_MOUNT = "jwt-operator"
-_OPERATORS_OWN = (f"auth/{JWT_MOUNT}/config", f"auth/{JWT_MOUNT}/role/{OPERATOR_ROLE}")
+_OPERATORS_OWN = it("path", of="r").one_of(
+    (f"auth/{JWT_MOUNT}/config", f"auth/{JWT_MOUNT}/role/{OPERATOR_ROLE}")
+)
 DOCUMENT_MAX = 512 * 1024
-
-_WELL_KNOWN = "/.well-known/"
-
-
-def _in_self_init(find: FindInSelfInit) -> Broken:
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        if new.spec.self_init:
-            yield from find(new.spec.self_init)
-
-    return broken
-
-
-def _has_requests(self_init: SelfInit) -> Iterator[Offence]:
-    if self_init.enabled and not self_init.requests:
-        yield "spec.selfInit.requests", None
-
-
-def _unique(self_init: SelfInit) -> Iterator[Offence]:
-    seen: set[str] = set()
-    for position, request in enumerate(self_init.requests):
-        if request.name in seen:
-            yield f"spec.selfInit.requests[{position}].name", request.name
-        seen.add(request.name)
-
-
-def _oidc_needs_self_init(self_init: SelfInit) -> Iterator[Offence]:
-    if self_init.oidc and self_init.oidc.enabled and not self_init.enabled:
-        yield "spec.selfInit.oidc.enabled", True
-
-
-def _issuer_of(self_init: SelfInit) -> str:
-    return (self_init.oidc.issuer if self_init.oidc else None) or ""
-
-
-def _issuer_url(self_init: SelfInit) -> Iterator[Offence]:
-    issuer = _issuer_of(self_init)
-    if issuer and not HTTPS.found_in(issuer):
-        yield "spec.selfInit.oidc.issuer", issuer
-
-
-def _issuer_place(self_init: SelfInit) -> Iterator[Offence]:
-    issuer = _issuer_of(self_init)
-    if issuer and (not is_elsewhere(issuer) or _WELL_KNOWN in issuer):
-        yield "spec.selfInit.oidc.issuer", issuer
-
-
-def _mounts(self_init: SelfInit, mount: str) -> bool:
-    return any(request.path == f"sys/auth/{mount}" for request in self_init.requests)
-
-
-def _has_oidc(self_init: SelfInit) -> bool:
-    return bool(self_init.oidc and self_init.oidc.enabled)
-
-
-def _jwt_needs_mount(self_init: SelfInit) -> Iterator[Offence]:
-    for position, request in enumerate(self_init.requests):
-        if request.path.startswith("auth/jwt/") and not _mounts(self_init, "jwt"):
-            yield f"spec.selfInit.requests[{position}].path", request.path
-
-
-def _operator_jwt_needs_oidc(self_init: SelfInit) -> Iterator[Offence]:
-    if _has_oidc(self_init) or _mounts(self_init, JWT_MOUNT):
-        return
-    for position, request in enumerate(self_init.requests):
-        if request.path.startswith(f"auth/{JWT_MOUNT}/"):
-            yield f"spec.selfInit.requests[{position}].path", request.path
-
-
-def _operator_jwt_taken(self_init: SelfInit) -> Iterator[Offence]:
-    if not _has_oidc(self_init):
-        return
-    for position, request in enumerate(self_init.requests):
-        if request.path == f"sys/auth/{JWT_MOUNT}":
-            yield f"spec.selfInit.requests[{position}].path", request.path
-
-
-def _operator_login_taken(self_init: SelfInit) -> Iterator[Offence]:
-    if not _has_oidc(self_init):
-        return
-    for position, request in enumerate(self_init.requests):
-        if request.path in _OPERATORS_OWN:
-            yield f"spec.selfInit.requests[{position}].path", request.path
 
 
 def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -111,14 +29,6 @@ def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if name in taken:
             yield f"spec.{job}.jwtAuthRole", name
         taken.add(name)
-
-
-def _audit_needs_flag(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if new.spec.configuration.unsafe_allow_api_audit_creation or not new.spec.self_init:
-        return
-    for position, request in enumerate(new.spec.self_init.requests):
-        if request.path.startswith("sys/audit/"):
-            yield f"spec.selfInit.requests[{position}].path", request.path
 
 
 def _length(value: Any) -> int:
@@ -142,151 +52,136 @@ def _too_long(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield where, f"{size} characters"
 
 
-_SELF_INIT = "spec.selfInit"
-_HAS_OIDC = "(has(self.oidc) && self.oidc.enabled)"
+_SELF_INIT, _ISSUER = "spec.selfInit", "spec.selfInit.oidc.issuer"
+_HAS_OIDC = group(has("oidc") & it("oidc.enabled").is_true())
+
+
+def _starts(path: str) -> Predicate:
+    return it("path", of="r").starts_with(path)
+
+
+def _is(path: str) -> Predicate:
+    return it("path", of="r").equals(path)
+
+
+def _any(request: Predicate) -> Predicate:
+    return it("requests").exists("r", request)
+
+
+def _requests_rule(
+    id: str,
+    message: str,
+    holds: Predicate,
+    request: Predicate,
+    reason: CelReason = "FieldValueInvalid",
+) -> Rule:
+    """A rule at spec.selfInit that names each request of which `request` holds."""
+    each = ("requests[]", request)
+    return rule(id, _SELF_INIT, "requests", message, holds, names="path", each=each, reason=reason)
+
 
 SELF_INIT_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="self-init-requests",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message=(
-            "must not be empty when selfInit.enabled is true, or nobody could ever log in; add a "
-            "login for your users"
-        ),
-        broken=_in_self_init(_has_requests),
-        cel="!self.enabled || (has(self.requests) && self.requests.size() > 0)",
-        reason="FieldValueRequired",
+    rule(
+        "self-init-requests",
+        _SELF_INIT,
+        "requests",
+        "must not be empty when selfInit.enabled is true, or nobody could ever log in; add a "
+        "login for your users",
+        ~it("enabled").is_true() | group(has("requests") & it("requests").size().above(0)),
+        shows=None,
+        reason=REQUIRED,
     ),
-    Rule(
-        id="self-init-names",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message="must have names that differ; rename a request",
-        broken=_in_self_init(_unique),
+    unique(
+        "self-init-names",
+        _SELF_INIT,
+        "requests",
+        "requests[].name",
+        "must have names that differ; rename a request",
     ),
-    Rule(
-        id="oidc-needs-self-init",
-        at=_SELF_INIT,
-        field="spec.selfInit.oidc.enabled",
-        message="needs selfInit.enabled: true; switch that on or this off",
-        broken=_in_self_init(_oidc_needs_self_init),
-        cel=f"self.enabled || !{_HAS_OIDC}",
+    rule(
+        "oidc-needs-self-init",
+        _SELF_INIT,
+        "oidc.enabled",
+        "needs selfInit.enabled: true; switch that on or this off",
+        it("enabled").is_true() | ~_HAS_OIDC,
     ),
-    Rule(
-        id="oidc-issuer",
-        at="spec.selfInit.oidc.issuer",
-        field="spec.selfInit.oidc.issuer",
-        message=(
-            "must be an https URL without user, query or fragment; correct it, or remove it to "
-            "have it discovered"
-        ),
-        broken=_in_self_init(_issuer_url),
-        cel=HTTPS.cel("self"),
+    rule(
+        "oidc-issuer",
+        _ISSUER,
+        "",
+        "must be an https URL without user, query or fragment; correct it, or remove it to "
+        "have it discovered",
+        it().matches(HTTPS),
     ),
-    Rule(
-        id="oidc-issuer-place",
-        at="spec.selfInit.oidc.issuer",
-        field="spec.selfInit.oidc.issuer",
-        message=(
-            "must not be a local address, a number in an unusual spelling or a cloud's metadata "
-            "service, nor hold /.well-known/; name the issuer itself, or remove it to have it "
-            "discovered"
-        ),
-        broken=_in_self_init(_issuer_place),
-        cel=f"{is_elsewhere_cel('self')} && !self.contains('{_WELL_KNOWN}')",
+    rule(
+        "oidc-issuer-place",
+        _ISSUER,
+        "",
+        "must not be a local address, a number in an unusual spelling or a cloud's metadata "
+        "service, nor hold /.well-known/; name the issuer itself, or remove it to have it "
+        "discovered",
+        it().is_elsewhere() & ~it().contains("/.well-known/"),
     ),
-    Rule(
-        id="audit-request-needs-flag",
-        at="spec",
-        field="spec.selfInit.requests",
-        message=(
-            "must not write to sys/audit/ unless configuration.unsafeAllowAPIAuditCreation is "
-            "true, because the server refuses it and the first boot would fail; set that"
-        ),
-        broken=_audit_needs_flag,
-        cel=(
-            f"{either('configuration.unsafeAllowAPIAuditCreation', 'false')} || "
-            "!has(self.selfInit) || !has(self.selfInit.requests) || "
-            "!self.selfInit.requests.exists(r, r.path.startsWith('sys/audit/'))"
-        ),
-        reason="FieldValueForbidden",
+    rule(
+        "audit-request-needs-flag",
+        "spec",
+        "selfInit.requests",
+        "must not write to sys/audit/ unless configuration.unsafeAllowAPIAuditCreation is "
+        "true, because the server refuses it and the first boot would fail; set that",
+        either("configuration.unsafeAllowAPIAuditCreation", False).is_true()
+        | ~has("selfInit")
+        | ~has("selfInit.requests")
+        | ~it("selfInit.requests").exists("r", _starts("sys/audit/")),
+        names="path",
+        each=("selfInit.requests[]", _starts("sys/audit/")),
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="jwt-needs-mount",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message="must enable sys/auth/jwt before they write to auth/jwt/; add that request",
-        broken=_in_self_init(_jwt_needs_mount),
-        cel=(
-            "!has(self.requests) || "
-            "!self.requests.exists(r, r.path.startsWith('auth/jwt/')) || "
-            "self.requests.exists(r, r.path == 'sys/auth/jwt')"
-        ),
+    _requests_rule(
+        "jwt-needs-mount",
+        "must enable sys/auth/jwt before they write to auth/jwt/; add that request",
+        ~has("requests") | ~_any(_starts("auth/jwt/")) | _any(_is("sys/auth/jwt")),
+        _starts("auth/jwt/"),
     ),
-    Rule(
-        id="jwt-operator-needs-oidc",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message=(
-            f"must not write to auth/{JWT_MOUNT}/ unless selfInit.oidc.enabled is true, which "
-            "makes that login; set that"
-        ),
-        broken=_in_self_init(_operator_jwt_needs_oidc),
-        cel=(
-            f"{_HAS_OIDC} || !has(self.requests) || "
-            f"self.requests.exists(r, r.path == 'sys/auth/{JWT_MOUNT}') || "
-            f"!self.requests.exists(r, r.path.startsWith('auth/{JWT_MOUNT}/'))"
-        ),
+    _requests_rule(
+        "jwt-operator-needs-oidc",
+        f"must not write to auth/{JWT_MOUNT}/ unless selfInit.oidc.enabled is true, which "
+        "makes that login; set that",
+        _HAS_OIDC
+        | ~has("requests")
+        | _any(_is(f"sys/auth/{JWT_MOUNT}"))
+        | ~_any(_starts(f"auth/{JWT_MOUNT}/")),
+        _starts(f"auth/{JWT_MOUNT}/"),
     ),
-    Rule(
-        id="jwt-operator-taken",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message=(
-            f"must not enable sys/auth/{JWT_MOUNT} when selfInit.oidc.enabled is true, because the "
-            "operator enables it; remove that request"
-        ),
-        broken=_in_self_init(_operator_jwt_taken),
-        cel=(
-            f"!{_HAS_OIDC} || !has(self.requests) || "
-            f"!self.requests.exists(r, r.path == 'sys/auth/{JWT_MOUNT}')"
-        ),
-        reason="FieldValueForbidden",
+    _requests_rule(
+        "jwt-operator-taken",
+        f"must not enable sys/auth/{JWT_MOUNT} when selfInit.oidc.enabled is true, because the "
+        "operator enables it; remove that request",
+        ~_HAS_OIDC | ~has("requests") | ~_any(_is(f"sys/auth/{JWT_MOUNT}")),
+        _is(f"sys/auth/{JWT_MOUNT}"),
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="jwt-operator-login",
-        at=_SELF_INIT,
-        field="spec.selfInit.requests",
-        message=(
-            f"must not write auth/{JWT_MOUNT}/config nor the role {OPERATOR_ROLE}, or the operator "
-            "could never log in; remove that request, use oidc.additionalSubjects or another role"
-        ),
-        broken=_in_self_init(_operator_login_taken),
-        cel=(
-            f"!{_HAS_OIDC} || !has(self.requests) || "
-            f"!self.requests.exists(r, r.path in {list(_OPERATORS_OWN)})"
-        ),
-        reason="FieldValueForbidden",
+    _requests_rule(
+        "jwt-operator-login",
+        f"must not write auth/{JWT_MOUNT}/config nor the role {OPERATOR_ROLE}, or the operator "
+        "could never log in; remove that request, use oidc.additionalSubjects or another role",
+        ~_HAS_OIDC | ~has("requests") | ~_any(_OPERATORS_OWN),
+        _OPERATORS_OWN,
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="job-roles",
-        at="spec",
-        field="spec",
-        message=(
-            "must name a role of its own, because each role has the rights of one job; choose "
-            "another name"
-        ),
-        broken=_job_roles,
+    RuleOf(
+        "job-roles",
+        "spec",
+        "spec",
+        "must name a role of its own, because each role has the rights of one job; choose "
+        "another name",
+        _job_roles,
     ),
-    Rule(
-        id="self-init-length",
-        at="spec",
-        field="spec.selfInit.requests",
-        message=(
-            "must fit into a ConfigMap together with spec.recoveryKeys.initial, "
-            f"{DOCUMENT_MAX} characters; write the rest later"
-        ),
-        broken=_too_long,
+    RuleOf(
+        "self-init-length",
+        "spec",
+        "spec.selfInit.requests",
+        "must fit into a ConfigMap together with spec.recoveryKeys.initial, "
+        f"{DOCUMENT_MAX} characters; write the rest later",
+        _too_long,
     ),
 )

@@ -10,11 +10,15 @@ from typing import Any
 from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.meta import ApiModel
-from contracts.api.rules.rule import Broken, Offence, Rule
+from contracts.api.rules.audit import OWN_OPTIONS
+from contracts.api.rules.checks import all_of, any_of, group, has, it
+from contracts.api.rules.combinators import rule
+from contracts.api.rules.rule import REQUIRED, Broken, Offence, Old, Rule, RuleOf
+from contracts.api.values.field_path import nodes_at, value_at
+from contracts.api.values.pattern import Pattern
 from contracts.hcl_quote import problem
 from contracts.server_features import offers, since
 
-Old = OpenBaoCluster | None
 FindInRequest = Callable[[SelfInitRequest], Any]
 
 BOOTSTRAP_BLOCK = "operator-bootstrap"
@@ -22,70 +26,20 @@ RECOVERY_BLOCK = "operator-recovery-keys"
 
 _REQUESTS = "spec.selfInit.requests[]"
 # Payload field of the CRD, field of the model, and the paths that it is for.
-_TYPED = (
-    ("auditDevice", "audit_device", "sys/audit/"),
-    ("authMethod", "auth_method", "sys/auth/"),
-    ("secretEngine", "secret_engine", "sys/mounts/"),
-    ("policy", "policy", "sys/policies/"),
-)
+_TYPED = {
+    "auditDevice": "sys/audit/",
+    "authMethod": "sys/auth/",
+    "secretEngine": "sys/mounts/",
+    "policy": "sys/policies/",
+}
+_TYPED_PATH = Pattern("^sys/(audit|auth|mounts|policies)/")
 _FORBIDDEN_SOURCES = ("env", "file")
 _TOKEN_HEADERS = frozenset({"authorization", "x-vault-token"})
 
 
-def _in_requests(find: FindInRequest, field: str = "") -> Broken:
-    """Each request for which `find` returns something other than None offends with that."""
-
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-        requests = new.spec.self_init.requests if new.spec.self_init else ()
-        for position, request in enumerate(requests):
-            value = find(request)
-            if value is not None:
-                yield f"spec.selfInit.requests[{position}]{field}", value
-
-    return broken
-
-
-def _reserved_name(request: SelfInitRequest) -> str | None:
-    return request.name if request.name in (BOOTSTRAP_BLOCK, RECOVERY_BLOCK) else None
-
-
-def _climbing_path(request: SelfInitRequest) -> str | None:
-    return request.path if ".." in request.path else None
-
-
-def _payloads(request: SelfInitRequest) -> list[str]:
-    named = [("data", "data"), *((crd, model) for crd, model, _ in _TYPED)]
-    return [crd for crd, model in named if getattr(request, model) is not None]
-
-
 def _several_payloads(request: SelfInitRequest) -> str | None:
-    payloads = _payloads(request)
+    payloads = [name for name in ("data", *_TYPED) if value_at(request, name) is not None]
     return ", ".join(payloads) if len(payloads) > 1 else None
-
-
-def _misplaced_payload(request: SelfInitRequest) -> str | None:
-    for _, model, prefix in _TYPED:
-        if getattr(request, model) is not None and not request.path.startswith(prefix):
-            return request.path
-    return None
-
-
-def _missing_payload(request: SelfInitRequest) -> str | None:
-    writes = request.operation in ("create", "update")
-    typed = request.path.startswith(tuple(prefix for _, _, prefix in _TYPED))
-    return request.path if writes and typed and not _payloads(request) else None
-
-
-def _audit_options(request: SelfInitRequest) -> str | None:
-    device = request.audit_device
-    if device is None:
-        return None
-    configured = [kind for kind, value in device.blocks().items() if value is not None]
-    if configured not in ([], [device.type]) or (
-        device.type in ("file", "http") and not configured
-    ):
-        return device.type
-    return None
 
 
 def _unwritable(request: SelfInitRequest) -> str | None:
@@ -114,14 +68,6 @@ def _computed(value: Any) -> str | None:
     return None
 
 
-def _computed_data(request: SelfInitRequest) -> str | None:
-    return _computed(request.data)
-
-
-def _computed_when(request: SelfInitRequest) -> str | None:
-    return _computed(request.when)
-
-
 def _strange_when(request: SelfInitRequest) -> str | None:
     condition = request.when
     if condition is None or isinstance(condition, bool):
@@ -135,13 +81,14 @@ def _token_header(request: SelfInitRequest) -> str | None:
     return next((name for name in request.headers or () if name.lower() in _TOKEN_HEADERS), None)
 
 
-def _since(feature: str, find: FindInRequest, field: str) -> Broken:
+def _since(feature: str, field: str, find: FindInRequest) -> Broken:
     """Requests for which `find` returns something, while the wanted version lacks the feature."""
-    broken = _in_requests(find, field)
 
     def too_old(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):
-            yield from ((path, new.spec.version) for path, _ in broken(new, old))
+            for path, request in nodes_at(new, _REQUESTS):
+                if find(request):
+                    yield f"{path}.{field}", new.spec.version
 
     return too_old
 
@@ -162,168 +109,129 @@ def _folded_data(request: SelfInitRequest) -> str | None:
 
 
 REQUEST_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="request-name-reserved",
-        at=f"{_REQUESTS}.name",
-        field=f"{_REQUESTS}.name",
-        message=(
-            f"must not be {BOOTSTRAP_BLOCK} nor {RECOVERY_BLOCK}, which are the operator's own; "
-            "rename the request"
-        ),
-        broken=_in_requests(_reserved_name, ".name"),
-        cel=f"!(self in ['{BOOTSTRAP_BLOCK}', '{RECOVERY_BLOCK}'])",
+    rule(
+        "request-name-reserved",
+        f"{_REQUESTS}.name",
+        "",
+        f"must not be {BOOTSTRAP_BLOCK} nor {RECOVERY_BLOCK}, which are the operator's own; "
+        "rename the request",
+        ~it().one_of((BOOTSTRAP_BLOCK, RECOVERY_BLOCK)),
     ),
-    Rule(
-        id="request-path",
-        at=f"{_REQUESTS}.path",
-        field=f"{_REQUESTS}.path",
-        message="must not contain two dots in a row; correct the path",
-        broken=_in_requests(_climbing_path, ".path"),
-        cel="!self.contains('..')",
+    rule(
+        "request-path",
+        f"{_REQUESTS}.path",
+        "",
+        "must not contain two dots in a row; correct the path",
+        ~it().contains(".."),
     ),
-    Rule(
-        id="request-one-payload",
-        at=_REQUESTS,
-        field=_REQUESTS,
-        message=(
-            "must have at most one payload of data, auditDevice, authMethod, secretEngine and "
-            "policy; remove the others"
-        ),
-        broken=_in_requests(_several_payloads),
+    rule(
+        "request-one-payload",
+        _REQUESTS,
+        "",
+        "must have at most one payload of data, auditDevice, authMethod, secretEngine and "
+        "policy; remove the others",
+        _several_payloads,
         cel="[has(self.data), has(self.auditDevice), has(self.authMethod), "
         "has(self.secretEngine), has(self.policy)].filter(given, given).size() <= 1",
         got="self.name",
     ),
-    Rule(
-        id="request-payload-place",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.path",
-        message=(
-            "must be under sys/audit/ with auditDevice, sys/auth/ with authMethod, sys/mounts/ "
-            "with secretEngine and sys/policies/ with policy; correct the path or use data"
+    rule(
+        "request-payload-place",
+        _REQUESTS,
+        "path",
+        "must be under sys/audit/ with auditDevice, sys/auth/ with authMethod, sys/mounts/ "
+        "with secretEngine and sys/policies/ with policy; correct the path or use data",
+        all_of(
+            group(~has(payload) | it("path").starts_with(prefix))
+            for payload, prefix in _TYPED.items()
         ),
-        broken=_in_requests(_misplaced_payload, ".path"),
-        cel=" && ".join(
-            f"(!has(self.{crd}) || self.path.startsWith('{prefix}'))" for crd, _, prefix in _TYPED
-        ),
-        got="self.path",
+        got=it("path"),
     ),
-    Rule(
-        id="request-payload-missing",
-        at=_REQUESTS,
-        field=_REQUESTS,
-        message=(
-            "needs a payload, because the server refuses an empty write at this path; add "
-            "auditDevice, authMethod, secretEngine, policy or data"
-        ),
-        broken=_in_requests(_missing_payload),
-        cel=(
-            "!(self.operation in ['create', 'update']) || "
-            "!self.path.matches('^sys/(audit|auth|mounts|policies)/') || "
-            "has(self.data) || has(self.auditDevice) || has(self.authMethod) || "
-            "has(self.secretEngine) || has(self.policy)"
-        ),
-        got="self.path",
-        reason="FieldValueRequired",
+    rule(
+        "request-payload-missing",
+        _REQUESTS,
+        "",
+        "needs a payload, because the server refuses an empty write at this path; add "
+        "auditDevice, authMethod, secretEngine, policy or data",
+        ~it("operation").one_of(("create", "update"))
+        | ~it("path").matches(_TYPED_PATH, mark="")
+        | any_of(map(has, ("data", *_TYPED))),
+        got=it("path"),
+        reason=REQUIRED,
     ),
-    Rule(
-        id="audit-device-options",
-        at=f"{_REQUESTS}.auditDevice",
-        field=f"{_REQUESTS}.auditDevice",
-        message=(
-            "must have the options of its own type only, and for file and http it must have them; "
-            "correct the options"
-        ),
-        broken=_in_requests(_audit_options, ".auditDevice"),
-        cel=(
-            " && ".join(
-                f"(!has(self.{kind}Options) || self.type == '{kind}')"
-                for kind in ("file", "http", "syslog", "socket")
-            )
-            + " && (self.type != 'file' || has(self.fileOptions))"
-            + " && (self.type != 'http' || has(self.httpOptions))"
-        ),
-        got="self.type",
+    rule(
+        "audit-device-options",
+        f"{_REQUESTS}.auditDevice",
+        "",
+        "must have the options of its own type only, and for file and http it must have them; "
+        "correct the options",
+        OWN_OPTIONS
+        & group(it("type").differs("file") | has("fileOptions"))
+        & group(it("type").differs("http") | has("httpOptions")),
+        got=it("type"),
     ),
-    Rule(
-        id="request-unwritable",
-        at=_REQUESTS,
-        field=_REQUESTS,
-        message="must hold only text and numbers that the server's configuration can carry",
-        broken=_in_requests(_unwritable),
+    rule(
+        "request-unwritable",
+        _REQUESTS,
+        "",
+        "must hold only text and numbers that the server's configuration can carry",
+        _unwritable,
     ),
-    Rule(
-        id="request-computed",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.data",
-        message=(
-            "must not compute values from files or the environment of the pod, where keys of the "
-            "operator are; use eval_source request or response, with eval_type, or plain values"
-        ),
-        broken=_in_requests(_computed_data, ".data"),
+    rule(
+        "request-computed",
+        _REQUESTS,
+        "data",
+        "must not compute values from files or the environment of the pod, where keys of the "
+        "operator are; use eval_source request or response, with eval_type, or plain values",
+        lambda request: _computed(request.data),
     ),
-    Rule(
-        id="request-when",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.when",
-        message="must be true, false, or an object with eval_source and eval_type; correct it",
-        broken=_in_requests(_strange_when, ".when"),
+    rule(
+        "request-when",
+        _REQUESTS,
+        "when",
+        "must be true, false, or an object with eval_source and eval_type; correct it",
+        _strange_when,
     ),
-    Rule(
-        id="request-when-computed",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.when",
-        message=(
-            "must not read files or the environment of the pod, where keys of the operator are; "
-            "use eval_source request, response or cel, with eval_type"
-        ),
-        broken=_in_requests(_computed_when, ".when"),
+    rule(
+        "request-when-computed",
+        _REQUESTS,
+        "when",
+        "must not read files or the environment of the pod, where keys of the operator are; "
+        "use eval_source request, response or cel, with eval_type",
+        lambda request: _computed(request.when),
     ),
-    Rule(
-        id="request-when-version",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.when",
-        message=(
-            f"needs OpenBao {since('self-init-when')} or newer, because an older server would send "
-            "the request in any case; remove the field or choose a newer spec.version"
-        ),
-        # A default that is true anyway needs no support by the server.
-        broken=_since(
-            "self-init-when", lambda r: None if r.when in (None, True) else r.when, ".when"
-        ),
+    RuleOf(
+        "request-when-version",
+        _REQUESTS,
+        f"{_REQUESTS}.when",
+        f"needs OpenBao {since('self-init-when')} or newer, because an older server would send "
+        "the request in any case; remove the field or choose a newer spec.version",
+        _since("self-init-when", "when", lambda r: r.when not in (None, True)),
     ),
-    Rule(
-        id="request-headers-version",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.headers",
-        message=(
-            f"needs OpenBao {since('self-init-headers')} or newer, because an older server would "
-            "send the request without them; remove the field or choose a newer spec.version"
-        ),
-        broken=_since("self-init-headers", lambda r: r.headers or None, ".headers"),
+    RuleOf(
+        "request-headers-version",
+        _REQUESTS,
+        f"{_REQUESTS}.headers",
+        f"needs OpenBao {since('self-init-headers')} or newer, because an older server would "
+        "send the request without them; remove the field or choose a newer spec.version",
+        _since("self-init-headers", "headers", lambda r: r.headers),
     ),
-    Rule(
-        id="request-headers-token",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.headers",
-        message=(
-            "must not hold a token, because this object is stored in a ConfigMap; requests carry "
-            "the right token by themselves"
-        ),
-        broken=_in_requests(_token_header, ".headers"),
-        cel=(
-            "!has(self.headers) || "
-            f"!self.headers.exists(name, name.lowerAscii() in {sorted(_TOKEN_HEADERS)})"
-        ),
+    rule(
+        "request-headers-token",
+        _REQUESTS,
+        "headers",
+        "must not hold a token, because this object is stored in a ConfigMap; requests carry "
+        "the right token by themselves",
+        _token_header,
+        cel="!has(self.headers) || "
+        f"!self.headers.exists(name, name.lowerAscii() in {sorted(_TOKEN_HEADERS)})",
     ),
-    Rule(
-        id="request-folded",
-        at=_REQUESTS,
-        field=f"{_REQUESTS}.data",
-        message=(
-            "must not hold an object in an object in a list, because the server would read a list "
-            "there; write this one with the API later"
-        ),
-        broken=_in_requests(_folded_data, ".data"),
+    rule(
+        "request-folded",
+        _REQUESTS,
+        "data",
+        "must not hold an object in an object in a list, because the server would read a list "
+        "there; write this one with the API later",
+        _folded_data,
     ),
 )

@@ -1,152 +1,229 @@
-"""Rules about the name of a cluster, its ServiceAccount and the operator's tokens.
+"""Rules about the name of a cluster, its ServiceAccount, volumes, scheduling and fenced pods.
 
-Uses contracts.naming.names and the API models. Collected by contracts.api.rules.cluster.
+Uses contracts.naming and the API models. Collected by contracts.api.rules.cluster.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.rules.rule import Offence, Rule, either, is_set
+from contracts.api.rules.checks import both, either, group, has, is_set, it
+from contracts.api.rules.combinators import rule
+from contracts.api.rules.rule import FORBIDDEN, Offence, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
-from contracts.naming import names
+from contracts.naming import names, revision_patterns
 
-Old = OpenBaoCluster | None
+# --- names and accounts -------------------------------------------------------------------------
 
-_NAME = Pattern(names.CLUSTER_NAME_PATTERN)
-_RESERVED_NAME = f"({'|'.join(names.RESERVED_SUFFIXES)})$"
+_NAME, _ACCOUNT = it("metadata.name"), "spec.serviceAccount"
 _REVISION = Pattern(names.REVISION_SUFFIX)
-
-_JOB_ACCOUNT = f"({'|'.join(names.JOB_ACCOUNT_SUFFIXES)})$"
-
-
-def _name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    name = new.metadata.name
-    if len(name) > names.CLUSTER_NAME_MAX or not _NAME.found_in(name):
-        yield "metadata.name", name
-
-
-def _reserved_name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if new.metadata.name.endswith(names.RESERVED_SUFFIXES):
-        yield "metadata.name", new.metadata.name
-
-
-def _revision_name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if _REVISION.found_in(new.metadata.name):
-        yield "metadata.name", new.metadata.name
-
-
-def _default_account(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    account = new.spec.service_account
-    if account and account.name == "default":
-        yield "spec.serviceAccount.name", "default"
-
-
-def _job_account(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    account = new.spec.service_account
-    if account and account.name and account.name.endswith(names.JOB_ACCOUNT_SUFFIXES):
-        yield "spec.serviceAccount.name", account.name
-
-
-def _target_login(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if new.spec.controller_jwt_mode == "Target" and not new.spec.wants_operator_login:
-        yield "spec.controllerJWTMode", "Target"
-
-
-def _target_stays(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    was = old is not None and old.spec.controller_jwt_mode == "Target"
-    if was and new.spec.controller_jwt_mode != "Target":
-        yield "spec.controllerJWTMode", new.spec.controller_jwt_mode or "Shared"
-
-
-_SHARED = "'Shared'"
-_MODE = {of: either("controllerJWTMode", _SHARED, of) for of in ("self", "oldSelf")}
+OPERATOR_LOGIN = group(
+    is_set("selfInit.oidc.enabled")
+    & it("selfInit.enabled").is_true()
+    & it("selfInit.oidc.enabled").is_true()
+)
+"""The first boot makes a login for the operator; at spec."""
+_MODE, _FORMER_MODE = both("controllerJWTMode", "Shared")
 
 SPEC_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="cluster-name",
-        at="",
-        field="metadata.name",
-        message=(
-            "metadata.name must be 1 to 40 lower-case letters, digits and dashes that start with a "
-            "letter and end with a letter or digit; choose another name"
-        ),
-        broken=_name,
+    rule(
+        "cluster-name",
+        "",
+        "metadata.name",
+        "metadata.name must be 1 to 40 lower-case letters, digits and dashes that start with a "
+        "letter and end with a letter or digit; choose another name",
+        _NAME.size().at_most(names.CLUSTER_NAME_MAX)
+        & _NAME.matches(Pattern(names.CLUSTER_NAME_PATTERN)),
+        got=_NAME,
+    ),
+    rule(
+        "cluster-name-reserved",
+        "",
+        "metadata.name",
+        "metadata.name must not end in -acme, -public or -read, which are names of Services of "
+        "other clusters; choose another name",
+        ~_NAME.matches(Pattern(f"({'|'.join(names.RESERVED_SUFFIXES)})$"), mark=""),
+        got=_NAME,
+    ),
+    rule(
+        "cluster-name-of-a-set",
+        "",
+        "metadata.name",
+        "metadata.name must not end in a dash and 16 hexadecimal digits, which is how the "
+        "second set of servers of another cluster is called; choose another name",
+        ~_NAME.matches(_REVISION),
+        got=_NAME,
+    ),
+    rule(
+        "service-account",
+        _ACCOUNT,
+        "name",
+        "must not be default, because the operator gives this ServiceAccount rights, and every "
+        "pod that names none runs under it; choose another name or remove the field",
+        ~has("name") | it("name").differs("default"),
+        reason=FORBIDDEN,
+    ),
+    rule(
+        "service-account-of-jobs",
+        _ACCOUNT,
+        "name",
+        "must not be the ServiceAccount of the jobs of a cluster, which may read or replace "
+        "all of its data; choose another name",
+        ~has("name")
+        | ~it("name").matches(Pattern(f"({'|'.join(names.JOB_ACCOUNT_SUFFIXES)})$"), mark=""),
+        reason=FORBIDDEN,
+    ),
+    rule(
+        "target-token-login",
+        "spec",
+        "controllerJWTMode",
+        "must be Shared unless selfInit.oidc.enabled is true, which makes the login that "
+        "checks the audience; enable that or change it",
+        _MODE.differs("Target") | OPERATOR_LOGIN,
+    ),
+    rule(
+        "target-token-stays",
+        "spec",
+        "controllerJWTMode",
+        "must stay Target once it is, because the login knows no other; restore it",
+        _FORMER_MODE.differs("Target") | _MODE.equals("Target"),
+        got=_MODE,
+        reason=FORBIDDEN,
+    ),
+)
+
+# --- the data volume ----------------------------------------------------------------------------
+
+_CLASS, _FORMER_CLASS = both("storageClassName", "")
+
+STORAGE_RULES: tuple[Rule, ...] = (
+    rule(
+        "storage-size",
+        "spec.storage.size",
+        "",
+        "must be more than 0; 10Gi is a good value",
+        it().is_some(),
+    ),
+    rule(
+        "storage-size-shrinks",
+        "spec.storage.size",
+        "",
+        "must not shrink, because volumes cannot; restore the former value or a larger one",
+        it().no_smaller_than(it(of="oldSelf")),
+        got="self + ' after ' + oldSelf",
+    ),
+    rule(
+        "storage-class-immutable",
+        "spec.storage",
+        "storageClassName",
+        "cannot be set, changed or removed once the cluster exists; restore the former value "
+        "and move the data to a new cluster instead",
+        _CLASS.equals(_FORMER_CLASS),
+        got=f"'\\'' + {_CLASS} + '\\' after \\'' + {_FORMER_CLASS} + '\\''",
+        reason=FORBIDDEN,
+    ),
+)
+
+# --- fenced pods --------------------------------------------------------------------------------
+
+_FENCED = "spec.fencedPods"
+_NUMBER = "p.find('[0-9]+$')"
+_REST = "p.substring(size(self.metadata.name) + 1)"
+# Too few digits for the length of the cluster's name are no revision.
+_IS_WHOLE = (
+    f"(size({_REST}) < 3 || "
+    f"size(p) - size({_NUMBER}) == {revision_patterns.length('self.metadata.name')} + 1)"
+)
+# The number is compared only behind a name of the right shape, so int() never fails.
+_SERVER = (
+    "p.startsWith(self.metadata.name + '-') && "
+    f"{_REST}.matches('^({revision_patterns.IS_REVISION}-)?(0|[1-9][0-9]?)$') && "
+    f"{_IS_WHOLE} && int({_NUMBER}) < {either('spec.replicas', 3)}"
+)
+
+
+def _no_server(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    for pod in new.spec.fenced_pods:
+        ordinal = revision_patterns.server_ordinal(new.metadata.name, pod)
+        if ordinal is None or ordinal >= new.spec.replicas:
+            yield _FENCED, pod
+
+
+def _too_many(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    if 2 * len(new.spec.fenced_pods) >= new.spec.replicas and new.spec.fenced_pods:
+        yield _FENCED, len(new.spec.fenced_pods)
+
+
+LIFE_RULES: tuple[Rule, ...] = (
+    RuleOf(
+        "fenced-pod-name",
+        "",
+        _FENCED,
+        "spec.fencedPods names servers as <cluster>-<number>, or with a revision as "
+        "<cluster>-<revision>-<number>, each number below spec.replicas; correct it, or take "
+        "it off the list before spec.replicas is lowered",
+        _no_server,
+        cel=f"!has(self.spec.fencedPods) || self.spec.fencedPods.all(p, {_SERVER})",
+        got="self.spec.fencedPods.filter(p, !p.startsWith(self.metadata.name + '-'))[0]",
+    ),
+    RuleOf(
+        "fenced-pods-majority",
+        "spec",
+        _FENCED,
+        "spec.fencedPods may name less than half of spec.replicas, since the others have to "
+        "go on without them; name fewer pods",
+        _too_many,
         cel=(
-            f"self.metadata.name.size() <= {names.CLUSTER_NAME_MAX} && "
-            f"self.metadata.name.matches(r'{names.CLUSTER_NAME_PATTERN}')"
-        ),
-        got="self.metadata.name",
-    ),
-    Rule(
-        id="cluster-name-reserved",
-        at="",
-        field="metadata.name",
-        message=(
-            "metadata.name must not end in -acme, -public or -read, which are names of Services of "
-            "other clusters; choose another name"
-        ),
-        broken=_reserved_name,
-        cel=f"!self.metadata.name.matches('{_RESERVED_NAME}')",
-        got="self.metadata.name",
-    ),
-    Rule(
-        id="cluster-name-of-a-set",
-        at="",
-        field="metadata.name",
-        message=(
-            "metadata.name must not end in a dash and 16 hexadecimal digits, which is how the "
-            "second set of servers of another cluster is called; choose another name"
-        ),
-        broken=_revision_name,
-        cel=f"!{_REVISION.cel('self.metadata.name')}",
-        got="self.metadata.name",
-    ),
-    Rule(
-        id="service-account",
-        at="spec.serviceAccount",
-        field="spec.serviceAccount.name",
-        message=(
-            "must not be default, because the operator gives this ServiceAccount rights, and every "
-            "pod that names none runs under it; choose another name or remove the field"
-        ),
-        broken=_default_account,
-        cel="!has(self.name) || self.name != 'default'",
-        reason="FieldValueForbidden",
-    ),
-    Rule(
-        id="service-account-of-jobs",
-        at="spec.serviceAccount",
-        field="spec.serviceAccount.name",
-        message=(
-            "must not be the ServiceAccount of the jobs of a cluster, which may read or replace "
-            "all of its data; choose another name"
-        ),
-        broken=_job_account,
-        cel=f"!has(self.name) || !self.name.matches('{_JOB_ACCOUNT}')",
-        reason="FieldValueForbidden",
-    ),
-    Rule(
-        id="target-token-login",
-        at="spec",
-        field="spec.controllerJWTMode",
-        message=(
-            "must be Shared unless selfInit.oidc.enabled is true, which makes the login that "
-            "checks the audience; enable that or change it"
-        ),
-        broken=_target_login,
-        cel=(
-            f"{_MODE['self']} != 'Target' || ({is_set('selfInit.oidc.enabled')} && "
-            "self.selfInit.enabled && self.selfInit.oidc.enabled)"
+            "!has(self.fencedPods) || size(self.fencedPods) == 0 || "
+            f"2 * size(self.fencedPods) < {either('replicas', 3)}"
         ),
     ),
-    Rule(
-        id="target-token-stays",
-        at="spec",
-        field="spec.controllerJWTMode",
-        message="must stay Target once it is, because the login knows no other; restore it",
-        broken=_target_stays,
-        cel=f"{_MODE['oldSelf']} != 'Target' || {_MODE['self']} == 'Target'",
-        got=_MODE["self"],
-        reason="FieldValueForbidden",
-    ),
+)
+
+# --- scheduling ---------------------------------------------------------------------------------
+
+# Kubernetes API reference, Affinity.
+_KINDS = frozenset({"nodeAffinity", "podAffinity", "podAntiAffinity"})
+# A long one has some fifty. All of it is in each pod, and the scheduler weighs it for each node.
+AFFINITY_VALUES_MAX = 500
+AFFINITY_TEXT_MAX = 4096
+
+
+def _unfit(affinity: Mapping[str, Any]) -> str | None:
+    leaves = list(_leaves(affinity))
+    is_unfit = (
+        not affinity.keys() <= _KINDS
+        or len(leaves) > AFFINITY_VALUES_MAX
+        or any(isinstance(leaf, str) and len(leaf) > AFFINITY_TEXT_MAX for leaf in leaves)
+    )
+    return ", ".join(sorted(affinity))[:80] if is_unfit else None
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Every name and every value that holds no others; a spec is never deeper than recursion."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield key
+            yield from _leaves(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield value
+
+
+POD_RULES: tuple[Rule, ...] = tuple(
+    rule(
+        f"affinity-{what}",
+        at,
+        "",
+        "must hold nothing but nodeAffinity, podAffinity and podAntiAffinity, at most "
+        f"{AFFINITY_VALUES_MAX} values, none longer than {AFFINITY_TEXT_MAX} characters; "
+        "correct it as in a pod",
+        _unfit,
+    )
+    for what, at in (
+        ("voters", "spec.scheduling.affinity"),
+        ("readers", "spec.readReplicas.template.scheduling.affinity"),
+    )
 )

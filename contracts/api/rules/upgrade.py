@@ -4,12 +4,14 @@ Uses the API models. Collected by contracts.api.rules.cluster.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
-from contracts.api.rules.rule import Offence, Rule, either, is_set
-
-Old = OpenBaoCluster | None
+from contracts.api.rules.checks import Predicate, both, either, group, has, is_set
+from contracts.api.rules.combinators import rule
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.spec import OPERATOR_LOGIN
 
 _SWITCHES = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
 
@@ -24,32 +26,12 @@ def _snapshot(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.upgrade.blueGreen.preUpgradeSnapshot", True
 
 
-def _blue_green_role(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    upgrade = new.spec.upgrade
-    if upgrade is None or upgrade.strategy != "BlueGreen":
-        return
-    if not upgrade.jwt_auth_role and not new.spec.wants_operator_login:
-        yield "spec.upgrade.jwtAuthRole", None
-
-
 def _strategy(cluster: OpenBaoCluster) -> str:
     return cluster.spec.upgrade.strategy if cluster.spec.upgrade else "RollingUpdate"
 
 
 def _changes_strategy(new: OpenBaoCluster, old: Old) -> bool:
     return old is not None and _strategy(new) != _strategy(old)
-
-
-def _alone(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if old is None or not _changes_strategy(new, old):
-        return
-    after, before = new.spec, old.spec
-    if (after.version, after.image, after.replicas) != (
-        before.version,
-        before.image,
-        before.replicas,
-    ):
-        yield "spec.upgrade.strategy", _strategy(new)
 
 
 def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -83,18 +65,15 @@ def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.upgrade.strategy", _strategy(new)
 
 
-_ROLLING = "'RollingUpdate'"
-_NOW, _BEFORE = (either("upgrade.strategy", _ROLLING, of) for of in ("self", "oldSelf"))
-_SPEC_NOW, _SPEC_BEFORE = (
-    either("spec.upgrade.strategy", _ROLLING, of) for of in ("self", "oldSelf")
-)
-_OIDC = (
-    f"({is_set('selfInit.oidc.enabled')} && self.selfInit.enabled && self.selfInit.oidc.enabled)"
-)
-_UNCHANGED = " && ".join(
-    f"{either(field, default)} == {either(field, default, 'oldSelf')}"
-    for field, default in (("version", "''"), ("image", "''"), ("replicas", "3"))
-)
+_NOW, _BEFORE = both("upgrade.strategy", "RollingUpdate")
+_SPEC_NOW, _SPEC_BEFORE = both("spec.upgrade.strategy", "RollingUpdate")
+
+
+def _stays(field: str, default: Any) -> Predicate:
+    now, before = both(field, default)
+    return now.equals(before)
+
+
 _NOBODY_IS_SICK = (
     f"!{is_set('status.conditions')} || !self.status.conditions.exists(one, "
     "one.type == 'Available' && one.status != 'True')"
@@ -102,7 +81,7 @@ _NOBODY_IS_SICK = (
 _ORDERS_ARE_DONE = " && ".join(
     f"(!{is_set(f'spec.upgrade.requests.{name.lower()}')} || "
     f"self.spec.upgrade.requests.{name.lower()} == "
-    f"{either(f'status.upgradeRequests.lastHandled{name}', repr(''))})"
+    f"{either(f'status.upgradeRequests.lastHandled{name}', '')})"
     for name in ("Retry", "Promote", "Rollback")
 )
 _IS_IDLE = (
@@ -112,81 +91,68 @@ _IS_IDLE = (
 )
 
 UPGRADE_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="upgrade-snapshot",
-        at="spec",
-        field="spec.upgrade",
-        message=(
-            "must not ask for a snapshot before the upgrade without spec.backup, which says where "
-            "it goes; add that or switch preUpgradeSnapshot off"
-        ),
-        broken=_snapshot,
+    RuleOf(
+        "upgrade-snapshot",
+        "spec",
+        "spec.upgrade",
+        "must not ask for a snapshot before the upgrade without spec.backup, which says where "
+        "it goes; add that or switch preUpgradeSnapshot off",
+        _snapshot,
         cel="has(self.backup) || ("
-        + " && ".join(f"!{either(switch, 'false')}" for switch in _SWITCHES)
+        + " && ".join(f"!{either(switch, False)}" for switch in _SWITCHES)
         + ")",
     ),
-    Rule(
-        id="blue-green-role",
-        at="spec",
-        field="spec.upgrade",
-        message=(
-            "must be able to log in for strategy BlueGreen: enable selfInit.oidc or set "
-            "upgrade.jwtAuthRole"
-        ),
-        broken=_blue_green_role,
-        cel=f"{_NOW} != 'BlueGreen' || has(self.upgrade.jwtAuthRole) || {_OIDC}",
-        reason="FieldValueRequired",
+    rule(
+        "blue-green-role",
+        "spec",
+        "upgrade",
+        "must be able to log in for strategy BlueGreen: enable selfInit.oidc or set "
+        "upgrade.jwtAuthRole",
+        _NOW.differs("BlueGreen") | has("upgrade.jwtAuthRole") | OPERATOR_LOGIN,
+        names="upgrade.jwtAuthRole",
+        reason=REQUIRED,
     ),
-    Rule(
-        id="upgrade-strategy-alone",
-        at="spec",
-        field="spec.upgrade.strategy",
-        message=(
-            "must not change together with version, image or replicas; change it first, and the "
-            "others once it is accepted"
-        ),
-        broken=_alone,
-        cel=f"{_NOW} == {_BEFORE} || ({_UNCHANGED})",
+    rule(
+        "upgrade-strategy-alone",
+        "spec",
+        "upgrade.strategy",
+        "must not change together with version, image or replicas; change it first, and the "
+        "others once it is accepted",
+        _NOW.equals(_BEFORE)
+        | group(_stays("version", "") & _stays("image", "") & _stays("replicas", 3)),
         got=_NOW,
-        reason="FieldValueForbidden",
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="upgrade-strategy-idle",
-        at="",
-        field="spec.upgrade.strategy",
-        message=(
-            "spec.upgrade.strategy must not change while an upgrade, backup or restore runs; wait "
-            "for its end"
-        ),
-        broken=_idle,
+    RuleOf(
+        "upgrade-strategy-idle",
+        "",
+        "spec.upgrade.strategy",
+        "spec.upgrade.strategy must not change while an upgrade, backup or restore runs; wait "
+        "for its end",
+        _idle,
         cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_IS_IDLE}",
-        got=_SPEC_NOW,
-        reason="FieldValueForbidden",
+        got=_SPEC_NOW.cel,
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="upgrade-strategy-healthy",
-        at="",
-        field="spec.upgrade.strategy",
-        message=(
-            "spec.upgrade.strategy must not change while the cluster is not Available; repair it "
-            "first"
-        ),
-        broken=_unhealthy,
+    RuleOf(
+        "upgrade-strategy-healthy",
+        "",
+        "spec.upgrade.strategy",
+        "spec.upgrade.strategy must not change while the cluster is not Available; repair it first",
+        _unhealthy,
         cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_NOBODY_IS_SICK}",
-        got=_SPEC_NOW,
-        reason="FieldValueForbidden",
+        got=_SPEC_NOW.cel,
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="upgrade-strategy-orders",
-        at="",
-        field="spec.upgrade.strategy",
-        message=(
-            "spec.upgrade.strategy must not change before every order of spec.upgrade.requests is "
-            "carried out; wait, or remove the order"
-        ),
-        broken=_open_orders,
+    RuleOf(
+        "upgrade-strategy-orders",
+        "",
+        "spec.upgrade.strategy",
+        "spec.upgrade.strategy must not change before every order of spec.upgrade.requests is "
+        "carried out; wait, or remove the order",
+        _open_orders,
         cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || ({_ORDERS_ARE_DONE})",
-        got=_SPEC_NOW,
-        reason="FieldValueForbidden",
+        got=_SPEC_NOW.cel,
+        reason=FORBIDDEN,
     ),
 )

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contracts.api.cluster.configuration import ListenerSpec
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.api.rules.rule import Offence, Rule, either, is_set
+from contracts.api.rules.checks import both, group, has, is_set, it
+from contracts.api.rules.combinators import rule
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.server_features import is_older, since
-
-Old = OpenBaoCluster | None
 
 _LISTENER = "spec.configuration.listener"
 _GROUPS = f"{_LISTENER}.tlsKeyExchangePreferences"
@@ -45,14 +45,6 @@ def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 def _listener(cluster: OpenBaoCluster) -> ListenerSpec:
     return cluster.spec.configuration.listener or ListenerSpec()
-
-
-def _tls12(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    listener = _listener(new)
-    groups = listener.tls_key_exchange_preferences
-    only = groups and all(_POST_QUANTUM.found_in(group) for group in groups)
-    if only and listener.tls_min_version != "tls13":
-        yield f"{_LISTENER}.tlsMinVersion", listener.tls_min_version
 
 
 def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -86,60 +78,52 @@ _GOES_BACK = (
     f"!{is_set('status.upgrade.lastStepDownTime')} && "
     f"(self.spec.version == {_FROM} || self.spec.version == 'v' + {_FROM}))"
 )
-_IN_LISTENER = "tlsKeyExchangePreferences"
-_NOW, _BEFORE = (either(_GROUPS, "[]", of) for of in ("self", "oldSelf"))
+_PREFERENCES = it("tlsKeyExchangePreferences")
+_NOW, _BEFORE = both(_GROUPS, ())
 
 VERSION_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="version-downgrade",
-        at="",
-        field="spec.version",
-        message=(
-            "spec.version must not be older than what runs (status.currentVersion) or than what an "
-            "upgrade has begun with (status.upgrade.targetVersion), because OpenBao cannot read "
-            "newer data; choose a newer one, go back to status.upgrade.fromVersion before a leader "
-            "steps down, or restore a snapshot into a new cluster"
-        ),
-        broken=_downgrade,
+    RuleOf(
+        "version-downgrade",
+        "",
+        "spec.version",
+        "spec.version must not be older than what runs (status.currentVersion) or than what an "
+        "upgrade has begun with (status.upgrade.targetVersion), because OpenBao cannot read "
+        "newer data; choose a newer one, go back to status.upgrade.fromVersion before a leader "
+        "steps down, or restore a snapshot into a new cluster",
+        _downgrade,
         cel=(
             "self.spec.version == oldSelf.spec.version || "
             f"({_not_below('status.currentVersion')} && "
             f"({_GOES_BACK} || {_not_below('status.upgrade.targetVersion')}))"
         ),
         got="self.spec.version",
-        reason="FieldValueForbidden",
+        reason=FORBIDDEN,
     ),
-    Rule(
-        id="key-exchange-tls13",
-        at=_LISTENER,
-        field=f"{_LISTENER}.tlsMinVersion",
-        message=(
-            "must be tls13 when tlsKeyExchangePreferences holds post-quantum groups only, because "
-            "older TLS knows none of them; set it, or add another group such as X25519"
-        ),
-        broken=_tls12,
-        cel=(
-            f"!has(self.{_IN_LISTENER}) || self.{_IN_LISTENER}.size() == 0 || "
-            f"self.{_IN_LISTENER}.exists(group, !{_POST_QUANTUM.cel('group')}) || "
-            "(has(self.tlsMinVersion) && self.tlsMinVersion == 'tls13')"
-        ),
-        reason="FieldValueRequired",
+    rule(
+        "key-exchange-tls13",
+        _LISTENER,
+        "tlsMinVersion",
+        "must be tls13 when tlsKeyExchangePreferences holds post-quantum groups only, because "
+        "older TLS knows none of them; set it, or add another group such as X25519",
+        ~has("tlsKeyExchangePreferences")
+        | _PREFERENCES.size().equals(0)
+        | _PREFERENCES.exists("group", ~it(of="group").matches(_POST_QUANTUM))
+        | group(has("tlsMinVersion") & it("tlsMinVersion").equals("tls13")),
+        reason=REQUIRED,
     ),
-    Rule(
-        id="key-exchange-running",
-        at="",
-        field=_GROUPS,
-        message=(
-            f"{_GROUPS} needs servers of OpenBao {_FIRST} or newer that run already; upgrade "
-            "first, and set it once they do"
-        ),
-        broken=_too_early,
+    RuleOf(
+        "key-exchange-running",
+        "",
+        _GROUPS,
+        f"{_GROUPS} needs servers of OpenBao {_FIRST} or newer that run already; upgrade "
+        "first, and set it once they do",
+        _too_early,
         cel=(
             f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "
             f"!{is_set('status.currentVersion')} || !{_parsed(_CURRENT)} || "
             f"{_number(_CURRENT)} >= {_number(repr(_FIRST))}"
         ),
         got=_CURRENT,
-        reason="FieldValueForbidden",
+        reason=FORBIDDEN,
     ),
 )

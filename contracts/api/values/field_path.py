@@ -4,7 +4,7 @@ Uses contracts.api.meta. Called by contracts.api.rules.unsupported_fields and by
 to many fields.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,18 @@ from contracts.api.meta import ApiModel
 
 Found = tuple[str, Any]
 """A path without wildcards, and the value there."""
+
+
+def joined(path: str, field: str) -> str:
+    """The path of a field below a path; either may be empty, and a field may begin with [."""
+    return f"{path}{field}" if field.startswith("[") else f"{path}.{field}".strip(".")
+
+
+def nodes_at(model: ApiModel, path: str) -> Iterable[Found]:
+    """The same as values_at, also for the empty path, which is the model itself."""
+    if "[]" in path:
+        return values_at(model, path)
+    return [(path, value_at(model, path) if path else model)]
 
 
 def values_at(model: ApiModel, path: str) -> Iterator[Found]:
@@ -22,7 +34,12 @@ def values_at(model: ApiModel, path: str) -> Iterator[Found]:
 
 def value_at(model: ApiModel, path: str) -> Any:
     """The one value at a path without lists; None where a part of it is absent."""
-    return next((value for _, value in values_at(model, path)), None)
+    value: Any = model
+    for step in path.split("."):
+        if value is None:
+            return None
+        value = getattr(value, names_of(value.__class__)[step])
+    return value
 
 
 def _at(model: ApiModel | None, prefix: str, steps: list[str]) -> Iterator[Found]:

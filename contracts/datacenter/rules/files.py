@@ -7,8 +7,8 @@ contracts.datacenter.rules.all_rules.
 import posixpath
 from collections.abc import Iterator
 
+from contracts.api.rules.reserved_names import SYSTEM_NAME, SYSTEM_SECRET_MESSAGE
 from contracts.api.rules.rule import Offence
-from contracts.api.rules.secrets import SYSTEM_NAME, SYSTEM_SECRET_MESSAGE
 from contracts.api.values.field_path import value_at, values_at
 from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, Find, ServiceRule
 from contracts.datacenter.service_spec import BootstrapService, ServicePart, Volume

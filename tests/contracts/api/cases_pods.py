@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contracts.api.rules.pods import AFFINITY_TEXT_MAX, AFFINITY_VALUES_MAX
+from contracts.api.rules.spec import AFFINITY_TEXT_MAX, AFFINITY_VALUES_MAX
 from tests.contracts.api.case import Case
 
 

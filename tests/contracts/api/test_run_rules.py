@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from contracts.api.backup import OpenBaoBackup
-from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.restore import OpenBaoRestore, RestoreSpec
 from contracts.api.rules.backup_object import SNAPSHOT_RULES, snapshot_violations
+from contracts.api.rules.combinators import placed
 from contracts.api.rules.restore import (
     REFERENCES,
     RESTORE_RULES,
@@ -17,7 +17,7 @@ from contracts.api.rules.restore import (
     restore_violations,
 )
 from contracts.api.rules.rule import RuleOf
-from contracts.api.rules.snapshot_store import TARGET_RULES, target_rules
+from contracts.api.rules.snapshot_store import TARGET_RULES
 from contracts.api.violation import Violation
 from tests.contracts.api.case import hardened
 from tests.contracts.api.clusters import cluster
@@ -117,15 +117,13 @@ def test_every_reference_to_a_secret_has_its_rule() -> None:
 
 
 def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
-    def nowhere(_: object) -> BackupTarget | None:
-        return None
-
-    made: tuple[RuleOf[object], ...] = target_rules("x", "spec.a.b", nowhere)
+    made = placed(TARGET_RULES, "x", "spec.source.target")
+    elsewhere = restore(source={"backup": "b"})
     assert [rule.id for rule in made] == [f"x-{rule.id}" for rule in TARGET_RULES]
     for rule in made:
-        assert re.fullmatch(r"spec\.a\.b(\.\w+)?", rule.field)
+        assert re.fullmatch(r"spec\.source\.target(\.\w+)?", rule.field)
         assert rule.field.startswith(rule.at)
-        assert list(rule.broken(object(), None)) == []
+        assert list(rule.broken(elsewhere, None)) == []
 
 
 class TestHardened:

@@ -1,0 +1,304 @@
+"""Conditions of a node of an object that mean the same in CEL and in Python.
+
+Uses contracts.api.values. Called by contracts.api.rules.combinators, which makes rules of them, and
+by the rule modules here. `it` and `either` make a Value of a path of aliases below the node that a
+rule stands at, `has` and `is_set` a Predicate. Both have the text of CEL (`cel`, also by str()).
+`~` is the `!` of CEL; `&`, `|` and `~` set parentheses where CEL needs them, and `group` sets them
+where it does not.
+"""
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.api.cluster.network import is_cidr, is_ip
+from contracts.api.meta import counted_duration
+from contracts.api.values import url
+from contracts.api.values.field_path import joined, value_at
+from contracts.api.values.pattern import Pattern
+from runtime import quantity
+
+_EITHER, _OR, _AND, _COMPARED, _ATOM = range(5)
+"""How tightly CEL binds, loosest first."""
+
+Judge = Callable[[Any, Any], bool]
+
+
+def _literal(value: Any) -> str:
+    """CEL for a Value, or for a text, number, boolean or list of them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}'"
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition of a node; `holds` gets the node and what it was before the update, or None."""
+
+    cel: str
+    holds: Judge
+    binds: int = _ATOM
+
+    def __str__(self) -> str:
+        return self.cel
+
+    def __and__(self, other: "Predicate") -> "Predicate":
+        cel = f"{self.inside(_AND)} && {other.inside(_AND)}"
+        return Predicate(cel, lambda now, was: self.holds(now, was) and other.holds(now, was), _AND)
+
+    def __or__(self, other: "Predicate") -> "Predicate":
+        cel = f"{self.inside(_OR)} || {other.inside(_OR)}"
+        return Predicate(cel, lambda now, was: self.holds(now, was) or other.holds(now, was), _OR)
+
+    def __invert__(self) -> "Predicate":
+        return Predicate(f"!{self.inside(_ATOM)}", lambda now, was: not self.holds(now, was))
+
+    def is_as(self, other: "Predicate") -> "Predicate":
+        """Both hold, or neither does."""
+        return self._paired(other, "==", operator.eq)
+
+    def is_not_as(self, other: "Predicate") -> "Predicate":
+        """Exactly one of the two holds."""
+        return self._paired(other, "!=", operator.ne)
+
+    def _paired(
+        self, other: "Predicate", sign: str, compare: Callable[[bool, bool], bool]
+    ) -> "Predicate":
+        return Predicate(
+            f"{self.inside(_ATOM)} {sign} {other.inside(_ATOM)}",
+            lambda now, was: compare(self.holds(now, was), other.holds(now, was)),
+            _COMPARED,
+        )
+
+    def inside(self, binds: int) -> str:
+        """Its CEL as a part of something that binds so tightly."""
+        return self.cel if self.binds >= binds else f"({self.cel})"
+
+
+def group(check: Predicate) -> Predicate:
+    """The same in parentheses."""
+    return Predicate(f"({check.cel})", check.holds)
+
+
+def choose(condition: Predicate, then: Predicate, otherwise: Predicate) -> Predicate:
+    """One of two checks, by a condition."""
+    return Predicate(
+        f"{condition.inside(_OR)} ? {then.inside(_OR)} : {otherwise.inside(_OR)}",
+        lambda now, was: (then if condition.holds(now, was) else otherwise).holds(now, was),
+        _EITHER,
+    )
+
+
+def all_of(checks: Iterable[Predicate]) -> Predicate:
+    """All of them hold."""
+    first, *others = checks
+    for other in others:
+        first = first & other
+    return first
+
+
+def any_of(checks: Iterable[Predicate]) -> Predicate:
+    """One of them holds, or more."""
+    first, *others = checks
+    for other in others:
+        first = first | other
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a node; `of` gets the node and what it was before. None is an absent one, which
+    is neither above nor below anything."""
+
+    cel: str
+    of: Callable[[Any, Any], Any]
+
+    def __str__(self) -> str:
+        return self.cel
+
+    def _compared(self, sign: str, other: Any, compare: Callable[[Any, Any], bool]) -> Predicate:
+        their = other.of if isinstance(other, Value) else lambda now, was: other
+        equality = compare in (operator.eq, operator.ne)
+
+        def holds(now: Any, was: Any) -> bool:
+            ours, theirs = self.of(now, was), their(now, was)
+            if not equality and (ours is None or theirs is None):
+                return False
+            return compare(ours, theirs)
+
+        return Predicate(f"{self.cel} {sign} {_literal(other)}", holds, _COMPARED)
+
+    def equals(self, other: Any) -> Predicate:
+        """It is another Value, or a literal."""
+        return self._compared("==", other, operator.eq)
+
+    def differs(self, other: Any) -> Predicate:
+        """It is not."""
+        return self._compared("!=", other, operator.ne)
+
+    def at_least(self, other: Any) -> Predicate:
+        """It is a Value or literal, or more."""
+        return self._compared(">=", other, operator.ge)
+
+    def at_most(self, other: Any) -> Predicate:
+        """It is a Value or literal, or less."""
+        return self._compared("<=", other, operator.le)
+
+    def above(self, other: Any) -> Predicate:
+        """It is more than a Value or literal."""
+        return self._compared(">", other, operator.gt)
+
+    def one_of(self, values: Iterable[Any]) -> Predicate:
+        """It is one of some texts or numbers."""
+        listed = list(values)
+        cel = f"{self.cel} in {listed}"
+        return Predicate(cel, lambda now, was: self.of(now, was) in listed, _COMPARED)
+
+    def is_true(self) -> Predicate:
+        """It is a boolean and true."""
+        return Predicate(self.cel, lambda now, was: bool(self.of(now, was)))
+
+    def like(self, cel: str, judge: Callable[[Any], bool]) -> Predicate:
+        """A text of which something holds that is written twice: `cel` follows the value."""
+
+        def holds(now: Any, was: Any) -> bool:
+            value = self.of(now, was)
+            return value is not None and judge(value)
+
+        return Predicate(f"{self.cel}{cel}", holds)
+
+    def matches(self, pattern: Pattern, mark: str = "r") -> Predicate:
+        """A part of it is of a pattern; `mark` is empty for one without backslashes."""
+        return self.like(f".matches({mark}'{pattern}')", pattern.found_in)
+
+    def contains(self, part: str) -> Predicate:
+        """A text that has a part."""
+        return self.like(f".contains('{part}')", lambda text: part in text)
+
+    def starts_with(self, part: str) -> Predicate:
+        """A text that begins so."""
+        return self.like(f".startsWith('{part}')", lambda text: text.startswith(part))
+
+    def is_ip(self) -> Predicate:
+        """A text that is an IP address."""
+        return Predicate(f"isIP({self.cel})", lambda now, was: is_ip(self.of(now, was)))
+
+    def is_cidr(self) -> Predicate:
+        """A text that is a range of IP addresses."""
+        return Predicate(f"isCIDR({self.cel})", lambda now, was: is_cidr(self.of(now, was)))
+
+    def is_elsewhere(self) -> Predicate:
+        """A URL of another machine, see contracts.api.values.url."""
+
+        def holds(now: Any, was: Any) -> bool:
+            address = self.of(now, was)
+            return address is not None and url.is_elsewhere(address)
+
+        return Predicate(url.is_elsewhere_cel(self.cel), holds, _AND)
+
+    def exists(self, name: str, check: Predicate) -> Predicate:
+        """A list with an item of which a check holds; `name` stands for the item in both."""
+
+        def holds(now: Any, was: Any) -> bool:
+            return any(check.holds(item, None) for item in self.of(now, was) or ())
+
+        return Predicate(f"{self.cel}.exists({name}, {check.cel})", holds)
+
+    def size(self) -> "Value":
+        """The length of a text or list; 0 of an absent one."""
+        return Value(f"{self.cel}.size()", lambda now, was: len(self.of(now, was) or ()))
+
+    def duration(self) -> "Value":
+        """The duration that a text says; None for one too long to count."""
+
+        def of(now: Any, was: Any) -> Any:
+            text = self.of(now, was)
+            return None if text is None else counted_duration(text)
+
+        return Value(f"duration({self.cel})", of)
+
+    def no_smaller_than(self, other: "Value") -> Predicate:
+        """The quantity that a text says is that of another, or more."""
+        return Predicate(
+            f"quantity({self.cel}).compareTo(quantity({other.cel})) >= 0",
+            lambda now, was: (
+                quantity.parse(self.of(now, was)) >= quantity.parse(other.of(now, was))
+            ),
+            _COMPARED,
+        )
+
+    def is_some(self) -> Predicate:
+        """A quantity of more than 0."""
+        cel = f"quantity({self.cel}).isGreaterThan(quantity('0'))"
+        return Predicate(cel, lambda now, was: quantity.parse(self.of(now, was)) > 0)
+
+
+# --- values and checks of a node ----------------------------------------------------------------
+
+
+def _reader(path: str, of: str) -> Callable[[Any, Any], Any]:
+    def read(now: Any, was: Any) -> Any:
+        node = was if of == "oldSelf" else now
+        return value_at(node, path) if path and node is not None else node
+
+    return read
+
+
+def it(path: str = "", of: str = "self") -> Value:
+    """The value at a path below the node, or the node; `of` may be oldSelf, or names an item."""
+    return Value(joined(of, path), _reader(path, of))
+
+
+def duration(text: str) -> Value:
+    """A duration as it is written."""
+    period = counted_duration(text)
+    return Value(f"duration('{text}')", lambda now, was: period)
+
+
+def has(path: str, of: str = "self") -> Predicate:
+    """A field is set; CEL fails where what it is a part of is not."""
+    read = _reader(path, of)
+    return Predicate(f"has({of}.{path})", lambda now, was: read(now, was) is not None)
+
+
+def _chain(path: str, of: str) -> str:
+    steps = path.split(".")
+    return " && ".join(f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
+
+
+def is_set(path: str, of: str = "self") -> Predicate:
+    """A field is set, and so is all that it is a part of."""
+    return Predicate(f"({_chain(path, of)})", has(path, of).holds)
+
+
+def either(path: str, default: Any, of: str = "self") -> Value:
+    """An optional field, or a default where any part of the path is absent.
+
+    Spelled with has(), because the cost estimate of the API server forgets the bounds of what goes
+    through CEL's own optional values, and then refuses the rule.
+    """
+    read = _reader(path, of)
+
+    def value(now: Any, was: Any) -> Any:
+        found = read(now, was)
+        return default if found is None else found
+
+    return Value(f"({_chain(path, of)} ? {of}.{path} : {_literal(default)})", value)
+
+
+def both(path: str, default: Any) -> tuple[Value, Value]:
+    """An optional field after and before a change."""
+    return either(path, default), either(path, default, "oldSelf")
+
+
+def exactly_one(first: str, second: str) -> Predicate:
+    """One of two fields is set."""
+    return has(first).is_not_as(has(second))
+
+
+def if_set(path: str, check: Predicate) -> Predicate:
+    """A check that is about an optional field."""
+    return ~has(path) | check
