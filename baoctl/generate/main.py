@@ -14,6 +14,7 @@ from baoctl.cli import main as program
 from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
 from baoctl.generate.conditions import markdown, shown
+from baoctl.generate.fields import field_page, field_page_path
 from baoctl.generate.packages import package_tree
 from baoctl.generate.pages import command_page, decision_page
 from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
@@ -215,12 +216,17 @@ def packages(check: bool, root: Path) -> None:
     "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
 )
 def pages(check: bool, root: Path) -> None:
-    """Write docs/cli.md from the command line, and docs/decisions.md from docs/adr."""
+    """Write docs/fields-*.md from the CRDs, docs/cli.md, and docs/decisions.md from docs/adr."""
     records = (
         (path.name, path.read_text(encoding="utf-8"))
         for path in (root / DECISION_FOLDER).glob("*.md")
     )
-    files = {COMMAND_PAGE: command_page(program), DECISION_PAGE: decision_page(records)}
+    kinds = (cluster_crd(), tenant_crd(), backup_crd(), restore_crd(), *datacenter_crds())
+    files = {
+        COMMAND_PAGE: command_page(program),
+        DECISION_PAGE: decision_page(records),
+        **{field_page_path(kind): field_page(kind) for kind in kinds},
+    }
     _write(root, files, (), "pages", check=check)
 
 
