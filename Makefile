@@ -144,7 +144,7 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 
 .PHONY: docs
 docs: $(DOCS_STAMP) ## Build the pages of docs as a site in site/; a warning is an error.
-	@$(MKDOCS) build --quiet
+	@$(MKDOCS) build
 	@echo "built: site/index.html"
 
 .PHONY: docs-serve

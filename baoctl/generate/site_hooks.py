@@ -7,15 +7,17 @@ in an environment without the operator's dependencies. Pure.
 """
 
 import re
+from typing import Any
 
 _DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ARROW = re.compile(r"\s*(\S+) --> (\S+?)(?:: (.*))?")
 _PAGE = re.compile(r"(?<![\w/\[(`])docs/([a-z0-9-]+\.md)\b")
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return a page of docs, not of a folder in it, as the site shows it."""
-    return _PAGE.sub(r"[docs/\1](\1)", _DIAGRAM.sub(_table, markdown))
+def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
+    """Return the Markdown of a page (of MkDocs) as the site shows it."""
+    up = "../" * page.file.src_uri.count("/")
+    return _PAGE.sub(rf"[docs/\1]({up}\1)", _DIAGRAM.sub(_table, markdown))
 
 
 def _table(diagram: re.Match[str]) -> str:
