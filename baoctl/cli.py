@@ -124,7 +124,7 @@ def explain_group() -> None:
 @click.argument("reason", required=False)
 def explain_reasons(reason: str | None) -> None:
     """Explain a REASON of a condition, or list them all."""
-    from baoctl.generate.conditions import reason_text
+    from baoctl.commands.explain import reason_text
     from contracts.conditions.catalogue import REASONS
 
     if reason is not None and reason not in REASONS:
@@ -137,7 +137,7 @@ def explain_reasons(reason: str | None) -> None:
 @click.argument("condition", required=False)
 def explain_conditions(condition: str | None) -> None:
     """Explain a CONDITION and its reasons, or list all conditions."""
-    from baoctl.generate.conditions import condition_line, condition_text
+    from baoctl.commands.explain import condition_line, condition_text
     from contracts.conditions.catalogue import TYPES
 
     if condition is None:

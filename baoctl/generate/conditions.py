@@ -1,4 +1,4 @@
-"""The catalogue of conditions in words: for `baoctl explain`, and for docs/status.md.
+"""The catalogue of conditions as the tables of docs/status.md, and the list of what was shown.
 
 Uses contracts.conditions.catalogue and nothing heavy. Pure.
 """
@@ -7,34 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity
-
-READS: dict[Polarity, str] = {
-    "good": "True is good news",
-    "bad": "True is bad news",
-    "neutral": "True is neither good nor bad news",
-}
-NOTHING = "Nothing to do."
-
-
-def reason_text(name: str) -> str:
-    """Explain one reason: meaning, next step, and where it may be seen. KeyError for no reason."""
-    reason = REASONS[name]
-    where = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
-    return f"{reason.name}\n  {reason.meaning}\n  {reason.next_step}\n  Seen in: {where}\n"
-
-
-def condition_text(kind: ConditionType) -> str:
-    """Explain one condition and every reason that it may give."""
-    lines = [f"{kind.name} ({READS[kind.polarity]})", f"  {kind.meaning}", ""]
-    for name in kind.reasons:
-        lines += [f"  {name}", f"    {REASONS[name].meaning}", f"    {REASONS[name].next_step}"]
-    return "\n".join(lines) + "\n"
-
-
-def condition_line(kind: ConditionType) -> str:
-    """One condition as a line of a list."""
-    return f"{kind.name} ({READS[kind.polarity]}): {kind.meaning}"
+from contracts.conditions.catalogue import REASONS, TYPES
 
 
 def shown() -> str:

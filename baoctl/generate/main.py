@@ -10,10 +10,13 @@ from pathlib import Path
 import click
 import yaml
 
+from baoctl.cli import main as program
 from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
 from baoctl.generate.conditions import markdown, shown
+from baoctl.generate.fields import field_page, field_page_path
 from baoctl.generate.packages import package_tree
+from baoctl.generate.pages import command_page, decision_page
 from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
 from contracts.api.schema.backup import crd as backup_crd
 from contracts.api.schema.crd import crd as cluster_crd
@@ -38,6 +41,9 @@ ARCHITECTURE_PAGE = Path("docs") / "architecture.md"
 UPGRADE_PAGE = Path("docs") / "upgrade.md"
 BLUE_GREEN_PAGE = Path("docs") / "upgrade-bluegreen.md"
 DATACENTER_PAGE = Path("docs") / "datacenters.md"
+COMMAND_PAGE = Path("docs") / "cli.md"
+DECISION_PAGE = Path("docs") / "decisions.md"
+DECISION_FOLDER = Path("docs") / "adr"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
 RIGHTS_BEGIN = "<!-- rights: begin; written by `python -m baoctl.generate rights` -->"
@@ -202,6 +208,26 @@ def packages(check: bool, root: Path) -> None:
     text = f"```text\n{package_tree(paths)}```\n\n"
     files = {ARCHITECTURE_PAGE: _between(page, PACKAGES_BEGIN, PACKAGES_END, text)}
     _write(root, files, (), "packages", check=check)
+
+
+@main.command()
+@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
+@click.option(
+    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
+)
+def pages(check: bool, root: Path) -> None:
+    """Write docs/fields-*.md from the CRDs, docs/cli.md, and docs/decisions.md from docs/adr."""
+    records = (
+        (path.name, path.read_text(encoding="utf-8"))
+        for path in (root / DECISION_FOLDER).glob("*.md")
+    )
+    kinds = (cluster_crd(), tenant_crd(), backup_crd(), restore_crd(), *datacenter_crds())
+    files = {
+        COMMAND_PAGE: command_page(program),
+        DECISION_PAGE: decision_page(records),
+        **{field_page_path(kind): field_page(kind) for kind in kinds},
+    }
+    _write(root, files, (), "pages", check=check)
 
 
 def _write(

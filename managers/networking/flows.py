@@ -166,43 +166,49 @@ def _always(label: str, *ports: PolicyPort) -> Ports:
     return Ports(label, lambda context: list(ports))
 
 
-SERVERS = FlowPeer("servers of the same cluster, of every pool", _servers)
-JOBS = FlowPeer("jobs of the same cluster", _jobs)
+SERVERS = FlowPeer("servers of the same cluster, in every pool", _servers)
+JOBS = FlowPeer("Jobs of the same cluster", _jobs)
 OPERATOR = FlowPeer("the operator, in its own namespace", _operator)
 NAMESPACE = FlowPeer(
-    "every pod of the cluster's namespace, unless `spec.profile` is Hardened", _own_namespace
+    "all pods of the cluster's namespace, unless `spec.profile` is Hardened", _own_namespace
 )
 TRUSTED = FlowPeer("`spec.network.trustedIngressPeers`", _trusted)
 DNS = FlowPeer("pods of `spec.network.dnsNamespace`, and `dnsEndpointIPs`", _dns)
-API_SERVER = FlowPeer("the API server's Service, or `apiServerCIDR`", _api_server)
+API_SERVER = FlowPeer("the Service of the API server, or `apiServerCIDR`", _api_server)
 STORES = FlowPeer(
-    "any address but those of the link, unless `spec.profile` is Hardened or `egressRules` are set",
+    "any address except loopback and link-local; none with `egressRules` or profile Hardened",
     _stores,
 )
-ENDPOINTS = FlowPeer("the API server's own addresses, or `apiServerEndpointIPs`", _endpoints)
+ENDPOINTS = FlowPeer("the endpoints of the API server, or `apiServerEndpointIPs`", _endpoints)
 
-CLIENT_PORTS = Ports("8200, and the port of metrics", _client_ports)
+CLIENT_PORTS = Ports("8200, and the metrics port", _client_ports)
 RAFT_PORTS = _always("8200, 8201", API.policy_port(), CLUSTER.policy_port())
 API_PORT = _always("8200", API.policy_port())
 NAME_PORTS = _always("53 UDP and TCP", {"port": 53, "protocol": "UDP"}, _tcp(53))
 HTTPS_PORT = _always("443", _tcp(443))
 STORE_PORTS = Ports("443, and the port of `spec.backup.target.endpoint`", _store_ports)
-ENDPOINT_PORTS = Ports("the port that they listen on, or 6443", _endpoint_ports)
+ENDPOINT_PORTS = Ports("the port of the endpoints, or 6443", _endpoint_ports)
 
 BOTH: tuple[Guarded, ...] = ("servers", "jobs")
 PERMISSIONS: tuple[Permission, ...] = (
-    Permission(("servers",), "in", SERVERS, RAFT_PORTS, "raft, joining, forwarded requests"),
-    Permission(("servers",), "in", NAMESPACE, CLIENT_PORTS, "clients, and a Gateway next door"),
-    Permission(("servers",), "in", OPERATOR, API_PORT, "health, membership, handing over the lead"),
+    Permission(("servers",), "in", SERVERS, RAFT_PORTS, "raft, joining, request forwarding"),
+    Permission(
+        ("servers",), "in", NAMESPACE, CLIENT_PORTS, "clients, and Gateways of the same namespace"
+    ),
+    Permission(("servers",), "in", OPERATOR, API_PORT, "health, raft membership, step-down"),
     Permission(("servers",), "in", JOBS, API_PORT, "snapshots and restores"),
     Permission(("servers",), "in", TRUSTED, CLIENT_PORTS, "clients, Gateways and Ingresses"),
-    Permission(BOTH, "out", DNS, NAME_PORTS, "names"),
-    Permission(("servers",), "out", SERVERS, RAFT_PORTS, "raft, joining, forwarded requests"),
+    Permission(BOTH, "out", DNS, NAME_PORTS, "name resolution"),
+    Permission(("servers",), "out", SERVERS, RAFT_PORTS, "raft, joining, request forwarding"),
     Permission(("jobs",), "out", SERVERS, API_PORT, "snapshots and restores"),
     Permission(("jobs",), "out", STORES, STORE_PORTS, "the store of `spec.backup`"),
-    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "labels of the own pod, the end of a job"),
+    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "labels of the own pod, reports of Jobs"),
     Permission(
-        BOTH, "out", ENDPOINTS, ENDPOINT_PORTS, "the same, where addresses are translated first"
+        BOTH,
+        "out",
+        ENDPOINTS,
+        ENDPOINT_PORTS,
+        "the same, if the network plugin evaluates packets after address translation",
     ),
 )
 
@@ -225,12 +231,11 @@ def rules(context: Ways, guarded: Guarded, direction: Direction) -> list[dict[st
 
 def as_markdown() -> str:
     """Return the table for the documentation."""
-    lines = ["| pods | may | whom | at port | why |", "|---|---|---|---|---|"]
+    lines = ["| pods | direction | peer | port | purpose |", "|---|---|---|---|---|"]
     for permission in PERMISSIONS:
-        verb = "be called by" if permission.direction == "in" else "call"
         cells = (
-            " and ".join(permission.guarded),
-            verb,
+            " and ".join(permission.guarded).replace("jobs", "Jobs"),
+            "ingress from" if permission.direction == "in" else "egress to",
             permission.peer.label,
             permission.ports.label,
             permission.why,

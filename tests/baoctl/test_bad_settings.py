@@ -95,7 +95,7 @@ def test_the_table_names_every_setting() -> None:
 
 
 def test_the_page_names_every_setting() -> None:
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert [name for name in (*BAD, *PROVISIONER) if f"`{name}`" not in page] == []
 
 

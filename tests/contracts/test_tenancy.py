@@ -1,5 +1,6 @@
 """contracts.tenancy: which Secrets a cluster needs, and the name of that answer."""
 
+import html
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_what_outlives_a_cluster_is_within_its_access() -> None:
 
 
 def test_every_reason_is_told_to_people() -> None:
-    page = (REPOSITORY / "docs" / "tenants.md").read_text(encoding="utf-8")
+    page = html.unescape((REPOSITORY / "docs" / "tenants.md").read_text(encoding="utf-8"))
     for reason in TENANT_REASONS.values():
         assert f"| {reason.name} | {reason.meaning} | {reason.next_step} |" in page
 

@@ -3,8 +3,10 @@
 Uses the standard library and pyyaml. Every function takes text and returns what is wrong with it.
 """
 
+import posixpath
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
@@ -22,6 +24,10 @@ _QUOTED = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?")
 _MODULE = re.compile(r"(?:baoctl|managers|contracts|runtime|e2e)(?:\.[a-z_0-9]+)+")
 _DOCUMENT = re.compile(r"\bdocs/[a-z0-9/-]+\.md\b")
+_FENCE = re.compile(r"^[ ]*```.*?^[ ]*```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^[ ]*```.*?^[ ]*```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<=\])\(([^()\s]+)\)")
+_HEADING = re.compile(r"^##* (.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -82,8 +88,13 @@ def dependencies(pyproject: str) -> tuple[list[str], list[str]]:
     return _names(project["dependencies"]), _names(extras)
 
 
-def _names(requirements: Iterable[str]) -> list[str]:
-    return [normal(found[0]) for text in requirements if (found := _REQUIREMENT.match(text))]
+def requirements(text: str) -> list[str]:
+    """The names of what a file of requirements asks for."""
+    return _names(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def _names(lines: Iterable[str]) -> list[str]:
+    return [normal(found[0]) for text in lines if (found := _REQUIREMENT.match(text))]
 
 
 def undocumented_dependencies(names: Iterable[str], document: str) -> list[str]:
@@ -149,3 +160,53 @@ def _mappings(document: str) -> Iterator[dict[str, Any]]:
         for found in yaml.safe_load_all(block):
             if isinstance(found, dict):
                 yield found
+
+
+def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
+    """Links of a page that lead to no page or no heading; paths are those of the repository.
+
+    A link out of docs is lost, too: the site holds nothing else.
+    """
+    folder = posixpath.dirname(path)
+    for target in _LINK.findall(_CODE.sub("", pages[path])):
+        name, _, anchor = target.partition("#")
+        page = posixpath.normpath(posixpath.join(folder, name)) if name else path
+        if "://" in target:
+            continue
+        if page not in pages or (path.startswith("docs/") and not page.startswith("docs/")):
+            yield f"{target}: no such page"
+        elif anchor and anchor not in anchors(pages[page]):
+            yield f"{target}: no such heading"
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of the headings that the site and code hosts make alike."""
+    found = set()
+    for title in _HEADING.findall(_FENCE.sub("", page)):
+        words = re.sub(r"[^\w\s-]", "", _LINK.sub("", title)).strip().lower()
+        if re.search(r"[\s-]{2}", words) is None:
+            found.add(re.sub(r"\s", "-", words))
+    return found
+
+
+def unlinked_pages(text: str) -> list[str]:
+    """Pages that a page names in backquotes where a reader would want a link."""
+    return re.findall(r"`(docs/[a-z0-9/-]+\.md)`", _FENCE.sub("", text))
+
+
+def navigation_problems(config: str, pages: Iterable[str]) -> list[str]:
+    """Pages, by their path below docs, that the navigation of mkdocs.yml lacks or repeats.
+
+    Also entries without a page. Decisions are left to docs/decisions.md, which is made of them.
+    """
+    listed = Counter(_entries(yaml.safe_load(config)["nav"]))
+    wanted = Counter(page for page in pages if not page.startswith("adr/"))
+    return sorted((listed - wanted) + (wanted - listed))
+
+
+def _entries(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for part in nav.values() if isinstance(nav, dict) else nav:
+            yield from _entries(part)

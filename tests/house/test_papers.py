@@ -16,10 +16,13 @@ from tests.house.checkout import ROOT, Source, files, sources
 from tests.house.rule import expect_none
 
 README = ROOT / "README.md"
-RUNTIME_LOCK, DEV_LOCK = ROOT / "requirements/runtime.txt", ROOT / "requirements/dev.txt"
+RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK = (
+    ROOT / f"requirements/{name}.txt" for name in ("runtime", "dev", "docs")
+)
 _KUSTOMIZATIONS = [ROOT / path for path in files() if path.endswith("kustomization.yaml")]
 _SCHEMA = open_api_schema()
 _DOCUMENTS = [source for source in sources() if source.path.endswith(".md")]
+_PAGES = {source.path: source.text for source in _DOCUMENTS}
 
 
 def read(path: str) -> str:
@@ -79,7 +82,7 @@ def test_a_change_in_form_is_not_reported() -> None:
     assert not list(papers.change_problems("first-boot.added.md", "It boots.\n"))
 
 
-@pytest.mark.parametrize("lock", [RUNTIME_LOCK, DEV_LOCK], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK], ids=lambda lock: lock.name)
 def test_locks_are_exact(lock: Path) -> None:
     expect_none(papers.lock_problems(lock.name, lock.read_text()), "lock")
 
@@ -110,10 +113,11 @@ def test_locks_hold_what_pyproject_asks_for() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     needed, tools = papers.dependencies(read("pyproject.toml"))
+    site = papers.requirements(read("requirements/docs.in"))
     document = read("docs/dependencies.md")
     expect_none(
-        papers.undocumented_dependencies([*needed, *tools], document),
-        "in pyproject.toml or docs/dependencies.md, not in both",
+        papers.undocumented_dependencies([*needed, *tools, *site], document),
+        "in pyproject.toml and requirements/docs.in, or in docs/dependencies.md, not in both",
     )
 
 
@@ -159,6 +163,46 @@ def test_a_lost_reference_is_reported() -> None:
         "`runtime/apply/apply.py` `runtime.apply.apply` `docs/gone.md` `runtime.gone` `n/a` `a b/c`"
     )
     assert papers.lost_references(text, there.__contains__) == ["docs/gone.md", "runtime.gone"]
+
+
+@pytest.mark.parametrize("path", _PAGES)
+def test_links_lead_somewhere(path: str) -> None:
+    expect_none(papers.lost_links(path, _PAGES), path)
+
+
+@pytest.mark.parametrize("path", [p for p in _PAGES if p.startswith(("docs/", "README"))])
+def test_pages_that_are_named_are_linked(path: str) -> None:
+    expect_none(papers.unlinked_pages(_PAGES[path]), f"named without a link: {path}")
+
+
+def test_a_lost_link_is_reported() -> None:
+    pages = {
+        "docs/a.md": "# A\n\n[x](b.md) [x](b.md#two-words) [x](#a) [x](https://host/x) `[x](y)`\n"
+        "[x](c.md) [x](b.md#three) [x](../README.md)\n```\n[x](y.md)\n```\n",
+        "docs/b.md": "# B\n\n## Two words\n```\n# three\n```\n",
+        "README.md": "[x](docs/a.md#a)",
+    }
+    assert list(papers.lost_links("docs/a.md", pages)) == [
+        "c.md: no such page",
+        "b.md#three: no such heading",
+        "../README.md: no such page",
+    ]
+    assert not list(papers.lost_links("README.md", pages))
+    assert papers.unlinked_pages("`docs/a.md` [A](a.md)\n```\n`docs/b.md`\n```") == ["docs/a.md"]
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    pages = [path.removeprefix("docs/") for path in _PAGES if path.startswith("docs/")]
+    expect_none(papers.navigation_problems(read("mkdocs.yml"), pages), "mkdocs.yml")
+
+
+def test_a_page_without_navigation_is_reported() -> None:
+    nav = "nav: [Home: a.md, Part: [B: b.md, Again: {B: b.md}, Gone: c.md]]"
+    assert papers.navigation_problems(nav, ["a.md", "b.md", "d.md", "adr/x.md"]) == [
+        "b.md",
+        "c.md",
+        "d.md",
+    ]
 
 
 @pytest.mark.parametrize("file", _KUSTOMIZATIONS, ids=lambda file: file.parent.name)

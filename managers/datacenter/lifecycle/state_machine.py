@@ -2,12 +2,12 @@
 
 | state | meaning |
 |---|---|
-| Pending | nothing of it is there: it waits for others, or for its datacenter |
-| Provisioning | it is being made or changed, or its pods are not all ready |
-| Running | everything is as the wish asks, and the workload says that it is well |
-| Failed | the last attempt at this wish failed, and the next one is later |
-| Retiring | it is to go, and something of it may be there |
-| Retired | nothing of it is left; the row goes at once |
+| Pending | no object exists: it waits for its dependencies or for its datacenter |
+| Provisioning | its objects are created or changed, or not all of its pods are ready |
+| Running | all objects match the spec, and the workload is healthy |
+| Failed | the last attempt at this spec failed; a later one is scheduled |
+| Retiring | it is being removed, and some of its objects may still exist |
+| Retired | no object is left; the row is removed at once |
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
 managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure

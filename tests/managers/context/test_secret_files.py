@@ -276,7 +276,7 @@ def test_the_entry_stands_before_what_is_said(error: type[ValueError]) -> None:
 
 def test_the_page_of_limits_has_these() -> None:
     page = (Path(__file__).parents[3] / "docs" / "limits.md").read_text()
-    chapter = page.partition("## Of files in Secrets")[2].partition("\n## ")[0]
+    chapter = page.partition("## Files in Secrets")[2].partition("\n## ")[0]
     rows = (
         f"{FILE_BYTES_MAX} bytes, {PEM_BLOCKS_MAX} PEM blocks",
         f"{CERTIFICATE_BYTES_MAX} bytes",

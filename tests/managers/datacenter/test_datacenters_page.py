@@ -99,7 +99,7 @@ def test_the_embedded_service_runs_as_it_is(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_states_are_those_of_the_table() -> None:
     told = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
-    assert [tuple(row) for row in rows_of("state | what")] == told[1:]
+    assert [tuple(row) for row in rows_of("state | meaning")] == told[1:]
     assert tuple(state for state, _ in told[1:]) == state_machine.STATES
 
 
@@ -110,7 +110,7 @@ def test_the_gates_are_those_of_the_code() -> None:
             YES_NO[gate.writes],
             YES_NO[gate.prunes],
             YES_NO[state != "Offline"],
-            "all services retire" if gate.writes else "waits, and says so",
+            "all services retire" if gate.writes else "waits, and reports it",
         )
         for state, gate in GATES.items()
     }

@@ -1,0 +1,89 @@
+"""The fields of each kind as pages of docs, made from the CRDs.
+
+Uses the standard library. Called by baoctl.generate.main. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
+_COLUMNS = "| field | type | description |\n|---|---|---|\n"
+
+
+def field_page_path(crd: Schema) -> Path:
+    """Where the page of a kind is."""
+    return Path("docs") / f"fields-{crd['spec']['names']['singular']}.md"
+
+
+def field_page(crd: Schema) -> str:
+    """Markdown with every field of a kind: one chapter for each field of spec that is an object."""
+    names, version = crd["spec"]["names"], crd["spec"]["versions"][0]
+    parts = version["schema"]["openAPIV3Schema"]["properties"]
+    group = f"{crd['spec']['group']}/{version['name']}"
+    page = (
+        f"{_HEADER}\n# {names['kind']}\n\n"
+        f"Fields of kind {names['kind']} of `{group}`, from the CRD. An asterisk marks a field\n"
+        "that is required where its object is set. `[]` stands for the items of a list, `{}` for "
+        "the values of a map.\n"
+    )
+    return page + "".join(
+        _chapters(name, parts[name]) for name in ("spec", "status") if name in parts
+    )
+
+
+def _chapters(name: str, part: Schema) -> str:
+    fields: Mapping[str, Schema] = part.get("properties", {})
+    objects = {key: rows for key, one in fields.items() if (rows := [*_rows(one, f"{name}.{key}")])}
+    required = part.get("required", ())
+    text = f"\n## {name}\n\n{_COLUMNS}" + "".join(
+        _row(f"{name}.{key}", one, key in required) for key, one in fields.items()
+    )
+    return text + "".join(
+        f"\n### {name}.{key}\n\n{_COLUMNS}{''.join(rows)}" for key, rows in objects.items()
+    )
+
+
+def _rows(schema: Schema, path: str) -> Iterator[str]:
+    """The rows of all fields below one."""
+    inner, suffix = _inner(schema)
+    for key, one in inner.get("properties", {}).items():
+        where = f"{path}{suffix}.{key}"
+        yield _row(where, one, key in inner.get("required", ()))
+        yield from _rows(one, where)
+
+
+def _inner(schema: Schema) -> tuple[Schema, str]:
+    """The schema that holds the fields: that of the items, the values, or itself."""
+    if "items" in schema:
+        return schema["items"], "[]"
+    values = schema.get("additionalProperties")
+    return (values, "{}") if isinstance(values, Mapping) else (schema, "")
+
+
+def _row(path: str, schema: Schema, required: bool) -> str:
+    name = f"`{path}`{' *' if required else ''}"
+    return f"| {name} | {_type(schema)} | {_text(schema.get('description', ''))} |\n"
+
+
+def _type(schema: Schema) -> str:
+    inner, suffix = _inner(schema)
+    if suffix:
+        return f"{'list' if suffix == '[]' else 'map'} of {_type(inner)}"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if schema.get("x-kubernetes-int-or-string"):
+        return "integer or string"
+    return str(schema.get("type", "any"))
+
+
+def _text(description: str) -> str:
+    """The first paragraph as the text of a cell."""
+    line = " ".join(description.partition("\n\n")[0].split())
+    for char, shown in (("|", "\\|"), ("<", "&lt;"), ("*", "\\*")):
+        line = line.replace(char, shown)
+    return line

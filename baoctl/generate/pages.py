@@ -1,0 +1,65 @@
+"""The pages of docs that are made whole: the command line, and the list of decisions.
+
+Uses click. Called by baoctl.generate.main. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+import click
+
+_WIDTH = 88
+_HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
+_CLI = f"""{_HEADER}
+# Command line
+
+`baoctl` runs the operator and its Jobs, and has commands for users. It is installed as
+`kubectl-bao`, too, which kubectl calls as `kubectl bao`. It reads environment variables:
+[settings of the operator](settings.md).
+
+A command exits with 2 for wrong arguments or settings, and with 1 when it cannot do what was
+asked; other exit statuses are listed with the command.
+"""
+_DECISIONS = f"""{_HEADER}
+# Decisions
+
+A decision keeps its text. One that no longer holds says so at its top, and names the one that
+replaced it.
+"""
+
+
+def command_page(program: click.Command) -> str:
+    """Markdown with the help of every command that is not hidden, each as `--help` prints it."""
+    parts = (
+        f"\n## {name}\n\n```text\n{text}\n```\n" for name, text in _helps(program, "baoctl", None)
+    )
+    return _CLI + "".join(parts)
+
+
+def _helps(
+    command: click.Command, name: str, parent: click.Context | None
+) -> Iterator[tuple[str, str]]:
+    context = command.context_class(
+        command, parent, info_name=name, terminal_width=_WIDTH, **command.context_settings
+    )
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            if found is not None and not found.hidden:
+                yield from _helps(found, each, context)
+
+
+def decision_page(records: Iterable[tuple[str, str]]) -> str:
+    """Markdown with a link for each (file name, text) of docs/adr, the newest day first."""
+    days: dict[str, list[str]] = {}
+    for name, text in records:
+        title = text.partition("\n")[0].removeprefix("# ")
+        days.setdefault(name[:8], []).append(f"- [{title}](adr/{name})\n")
+    chapters = (
+        f"\n## {date.fromisoformat(day)}\n\n{''.join(sorted(days[day]))}"
+        for day in sorted(days, reverse=True)
+    )
+    return _DECISIONS + "".join(chapters)
