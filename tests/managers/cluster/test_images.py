@@ -22,11 +22,11 @@ from managers.images.verifier import ImageVerifier
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Blocked, Done, combine
 from tests import gen
-from tests.contracts.api.cases_images import IDENTITY, KEY
+from tests.contracts.api.cases_images import IDENTITY
 from tests.gen.api import FakeApi, Outside, StillInformer
 from tests.gen.worlds import INSTALLATION
+from tests.managers.cluster.image_policy import POLICY
 
-POLICY = {"enabled": True, "publicKey": KEY, "ignoreTlog": True}
 ASKING = gen.cluster().initialized().wanting(imageVerification=POLICY)
 SPEC = ASKING.read().spec
 IMAGE = f"{INSTALLATION.image_repository}:{SPEC.version}"

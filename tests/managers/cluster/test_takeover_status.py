@@ -31,7 +31,7 @@ from runtime.outcome import Done
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
-from tests.managers.cluster.test_images import POLICY
+from tests.managers.cluster.image_policy import POLICY
 
 GREEN = revision_of(Release("2.4.1"), 3)
 GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}

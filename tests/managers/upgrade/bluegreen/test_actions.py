@@ -33,7 +33,7 @@ from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.gen.executors import upgrader
-from tests.managers.cluster.test_reconcile import AnExecutor
+from tests.managers.cluster.bench import AnExecutor
 
 GREEN = "0123456789abcdef"
 HOOK = PrePromotionHook(image="registry.example.com/hook:1", command=("check",))
