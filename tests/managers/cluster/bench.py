@@ -1,50 +1,28 @@
 """A reconciler of clusters over a fake API server, run pass by pass; its tests are beside it."""
 
 import copy
-import random
 
-from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
 from contracts.naming import labels
-from contracts.naming.names import Job
 from managers.cluster.apply.actions import ClusterEffects
-from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.apply import PRUNED
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.reconcile import ClusterReconciler
-from managers.context.context import FIELD_MANAGER, MARKS
-from managers.context.reads.api_server import ApiServer
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
 from managers.upgrade.actions import UpgradeActions
 from managers.upgrade.observe import UpgradeObserver
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
-from runtime.metrics.metrics import Metrics
-from runtime.outcome import Blocked, Outcome, Wait
+from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
-from tests.gen.executors import executor
+from tests.gen.executors import FixedExecutors
+from tests.managers.cluster.parts import applier_of, observer_of
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 STATUS = "apply/status OpenBaoCluster x"
-
-
-class AnExecutor:
-    """Says what a Job of a cluster has, or why there can be none."""
-
-    def __init__(self, answer: JobTemplate | Wait | Blocked) -> None:
-        self.answer = answer
-
-    async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
-    ) -> JobTemplate | Wait | Blocked:
-        """Answer as it was told to."""
-        return self.answer
 
 
 class Bench:
@@ -56,34 +34,15 @@ class Bench:
         kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
         self.clusters = StillInformer(CLUSTERS)
         self.caches = {kind: StillInformer(kind) for kind in kinds}
-        owned = OwnedApply(
-            self.api,
-            self.caches,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=Metrics(),
-            settled=ApplyCache(self.outside.clock, random.Random(1)),
-        )
-        observer = ClusterObserver(
-            self.caches,
-            self.outside.secrets,
-            ApiServer(self.api, self.outside.clock, "10.96.0.1"),
-            self.outside.clock,
-            gen.INSTALLATION,
-            ObserverDependencies(
-                self.outside.logins,
-                self.outside.context.attempts,
-                upgrades=UpgradeObserver(self.api, bytes),
-            ),
-        )
+        observer = observer_of(self.outside, self.caches, upgrades=UpgradeObserver(self.api, bytes))
         locks = OperationLocks(self.api, self.clusters, self.outside.clock)
-        self.executors = AnExecutor(executor())
+        self.executors = FixedExecutors()
         acts = UpgradeActions(locks, Jobs(self.api), self.executors)
         context = self.outside.context
         self.reconcile = ClusterReconciler(
             self.clusters,
             observer,
-            Applier(owned),
+            applier_of(self.api, self.caches, self.outside.clock),
             Deletion(context, self.caches),
             StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
             ClusterEffects(context, self.outside.logins, acts),

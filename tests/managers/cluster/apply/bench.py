@@ -1,18 +1,12 @@
 """An Applier over a fake API server, and the children that it applies."""
 
-import random
-
 from contracts.records.desired import AppliedSet, Desired
-from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.apply import PRUNED
 from managers.cluster.plan.steps import merge_plans
-from managers.context.context import FIELD_MANAGER, MARKS
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
-from runtime.metrics.metrics import Metrics
-from runtime.testing.clock import ManualClock
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer
 from tests.gen.worlds import with_good_secrets
+from tests.managers.cluster.parts import applier_of
 
 CLUSTER = gen.cluster()
 OWNER = CLUSTER.owner()
@@ -28,15 +22,7 @@ class Bench:
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         for kind, cache in self.caches.items():
             cache.says(*self.api.of(kind))
-        owned = OwnedApply(
-            self.api,
-            self.caches,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=Metrics(),
-            settled=ApplyCache(ManualClock(), random.Random(1)),
-        )
-        self.applier = Applier(owned)
+        self.applier = applier_of(self.api, self.caches)
 
     async def apply(self, desired: Desired = DESIRED) -> AppliedSet:
         return await self.applier.apply(OWNER, desired)

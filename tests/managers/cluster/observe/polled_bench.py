@@ -12,13 +12,11 @@ from managers.cluster.apply.apply import PRUNED, Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.health_poller import HealthPoller
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.observe.polling import (
     PollingCacheRefresher,
 )
 from managers.cluster.reconcile import ClusterReconciler
 from managers.context.context import FIELD_MANAGER, MARKS
-from managers.context.reads.api_server import ApiServer
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
@@ -30,6 +28,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer
 from tests.managers.cluster.bench import KEY, Bench
+from tests.managers.cluster.parts import observer_of
 
 
 class Servers:
@@ -83,14 +82,7 @@ class PolledBench(Bench):
             self.mirrors, dict, HealthPoller(self.servers), clock, rng
         )
         context = self.outside.context
-        observer = ClusterObserver(
-            self.mirrors,
-            self.outside.secrets,
-            ApiServer(self.api, clock, "10.96.0.1"),
-            clock,
-            gen.INSTALLATION,
-            ObserverDependencies(self.outside.logins, context.attempts, sight=self.polling),
-        )
+        observer = observer_of(self.outside, self.mirrors, sight=self.polling)
         self.reconcile = ClusterReconciler(
             self.clusters,
             observer,
