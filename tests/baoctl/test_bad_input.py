@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from baoctl.cli import main
 from tests import gen
-from tests.baoctl.commands.upgrade.test_plan import CLUSTER, dump
-from tests.baoctl.test_yaml_text import laughs
+from tests.baoctl.commands.upgrade.dumps import CLUSTER, dump
+from tests.baoctl.yaml_laughs import laughs
 from tests.contracts.api.cases_recovery import recovery
 from tests.contracts.api.pgp_keys import BAD as BAD_KEYS
 

@@ -5,16 +5,7 @@ from typing import Any
 import pytest
 
 from baoctl.yaml_text import DEPTH_MAX, TEXT_MAX, VALUES_MAX, TextError, read_documents
-
-
-def laughs(levels: int, merged: str = "") -> str:
-    """A text of so many lines that stands for nine to the power of that."""
-    lines = ["a0: &a0 {x: 1}"]
-    for level in range(1, levels + 1):
-        aliases = ",".join([f"*a{level - 1}"] * 9)
-        lines.append(f"a{level}: &a{level} " + (merged or "[%s]") % aliases)
-    return "\n".join(lines)
-
+from tests.baoctl.yaml_laughs import laughs
 
 # sentence: (text, what is read)
 READ: dict[str, tuple[str | bytes, list[Any]]] = {

@@ -10,17 +10,7 @@ from contracts.hcl_quote import DEPTH_MAX, UnwritableError, literal, problem, qu
 from tests.contracts.hcl.hcl1 import scan, unquote
 from tests.contracts.hcl.nasty import NASTY
 from tests.contracts.hcl.parse_back import parse
-
-TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])) | st.text(
-    st.sampled_from('${}%"\\\n u0024x#')
-)
-# Python-hcl2 reads numbers of any size; the server does not, which the rendered text respects.
-NUMBER = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
-VALUE = st.recursive(
-    TEXT | NUMBER | st.booleans(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
-    max_leaves=8,
-)
+from tests.contracts.hcl_texts import TEXT, VALUE
 
 
 @given(TEXT)

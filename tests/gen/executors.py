@@ -6,11 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.api.cluster.snapshot_store import BackupTarget
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.builders.job_store import store_env
 from contracts.jobs.env import BackupEnv, RestoreEnv, RunEnv, TestEnv
-from contracts.jobs.template import AuthorityFile, JobLogin, JobTemplate
+from contracts.jobs.template import (
+    NOTHING_ASKED,
+    AuthorityFile,
+    JobLogin,
+    JobOverrides,
+    JobTemplate,
+)
+from contracts.naming.names import Job
 from runtime.apply.ownership import Owner
+from runtime.outcome import Blocked, Wait
 from tests.gen.clusters import NAMESPACE
 
 RUN = Owner(API_VERSION, BACKUP_KIND, NAMESPACE, "nightly", "uid-nightly")
@@ -92,3 +101,20 @@ def proof_env(where: BackupTarget, who: JobTemplate | None = None, *, size: int 
 
 def _run(resource: Any, name: str) -> RunEnv:
     return RunEnv(resource=resource, namespace=NAMESPACE, name=name, uid=f"uid-{name}")
+
+
+class FixedExecutors:
+    """Answers with the executor that a test gives it, or with the reason why there is none.
+
+    asked is what the last caller wanted to be different.
+    """
+
+    def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
+        self.answer = answer or executor()
+        self.asked = NOTHING_ASKED
+
+    async def of(
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+    ) -> JobTemplate | Wait | Blocked:
+        self.asked = asked
+        return self.answer

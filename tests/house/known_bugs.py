@@ -3,9 +3,12 @@
 Uses the standard library. Every function takes text and returns what is wrong with it.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from tests.house.checkout import sources
 
 COUNT = 47
 UPGRADES = 11
@@ -58,3 +61,17 @@ def problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[st
         for path, name in row.tests():
             if not has_test(path, name):
                 yield f"B-{row.number:02}: there is no {path}::{name}"
+
+
+_FUNCTIONS = {
+    (source.path, node.name)
+    for source in sources()
+    if source.path.endswith(".py")
+    for node in source.nodes
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+}
+
+
+def has_test(path: str, name: str) -> bool:
+    """Tell whether a file of the checkout has a test of that name."""
+    return name.startswith("test_") and (path, name.rpartition("::")[2]) in _FUNCTIONS

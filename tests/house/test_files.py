@@ -4,11 +4,18 @@ import ast
 
 import pytest
 
-from tests.house import naming, reasons, sizes, time_and_chance, words
+from tests.house import module_imports, naming, reasons, sizes, time_and_chance, words
 from tests.house.checkout import LAYERS, PYTHON, Source, files, python_sources, sources
 from tests.house.rule import Rule, expect_none
 
-RULES = (*sizes.RULES, *naming.RULES, *time_and_chance.RULES, *words.RULES, *reasons.RULES)
+RULES = (
+    *sizes.RULES,
+    *naming.RULES,
+    *time_and_chance.RULES,
+    *words.RULES,
+    *reasons.RULES,
+    *module_imports.RULES,
+)
 _BY_NAME = [pytest.param(rule, id=rule.name) for rule in RULES]
 _BROKEN = [pytest.param(r, s, id=f"{r.name}-{n}") for r in RULES for n, s in enumerate(r.broken)]
 _KEPT = [pytest.param(r, s, id=f"{r.name}-{n}") for r in RULES for n, s in enumerate(r.kept)]

@@ -1,26 +1,13 @@
 """The bugs that others had are held off by tests that exist."""
 
-import ast
-
 import pytest
 
 from tests.house import known_bugs
-from tests.house.checkout import ROOT, sources
+from tests.house.checkout import ROOT
+from tests.house.known_bugs import has_test
 from tests.house.rule import expect_none
 
 DOCUMENT = ROOT / "docs/known-bugs-not-ours.md"
-_FUNCTIONS = {
-    (source.path, node.name)
-    for source in sources()
-    if source.path.endswith(".py")
-    for node in source.nodes
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-}
-
-
-def has_test(path: str, name: str) -> bool:
-    """Tell whether a file of the checkout has a test of that name."""
-    return name.startswith("test_") and (path, name.rpartition("::")[2]) in _FUNCTIONS
 
 
 def test_each_bug_has_a_test_or_says_that_its_part_is_not_built() -> None:

@@ -4,8 +4,8 @@ import re
 
 from e2e.attacks.table import rows
 from tests.house.checkout import ROOT
+from tests.house.known_bugs import has_test
 from tests.house.rule import expect_none
-from tests.house.test_known_bugs import has_test
 
 PAGE = ROOT / "docs/security.md"
 _TEST = re.compile(r"`([a-z0-9_/]+\.py)::([A-Za-z0-9_:]+)`")

@@ -18,9 +18,9 @@ from e2e.rig.builds import toolchain
 from e2e.rig.paths import TOOLS, Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO_OLDEST
+from tests.contracts.hcl.golden_cases import CASES, read_case
 from tests.contracts.hcl.parse_back import parse
-from tests.contracts.hcl.test_render import CASES, read_case
-from tests.integration.test_config_server import UNKNOWN_TO_THIS_SERVER, is_newer
+from tests.integration.server_features import UNKNOWN_TO_THIS_SERVER, is_newer
 
 # Read by newer servers only, or by none: what raft does with an unknown key is nothing.
 TOLERATED = {"election_timeout"}

@@ -34,7 +34,7 @@ from runtime.client.client import Client
 from runtime.errors import ApiError
 from runtime.types import Object
 from tests.contracts.api.clusters import MANIFESTS, cluster_object
-from tests.managers.cluster.test_attack_names import changed, strings
+from tests.managers.cluster.hostile_names import changed, strings
 
 SEED = 18
 PER_TEXT = 2

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import semver
-import yaml
 
 from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.hcl.render import ConfigInput, render_config, render_self_init, restart_text
@@ -19,20 +17,14 @@ from contracts.naming import mount_paths
 from e2e.rig import images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
+from e2e.rig.versions import OPENBAO_OLDEST
 from runtime.clock import SystemClock
+from tests.contracts.hcl.golden_cases import CASES, GOLDEN, read_case
 from tests.contracts.hcl.nasty import NASTY
-from tests.contracts.hcl.test_render import CASES, GOLDEN, read_case
 from tests.integration.account_tokens import Signer
 from tests.integration.bao_server import ROOT_TOKEN, serve
+from tests.integration.server_features import UNKNOWN_TO_THIS_SERVER, is_newer
 
-# Cases of a newer server than the one at hand: what this one says about them is all that it may.
-UNKNOWN_TO_THIS_SERVER = {
-    "plugin_auto_download",
-    "plugin_auto_register",
-    "plugin_download_behavior",
-    "tls_key_exchange_preferences",
-}
 # What a start would need that a test has not: a syslog daemon, an audit collector, accounts at
 # metric services, plugins with pins (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real).
 NOT_STARTED = {
@@ -46,14 +38,6 @@ NOT_STARTED = {
 WARNED = {"plugins-command": 'Plugin "database-oracle": version cannot be empty'}
 # Nor is a key service: test_seal_server.py starts servers with each seal as far as they get.
 ELSEWHERE = "seal-"
-
-
-def is_newer(case: str, server: str = OPENBAO) -> bool:
-    """Whether a case is for a newer minor release than this server's."""
-    cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
-    found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
-    here = semver.Version.parse(server)
-    return (found.major, found.minor) > (here.major, here.minor)
 
 
 STARTED = [

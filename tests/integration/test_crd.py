@@ -21,9 +21,9 @@ from runtime.errors import Invalid
 from runtime.types import Object
 from tests.contracts.api.case import Case
 from tests.contracts.api.clusters import MANIFESTS, cluster_object
+from tests.contracts.api.models import holds
 from tests.contracts.api.rule_cases import CASES
-from tests.contracts.api.rules.test_cluster import ALLOWED_CHANGES, FINE
-from tests.contracts.api.test_manifests import holds
+from tests.contracts.api.rules.cluster_cases import ALLOWED_CHANGES, FINE
 
 MESSAGES = {rule.id: rule.message for rule in RULES}
 MANAGER = "itest"

@@ -12,9 +12,9 @@ from e2e.rig import builds
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import HCL_READER
+from tests.contracts.hcl.golden_cases import CASES, GOLDEN
 from tests.contracts.hcl.hostile import COUNT, filled, marked, marks, texts
 from tests.contracts.hcl.nasty import NASTY
-from tests.contracts.hcl.test_render import CASES, GOLDEN
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from runtime.builtin_kinds import JOB, NAMESPACE, POD, ROLE, ROLE_BINDING, SERVI
 from runtime.client.client import Client
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
-from tests.contracts.builders.test_job import OPENSHIFT, PVC, S3, TAINTED, Server
+from tests.contracts.builders.job_templates import OPENSHIFT, PVC, S3, TAINTED, Server
 from tests.gen.executors import backup_env, executor, proof_env, restore_env
 
 MANAGER = "itest"

@@ -6,7 +6,7 @@ from runtime.apply.intent import Intent
 from runtime.client.client import Client
 from runtime.quantity import canonical, parse
 from runtime.types import Resource
-from tests.runtime.test_quantity import FORMS
+from tests.runtime.quantities import FORMS
 
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
 CLASS = "storageclass.storage.k8s.io/requests.storage"

@@ -10,7 +10,7 @@ from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE, SECRET, SERVICE
 from runtime.client.client import Client
 from runtime.errors import ApiError
 from runtime.types import Object, ObjectKey, Resource, uid_of
-from tests.runtime.test_refusals import TABLE
+from tests.runtime.refusal_cases import TABLE
 
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
 WIDGET = Resource("nowhere.example.com", "v1", "Widget", "widgets")

@@ -15,63 +15,18 @@ import pytest
 
 from runtime.apply.apply_result import REFUSALS, Refusal, refusal_of
 from runtime.errors import (
-    AlreadyExists,
     ApiError,
-    ApplyConflict,
-    BadRequest,
-    Conflict,
-    Forbidden,
-    Invalid,
-    MalformedApply,
-    NamespaceTerminating,
-    NotFound,
-    QuotaExceeded,
-    RequestTooLarge,
-    ServerError,
     TerminalError,
-    TooManyRequests,
     Transient,
-    UnsupportedMediaType,
     api_error,
 )
 from runtime.verdict import Verdict
 from tests.runtime.apply_bench import Bench, intent
+from tests.runtime.refusal_cases import TABLE
 
 BODIES: Mapping[str, Mapping[str, Any]] = orjson.loads(
     (Path(__file__).parent / "refusals.json").read_bytes()
 )
-
-# name in the corpus: (class of the error, what follows)
-TABLE: dict[str, tuple[type[ApiError], Refusal]] = {
-    "field manager conflict": (ApplyConflict, Refusal.LOOK_AGAIN),
-    "version conflict": (Conflict, Refusal.LOOK_AGAIN),
-    "uid of another": (Conflict, Refusal.LOOK_AGAIN),
-    "uid of none": (Conflict, Refusal.LOOK_AGAIN),
-    "name taken": (AlreadyExists, Refusal.LOOK_AGAIN),
-    "unknown field": (MalformedApply, Refusal.REJECTED),
-    "duplicate keys": (MalformedApply, Refusal.REJECTED),
-    "unsupported media type": (UnsupportedMediaType, Refusal.TERMINAL),
-    "managed fields in the body": (BadRequest, Refusal.REJECTED),
-    "not yaml": (BadRequest, Refusal.REJECTED),
-    "too large": (RequestTooLarge, Refusal.REJECTED),
-    "too large for etcd secret": (Invalid, Refusal.REJECTED),
-    "too large for the store": (RequestTooLarge, Refusal.REJECTED),
-    "too large for a transaction": (RequestTooLarge, Refusal.REJECTED),
-    "immutable": (Invalid, Refusal.REJECTED),
-    "immutable set": (Invalid, Refusal.REJECTED),
-    "name": (Invalid, Refusal.REJECTED),
-    "admission policy": (Invalid, Refusal.REJECTED),
-    "namespace terminating": (NamespaceTerminating, Refusal.LEAVING),
-    "quota": (QuotaExceeded, Refusal.RAISED),
-    "right missing": (Forbidden, Refusal.RAISED),
-    "kind gone": (NotFound, Refusal.RAISED),
-    "namespace gone": (NotFound, Refusal.RAISED),
-    "webhook down": (ServerError, Refusal.RAISED),
-    "timeout": (ServerError, Refusal.RAISED),
-    "gateway without a word": (ServerError, Refusal.RAISED),
-    "too many requests": (TooManyRequests, Refusal.RAISED),
-    "code of the future": (ApiError, Refusal.RAISED),
-}
 
 
 def recorded(name: str) -> ApiError:

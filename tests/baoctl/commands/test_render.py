@@ -10,16 +10,14 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from baoctl.cli import main
 from baoctl.commands.render import UNKNOWN, Phase
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
+from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, printed
 from tests.house.checkout import ROOT
 
 SAMPLE = ROOT / "config" / "samples" / "quickstart.yaml"
-GOLDEN = Path(__file__).parent / "golden"
 PHASES = get_args(Phase)
 
 KINDS = {
@@ -38,18 +36,6 @@ KINDS = {
     ],
 }
 KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
-
-
-def printed(*arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(main, ["render", *arguments], input=text)
-
-
-def manifest(**spec: Any) -> str:
-    return yaml.safe_dump(gen.cluster(**spec).object())
-
-
-def objects(text: str) -> list[dict[str, Any]]:
-    return [one for one in yaml.safe_load_all(text) if one]
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests import gen
-from tests.baoctl.commands.test_render import GOLDEN, manifest, objects, printed
+from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, printed
 
 FILE: Path = GOLDEN / "read-replicas.yaml"
 WISHES = {

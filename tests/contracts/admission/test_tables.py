@@ -22,8 +22,8 @@ from contracts.api.group import CLUSTERS, GROUP, TENANTS
 from contracts.api.restore import RestoreSpec
 from contracts.api.schema import restore
 from contracts.api.schema.crd import Schema, open_api_schema, walk
-from tests.contracts.api.test_secret_references import REFERENCES as SECRETS_OF_THE_MODELS
-from tests.contracts.api.test_secret_references import references
+from tests.contracts.api.secret_references import REFERENCES as SECRETS_OF_THE_MODELS
+from tests.contracts.api.secret_references import references
 
 TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
 NOT_ASKED = {

@@ -14,6 +14,7 @@ from contracts.api.values.field_path import names_of
 from contracts.api.violation import Violation
 from contracts.naming.names import SYSTEM_SECRET_SUFFIXES
 from e2e.attacks.payloads import TEXTS, URLS
+from tests.contracts.api.models import models_of
 from tests.contracts.api.run_objects import (
     KEY,
     STORE,
@@ -23,7 +24,6 @@ from tests.contracts.api.run_objects import (
     into,
     restore_object,
 )
-from tests.contracts.api.test_manifests import models_of
 
 OTHERS: dict[str, Object] = {
     "spec.source.target.credentialsSecretRef": from_store(credentialsSecretRef={"name": "@"}),

@@ -20,7 +20,7 @@ from contracts.api.values.pattern import Pattern
 from contracts.api.violation import InvalidClusterError
 from runtime.limits.nesting import too_many
 from tests.contracts.api.clusters import cluster_object, with_request
-from tests.contracts.api.test_manifests import models_of
+from tests.contracts.api.models import models_of
 from tests.gen.calls import CallCount
 
 API = Path(__file__).resolve().parents[3] / "contracts" / "api"

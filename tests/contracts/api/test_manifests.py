@@ -1,7 +1,7 @@
 """Manifests as people write them: read whole, within the rules, and together every field."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -9,17 +9,9 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.rules.cluster import violations
 from tests.contracts.api.clusters import MANIFESTS, Object
+from tests.contracts.api.models import holds, models_of
 
 each_manifest = pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
-
-
-def holds(stored: Any, wanted: Any) -> bool:
-    """Whether everything wanted is stored; defaults may have been added."""
-    if isinstance(wanted, dict):
-        return all(key in stored and holds(stored[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list):
-        return len(stored) == len(wanted) and all(map(holds, stored, wanted))
-    return bool(stored == wanted)
 
 
 @each_manifest
@@ -41,16 +33,6 @@ def _models(value: Any) -> Iterator[ApiModel]:
     elif isinstance(value, tuple):
         for part in value:
             yield from _models(part)
-
-
-def models_of(kind: Any) -> Iterator[type[ApiModel]]:
-    """The models in an annotation, with those inside of them."""
-    if isinstance(kind, type) and issubclass(kind, ApiModel):
-        yield kind
-        for field in kind.model_fields.values():
-            yield from models_of(field.annotation)
-    for part in get_args(kind):
-        yield from models_of(part)
 
 
 def test_every_field_is_used_by_some_manifest() -> None:

@@ -35,7 +35,7 @@ from tests.contracts.api.run_objects import (
     from_store,
     restore_object,
 )
-from tests.contracts.api.test_secret_references import references
+from tests.contracts.api.secret_references import references
 
 ALL_RESTORE = {**RESTORE_CASES, **RESTORE_CODE_CASES}
 

@@ -8,34 +8,14 @@ from typing import Any, get_args
 import pytest
 
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
-from contracts.api.meta import ApiModel, LocalReference, SecretKey, SecretMark, SecretReference
+from contracts.api.meta import ApiModel, LocalReference
 from contracts.api.rules.cluster import violations
 from contracts.api.values.field_path import values_at
 from contracts.naming.names import SYSTEM_SECRET_SUFFIXES
 from tests.contracts.api.clusters import MANIFESTS, Object
+from tests.contracts.api.secret_references import REFERENCES, references
 
 REFUSED = "must not name a Secret of the operator"
-
-
-def references(kind: Any, path: str = "", marks: tuple[Any, ...] = ()) -> Iterator[str]:
-    """The paths below an annotation that name a Secret, told by the type alone."""
-    if any(isinstance(mark, SecretMark) for mark in marks):
-        yield path
-    if isinstance(kind, type) and issubclass(kind, SecretReference | SecretKey):
-        yield f"{path}.name"
-    elif isinstance(kind, type) and issubclass(kind, ApiModel):
-        for name, field in kind.model_fields.items():
-            inner = f"{path}.{field.alias or name}".lstrip(".")
-            yield from references(field.annotation, inner, tuple(field.metadata))
-    else:
-        arguments = get_args(kind)
-        many = "[]" if getattr(kind, "__origin__", None) is tuple else ""
-        more = tuple(getattr(kind, "__metadata__", ()))
-        for part in arguments:
-            yield from references(part, path + many, more)
-
-
-REFERENCES = sorted(set(references(ClusterSpec)))
 
 
 def _fields(kind: Any) -> Iterator[tuple[type[ApiModel], str, Any]]:

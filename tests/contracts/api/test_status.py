@@ -5,7 +5,7 @@ from typing import Any
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.schema.crd import open_api_schema, unknown_fields, walk
 from tests.contracts.api.clusters import cluster_object
-from tests.contracts.api.test_manifests import holds
+from tests.contracts.api.models import holds
 
 _AT = "2026-01-31T12:00:00Z"
 _ERROR = {"reason": "R", "message": "m", "at": _AT}

@@ -1,7 +1,6 @@
 """The Jobs of backups, restores and tests: golden files, and what holds for each of them."""
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +13,20 @@ from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
 from contracts.jobs.template import JobLogin, JobTemplate
 from contracts.naming import labels
 from runtime.types import Object
+from tests.contracts.builders.job_templates import CREDENTIALS, OPENSHIFT, PVC, S3, TAINTED, Server
 from tests.gen.executors import KEY, backup_env, executor, proof_env, restore_env, target
 
 GOLDEN = Path(__file__).parent / "golden"
 MIB = 1024 * 1024
-CREDENTIALS: dict[str, Any] = {"credentialsSecretRef": {"name": "store"}}
 IDENTITY: dict[str, Any] = {
     "workloadIdentity": {
         "podLabels": {"azure.workload.identity/use": "true", "openbao.org/component": "openbao"}
     }
 }
-S3 = target(**CREDENTIALS)
 S3_ROLE = target(roleArn="arn:aws:iam::123456789012:role/bao-backup")
 GCS = target("gcs", gcs={"project": "production"}, **CREDENTIALS)
 AZURE = target("azure", azure={"storageAccount": "baobackups"}, **IDENTITY)
-PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
 TOKEN = executor(login=JobLogin(token_secret="a-token"))
-OPENSHIFT = executor(fixed_ids=False, confined=True, pull_secrets=("pull",), authority=None)
-TAINTED = executor(nodes={"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bao"}]})
-
-
-@dataclass(frozen=True)
-class Server:
-    """A stand-in for contracts.builders.restore_test_server.Sidecar, which has tests of its own."""
-
-    container: dict[str, Any] = field(
-        default_factory=lambda: {"name": "openbao", "image": "bao:1", "restartPolicy": "Always"}
-    )
-    volumes: tuple[dict[str, Any], ...] = ({"name": "throw-away-data", "emptyDir": {}},)
-    annotations: dict[str, str] = field(default_factory=lambda: {"openbao.org/config": "ui = true"})
-    pull_secrets: tuple[str, ...] = ("servers",)
 
 
 CASES: dict[str, Object] = {

@@ -10,7 +10,7 @@ import pytest
 from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_service, read_services
 from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
-from tests.contracts.datacenter.rules.test_all_rules import refused, told
+from tests.contracts.datacenter.rules.refused import refused, told
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,

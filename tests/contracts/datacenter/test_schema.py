@@ -12,7 +12,7 @@ from contracts.datacenter.rules.all_rules import DATACENTER_RULES, SET_RULES, WO
 from contracts.datacenter.rules.files import SECRET_REFERENCES
 from contracts.datacenter.rules.unique import KEYS
 from contracts.datacenter.schema import crds
-from tests.contracts.api.schema import test_crd as shared
+from tests.contracts.api.schema import crd_checks
 from tests.contracts.datacenter.services import datacenter_object, service
 
 KINDS: tuple[tuple[str, str, tuple[RuleOf[Any], ...], str], ...] = (
@@ -81,9 +81,9 @@ def test_the_text_fits_an_annotation(made: Schema, short: str, rules: Any, path:
 def test_every_node_is_structural_bounded_and_merged_by_something(
     made: Schema, short: str, rules: Any, path: str
 ) -> None:
-    shared.test_every_node_is_structural(made, _nodes(_root(made)), rules)
-    shared.test_every_node_is_bounded(made, _nodes(_root(made)), rules)
-    shared.test_every_list_says_how_it_is_merged(made, _nodes(_root(made)), rules)
+    crd_checks.every_node_is_structural(_nodes(_root(made)))
+    crd_checks.every_node_is_bounded(_nodes(_root(made)))
+    crd_checks.every_list_says_how_it_is_merged(_nodes(_root(made)))
 
 
 @each_kind
@@ -107,8 +107,8 @@ def test_every_rule_with_cel_is_in_the_schema_with_its_message(
     made: Schema, short: str, rules: Any, path: str
 ) -> None:
     nodes = _nodes(_root(made))
-    shared.test_every_rule_with_cel_is_in_the_schema_with_its_message(made, nodes, rules)
-    shared.test_a_message_with_a_value_says_the_same_as_the_message(made, nodes, rules)
+    crd_checks.every_rule_with_cel_is_in_the_schema(nodes, rules)
+    crd_checks.a_message_with_a_value_says_the_same(nodes)
     assert sum(1 for rule in rules if rule.cel) > 30
 
 
@@ -140,7 +140,7 @@ def test_the_columns_show_fields_that_exist(
     made: Schema, short: str, rules: Any, path: str
 ) -> None:
     nodes = _nodes(_root(made))
-    shared.test_the_columns_show_fields_that_exist(made, nodes, rules)
+    crd_checks.the_columns_show_fields_that_exist(made, nodes)
     (version,) = made["spec"]["versions"]
     columns = version["additionalPrinterColumns"]
     assert [column["name"] for column in columns] == COLUMNS[short]
@@ -172,7 +172,7 @@ def test_no_field_asks_for_more_than_a_service_may_have() -> None:
 
 def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
     obj = datacenter_object(service(), name="fra1")
-    stored = shared._defaulted(obj, _root(crds()[0]))
+    stored = crd_checks.defaulted(obj, _root(crds()[0]))
     assert stored["spec"]["state"] == "Active"
     assert Datacenter.from_object(stored) == Datacenter.from_object(obj)
 

@@ -18,8 +18,8 @@ from contracts.hcl.roles import backup_role, operator_role, restore_role, upgrad
 from contracts.hcl.self_init import AUTOPILOT_BLOCK, AUTOPILOT_PATH
 from contracts.naming import names
 from contracts.server_features import since
+from tests.contracts.hcl.golden_cases import GOLDEN, read_case
 from tests.contracts.hcl.parse_back import parse
-from tests.contracts.hcl.test_render import GOLDEN, read_case
 
 NEWER = GOLDEN / "newer" / "first-boot"
 ME = ("system:serviceaccount:ns:me",)

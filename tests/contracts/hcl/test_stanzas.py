@@ -9,8 +9,8 @@ from contracts.hcl.environment import environment
 from contracts.hcl.render import RELOADED_SETTINGS, ConfigInput, Join, render_config, restart_text
 from contracts.hcl.stanzas import Stanza
 from tests.contracts.api.clusters import cluster
+from tests.contracts.hcl.golden_cases import CASES, GOLDEN, read_case
 from tests.contracts.hcl.parse_back import parse
-from tests.contracts.hcl.test_render import CASES, GOLDEN, read_case
 
 PIN = {"version": "v1", "sha256sum": "0" * 64}
 PLUGIN = {"type": "secret", "name": "p", "command": "p", **PIN}

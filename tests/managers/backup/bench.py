@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from prometheus_client import generate_latest
 
-from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from contracts.jobs import backup_request
-from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
-from contracts.naming.names import Job
 from managers.backup.caches import BackupCaches
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.metrics import BackupMetrics
@@ -23,12 +19,12 @@ from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
 from runtime.builtin_kinds import JOB
 from runtime.metrics.metrics import Metrics
-from runtime.outcome import Blocked, Outcome, Wait
+from runtime.outcome import Outcome
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
-from tests.gen.executors import executor
+from tests.gen.executors import FixedExecutors
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 STORE = {
@@ -87,18 +83,6 @@ def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Obj
     }
 
 
-@dataclass(slots=True)
-class SaidExecutors:
-    """Answers what a test says."""
-
-    answer: JobTemplate | Wait | Blocked = field(default_factory=executor)
-
-    async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
-    ) -> JobTemplate | Wait | Blocked:
-        return self.answer
-
-
 class Bench:
     """The world and one process; `restart` gives the next process, which remembers nothing."""
 
@@ -108,7 +92,7 @@ class Bench:
         self.api = api or FakeApi()
         self.api.holding((CLUSTERS, (of or cluster()).object()), *((BACKUPS, b) for b in backups))
         self.outside = Outside(self.api)
-        self.executors = SaidExecutors()
+        self.executors = FixedExecutors()
         self.restart()
 
     @property

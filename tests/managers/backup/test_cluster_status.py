@@ -1,35 +1,16 @@
 """managers.backup.schedule: each end is counted once, and history goes."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from contracts.api.group import CLUSTERS, RESTORES
-from contracts.naming import labels
 from managers.backup.schedule_plan import COMPLETED_KEPT, FAILED_KEPT
 from runtime.errors import TransportError, status_error
 from runtime.testing.clock import EPOCH as NOW
 from runtime.types import Object
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
-
-
-def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
-    """A backup of the operator that ended, counted already unless said otherwise."""
-    moment = NOW + timedelta(minutes=minute)
-    made = by_hand(name, labels={labels.MANAGED_BY: labels.OPERATOR})
-    made["status"] = {
-        "phase": phase,
-        "reason": "BackupCompleted" if phase == "Completed" else "StorageFailed",
-        "message": "why",
-        "clusterUID": "uid-x",
-        "key": f"prod/ns/x/{moment:%Y-%m-%dT%H-%M-%SZ}-0000{minute:04x}.snap",
-        "startedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
-        "completedAt": f"{moment + timedelta(seconds=2):%Y-%m-%dT%H:%M:%SZ}",
-        "counted": True,
-        **status,
-    }
-    return made
+from tests.managers.backup.runs import ended
 
 
 def fresh(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:

@@ -10,7 +10,7 @@ from managers.backup.schedule_plan import COMPLETED_KEPT, history
 from runtime.builtin_kinds import JOB
 from runtime.types import Object
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
-from tests.managers.backup.test_cluster_status import ended
+from tests.managers.backup.runs import ended
 
 RULES = {"maxCount": 3}
 UNDER_TEST = {"run": "r", "cause": "Requested", "jobName": "t", "startedAt": "2030-01-01T00:00:00Z"}

@@ -11,17 +11,9 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
 from tests.managers.backup.bench import Bench, by_hand
+from tests.managers.backup.runs import running
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
-
-
-async def running(bench: Bench | None = None) -> Bench:
-    bench = bench or Bench(None, by_hand())
-    outcome = await bench.run()
-    assert isinstance(outcome, Wait)
-    assert bench.phase() == ("Running", "BackupRunning")
-    bench.api.calls.clear()
-    return bench
 
 
 class TestTheWay:

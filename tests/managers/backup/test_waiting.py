@@ -8,7 +8,7 @@ from runtime.errors import TransportError
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
-from tests.managers.backup.test_reconcile import running
+from tests.managers.backup.runs import running
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 

@@ -22,7 +22,7 @@ from runtime.errors import ApiError, Transient, TransportError
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import Call, FakeApi, api_error
-from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.membership.servers import WELL, Servers
 
 # What a server, or the way to it, may say instead of an answer.

@@ -16,7 +16,7 @@ from contracts.naming import labels, names
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.managers.cluster.test_reconcile import KEY
+from tests.managers.cluster.bench import KEY
 from tests.managers.upgrade.life import NEW, OLD, SIZE, UpgradeLife, serving
 
 __all__ = ["KEY", "NEW", "OLD", "SIZE", "Watched", "healthy"]

@@ -25,7 +25,7 @@ from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 from tests import gen
 from tests.gen.api import FakeApi
-from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.membership.servers import Servers
 from tests.managers.upgrade.two_sets import WHOLE
 

@@ -4,7 +4,6 @@ T01 (names and paths) and T04 (other namespaces) of the list of attacks, and T11
 somebody else put where ours belong).
 """
 
-import copy
 import itertools
 import re
 from collections.abc import Iterator
@@ -26,7 +25,8 @@ from runtime.verdict import Verdict
 from tests import gen
 from tests.contracts.api.clusters import MANIFESTS
 from tests.gen.api import FakeApi
-from tests.managers.cluster.apply import test_apply as applying
+from tests.managers.cluster.apply.bench import DESIRED, NAMES, Bench
+from tests.managers.cluster.hostile_names import changed, strings
 
 PAYLOADS = (
     "../../etc/passwd",
@@ -63,28 +63,6 @@ PAYLOADS = (
 PER_LEAF = 2
 # Kubernetes API conventions: a DNS subdomain, which every name of ours is at least.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-
-
-def strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of each string in a JSON value."""
-    if isinstance(value, str):
-        yield path
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from strings(part, (*path, key))
-    elif isinstance(value, list):
-        for number, part in enumerate(value):
-            yield from strings(part, (*path, number))
-
-
-def changed(manifest: Any, path: tuple[Any, ...], text: str) -> Any:
-    """The manifest with another text at a path."""
-    found = copy.deepcopy(manifest)
-    inner = found["spec"]
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = text
-    return found
 
 
 def stored(manifest: Any) -> Any:
@@ -163,12 +141,10 @@ def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
     assert found == {*NAMESPACES, *NOT_OURS}
 
 
-@pytest.mark.parametrize("which", applying.NAMES)
+@pytest.mark.parametrize("which", NAMES)
 async def test_attack_t11_an_object_of_somebody_else_is_never_taken_over(which: str) -> None:
     """Made before the cluster, under the name that it will need: a conflict, nothing written."""
-    intent = next(
-        one for one in applying.DESIRED.intents if f"{one.resource.kind} {one.key.name}" == which
-    )
+    intent = next(one for one in DESIRED.intents if f"{one.resource.kind} {one.key.name}" == which)
     stranger = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
     theirs = {
         "apiVersion": intent.resource.api_version,
@@ -181,7 +157,7 @@ async def test_attack_t11_an_object_of_somebody_else_is_never_taken_over(which: 
             "ownerReferences": [stranger],
         },
     }
-    bench = applying.Bench(FakeApi().holding((intent.resource, theirs)))
+    bench = Bench(FakeApi().holding((intent.resource, theirs)))
     before = bench.api.of(intent.resource)
     applied = await bench.apply()
     (verdict,) = [
@@ -194,5 +170,5 @@ async def test_attack_t11_an_object_of_somebody_else_is_never_taken_over(which: 
         one for one in bench.api.of(intent.resource) if one["metadata"]["uid"] == "theirs"
     ] == before
     assert applied.conflicts
-    foundation = intent in applying.DESIRED.foundation
+    foundation = intent in DESIRED.foundation
     assert bool(bench.api.of(STATEFUL_SET)) is (not foundation)

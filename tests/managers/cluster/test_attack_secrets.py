@@ -18,7 +18,7 @@ from runtime.outcome import Blocked
 from runtime.types import Object
 from tests import gen
 from tests.gen import key_files
-from tests.managers.cluster.test_reconcile import Bench, booted
+from tests.managers.cluster.bench import Bench, booted
 
 CREDENTIALS = "/etc/bao/seal-creds"
 AUTHORITY = make_authority("x", gen.NOW)

@@ -15,7 +15,7 @@ from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import PVC, SECRET, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
-from tests.managers.cluster.test_reconcile import Bench, booted
+from tests.managers.cluster.bench import Bench, booted
 
 GONE = object()
 # field: (of the wrong type, of the right type and wrong, far beyond any bound)

@@ -6,7 +6,7 @@ from managers.cluster.delete import PODS_GRACE_PERIOD
 from runtime.builtin_kinds import POD, PVC
 from runtime.outcome import Done, Wait, timer_of
 from tests import gen
-from tests.managers.cluster.test_delete import WHOLE, Bench, claim
+from tests.managers.cluster.deletion_bench import WHOLE, Bench, claim
 
 STUCK = (
     (POD, gen.pod(0).terminating().object()),

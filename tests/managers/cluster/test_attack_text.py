@@ -23,7 +23,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.test_reconcile import CONFIG, Bench, booted
+from tests.managers.cluster.bench import CONFIG, Bench, booted
 
 PAYLOADS = {
     "a second line": 'fine\n{"level":"error","msg":"forged"}',

@@ -6,7 +6,7 @@ from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.calls import CallCount
 from tests.gen.worlds import running
-from tests.managers.cluster.test_reconcile import KEY, booted
+from tests.managers.cluster.bench import KEY, booted
 
 # Calls of functions, Python's and C's, that a pass may take. 8,600 of them took 0.9 ms on an idle
 # machine when this was written; 2,400 are left.

@@ -12,7 +12,7 @@ from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.outcome import Done
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
-from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
+from tests.managers.cluster.bench import STATUS, Bench, booted
 
 THREE = gen.cluster()
 

@@ -9,8 +9,8 @@ from runtime.outcome import Done
 from runtime.types import Object, ObjectKey, uid_of
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.test_delete import claim
-from tests.managers.cluster.test_reconcile import KEY, Bench, booted
+from tests.managers.cluster.bench import KEY, Bench, booted
+from tests.managers.cluster.deletion_bench import claim
 
 CLAIMS = [f"data-x-{n}" for n in range(3)]
 GROW = [f"patch PersistentVolumeClaim {name}" for name in CLAIMS]

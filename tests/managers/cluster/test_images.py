@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,21 +11,18 @@ from contracts.naming import labels
 from contracts.records.observed import ImageVerdict, Observed
 from contracts.records.resolved import Resolved
 from managers.cluster.observe.from_objects import stateful_set_facts
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
 from managers.cluster.status.cluster_status import ReconcileResult, compute
-from managers.context.reads.api_server import ApiServer
-from managers.images.policy import VerificationRequest
-from managers.images.verifier import ImageVerifier
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Blocked, Done, combine
 from tests import gen
-from tests.contracts.api.cases_images import IDENTITY, KEY
-from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.contracts.api.cases_images import IDENTITY
+from tests.gen.api import Outside, StillInformer
 from tests.gen.worlds import INSTALLATION
+from tests.managers.cluster.image_policy import POLICY, Asked
+from tests.managers.cluster.parts import observer_of
 
-POLICY = {"enabled": True, "publicKey": KEY, "ignoreTlog": True}
 ASKING = gen.cluster().initialized().wanting(imageVerification=POLICY)
 SPEC = ASKING.read().spec
 IMAGE = f"{INSTALLATION.image_repository}:{SPEC.version}"
@@ -113,41 +109,15 @@ def test_the_annotations_of_the_stateful_set_are_facts() -> None:
     assert found.image_records == ("a b",)
 
 
-class Asked(ImageVerifier):
-    """Answers nothing, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.questions: list[VerificationRequest] = []
-        self.records: list[str] = []
-
-    async def verdicts(
-        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
-    ) -> Mapping[str, ImageVerdict]:
-        self.questions += [question for question in questions if question is not None]
-        self.records += records
-        return {IMAGE: PROVEN}
-
-
 async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
-    outside = Outside(FakeApi())
     installation = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
-    observer = ClusterObserver(
-        {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
-        outside.secrets,
-        ApiServer(outside.context.client, outside.clock, "10.96.0.1"),
-        outside.clock,
-        installation,
-        ObserverDependencies(
-            outside.logins,
-            outside.context.attempts,
-            images=asked,
-        ),
-    )
+    caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+    observer = observer_of(Outside(), caches, installation, images=asked)
     return await observer.observe(cluster.read(), cluster.owner())
 
 
 async def test_only_images_that_a_policy_is_about_are_asked_for() -> None:
-    asked = Asked()
+    asked = Asked({IMAGE: PROVEN})
     new = gen.cluster()
     assert (await look(new.wanting(imageVerification=POLICY), asked)).images == {IMAGE: PROVEN}
     assert [question.reference for question in asked.questions] == [IMAGE]

@@ -8,7 +8,7 @@ from runtime.errors import Forbidden
 from runtime.outcome import timer_of
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.test_reconcile import CONFIG, KEY, booted
+from tests.managers.cluster.bench import CONFIG, KEY, booted
 
 
 async def test_b01_a_quiet_cluster_is_looked_at_again() -> None:

@@ -10,7 +10,7 @@ import pytest
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
 from tests.managers.cluster.lost_status import KEY, NEW, OLD, Watched, healthy, pod_key
-from tests.managers.upgrade.test_life import WITH_BACKUP
+from tests.managers.upgrade.clusters import WITH_BACKUP
 
 OLDER = "2.3.9"
 LONG_AGO = {"release": {"version": OLDER}, "currentVersion": OLDER, "initialized": True}

@@ -25,7 +25,7 @@ from runtime.limits.object_size import DEFAULT
 from runtime.outcome import Blocked, Done, Outcome
 from runtime.types import Object, Resource
 from tests import gen
-from tests.managers.cluster.test_reconcile import KEY, STATUS, Bench, booted
+from tests.managers.cluster.bench import KEY, STATUS, Bench, booted
 
 LARGE = "x" * (DEFAULT.size + 1)
 

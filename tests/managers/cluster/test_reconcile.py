@@ -1,164 +1,23 @@
 """managers.cluster.reconcile: the whole way of the data, pass by pass, over a server in a dict."""
 
 import copy
-import random
 
 import pytest
 
-from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
-from contracts.naming import labels, names
-from contracts.naming.names import Job
+from contracts.naming import names
 from managers.bao import login
-from managers.cluster.apply.actions import ClusterEffects
-from managers.cluster.apply.apply import PRUNED, Applier
-from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
-from managers.cluster.delete import Deletion
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
-from managers.cluster.reconcile import REPORT_AFTER_FAILURES, ClusterReconciler
-from managers.context.context import FIELD_MANAGER, MARKS
-from managers.context.reads.api_server import ApiServer
-from managers.jobs.client import Jobs
-from managers.operation_lock.client import OperationLocks
-from managers.upgrade.actions import UpgradeActions
-from managers.upgrade.observe import UpgradeObserver
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
-from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, SERVICE, STATEFUL_SET
+from managers.cluster.apply.status_writer import DETAIL_INTERVAL
+from managers.cluster.reconcile import REPORT_AFTER_FAILURES
+from runtime.builtin_kinds import CONFIG_MAP, SECRET, SERVICE, STATEFUL_SET
 from runtime.errors import ServerError
-from runtime.metrics.metrics import Metrics
-from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.outcome import Blocked, Done, Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi, Outside, StillInformer, api_error
-from tests.gen.executors import executor
+from tests.gen.api import api_error
 from tests.gen.worlds import digest_of
+from tests.managers.cluster.bench import CONFIG, KEY, STATUS, Bench, booted
 from tests.managers.membership.servers import Servers
-
-KEY = ObjectKey(gen.NAMESPACE, "x")
-STATUS = "apply/status OpenBaoCluster x"
-
-
-class AnExecutor:
-    """Says what a Job of a cluster has, or why there can be none."""
-
-    def __init__(self, answer: JobTemplate | Wait | Blocked) -> None:
-        self.answer = answer
-
-    async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
-    ) -> JobTemplate | Wait | Blocked:
-        """Answer as it was told to."""
-        return self.answer
-
-
-class Bench:
-    """One reconciler with caches that see what the server has before each pass."""
-
-    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
-        self.api = (api or FakeApi()).holding((CLUSTERS, cluster.object()))
-        self.outside = Outside(self.api)
-        kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
-        self.clusters = StillInformer(CLUSTERS)
-        self.caches = {kind: StillInformer(kind) for kind in kinds}
-        owned = OwnedApply(
-            self.api,
-            self.caches,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=Metrics(),
-            settled=ApplyCache(self.outside.clock, random.Random(1)),
-        )
-        observer = ClusterObserver(
-            self.caches,
-            self.outside.secrets,
-            ApiServer(self.api, self.outside.clock, "10.96.0.1"),
-            self.outside.clock,
-            gen.INSTALLATION,
-            ObserverDependencies(
-                self.outside.logins,
-                self.outside.context.attempts,
-                upgrades=UpgradeObserver(self.api, bytes),
-            ),
-        )
-        locks = OperationLocks(self.api, self.clusters, self.outside.clock)
-        self.executors = AnExecutor(executor())
-        acts = UpgradeActions(locks, Jobs(self.api), self.executors)
-        context = self.outside.context
-        self.reconcile = ClusterReconciler(
-            self.clusters,
-            observer,
-            Applier(owned),
-            Deletion(context, self.caches),
-            StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
-            ClusterEffects(context, self.outside.logins, acts),
-        )
-
-    async def turn(self) -> Outcome:
-        """Let the caches see everything, and run one pass."""
-        self.clusters.says(*self.api.of(CLUSTERS))
-        for kind, cache in self.caches.items():
-            cache.says(*self.api.of(kind))
-        self.api.calls.clear()
-        return await self.reconcile(KEY)
-
-    async def until_quiet(self, turns: int = 10) -> Outcome:
-        """Run passes until one writes nothing."""
-        for _ in range(turns):
-            outcome = await self.turn()
-            if not self.writes:
-                return outcome
-            await self.outside.clock.advance(DETAIL_INTERVAL)
-        raise AssertionError(f"still writing after {turns} passes: {self.writes}")
-
-    @property
-    def writes(self) -> list[str]:
-        return [str(call) for call in self.api.calls if call.verb not in ("get", "peek")]
-
-    @property
-    def cluster(self) -> Object:
-        return self.api.objects[(CLUSTERS, KEY)]
-
-    def ask_for(self, **fields: object) -> None:
-        """Let somebody change the spec."""
-        changed = copy.deepcopy(self.cluster)
-        changed["spec"].update(fields)
-        changed["metadata"]["generation"] += 1
-        self.api.holding((CLUSTERS, changed))
-
-    def condition(self, kind: str) -> tuple[str, str]:
-        (found,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
-        return found["status"], found["reason"]
-
-    def label_as_leader(self, ordinal: int) -> None:
-        """Let a pod say that it leads, whoever else does."""
-        live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))])
-        live["metadata"]["labels"][labels.SERVER_ACTIVE] = "true"
-        self.api.holding((POD, live))
-
-    def start_pods(self, count: int) -> None:
-        """Do what the StatefulSet controller, the kubelet and the servers do."""
-        live = self.api.objects[(STATEFUL_SET, KEY)]
-        annotations = live["spec"]["template"]["metadata"]["annotations"]
-        template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
-        image = live["spec"]["template"]["spec"]["containers"][0]["image"]
-        self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
-        for n in range(count):
-            pod = gen.pod(n).made_from(template).reading(files).ready(leading=n == 0)
-            self.api.holding((POD, pod.running(image).object()))
-
-
-async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
-    """A cluster of three that serves, beside these Secrets."""
-    bench = Bench(cluster)
-    bench.api.holding(*((SECRET, one) for one in secrets))
-    await bench.until_quiet()
-    bench.start_pods(1)
-    await bench.until_quiet()
-    bench.start_pods(3)
-    await bench.until_quiet()
-    return bench
 
 
 async def test_the_finalizer_comes_before_the_first_child() -> None:
@@ -283,9 +142,6 @@ async def test_a_cluster_that_is_gone_is_done() -> None:
 async def test_a_name_that_no_cluster_can_have_is_done(name: str) -> None:
     bench = Bench(gen.cluster())
     assert await bench.reconcile(ObjectKey(gen.NAMESPACE, name)) == Done()
-
-
-CONFIG = (CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))
 
 
 class TestFailing:

@@ -12,7 +12,7 @@ from managers.cluster.apply.status_writer import DETAIL_INTERVAL
 from runtime.builtin_kinds import SECRET, STATEFUL_SET
 from runtime.types import ObjectKey
 from tests import gen
-from tests.managers.cluster.test_reconcile import KEY, Bench, booted
+from tests.managers.cluster.bench import KEY, Bench, booted
 from tests.managers.membership.servers import Servers
 
 PATH = "sys/storage/raft/configuration"

@@ -41,12 +41,12 @@ from managers.workload.storage.resize import needs_restart_for_resize
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.managers.backup.bench import STORE, scheduled
-from tests.managers.jobs.test_status import ACTIVE
+from tests.managers.jobs.statuses import ACTIVE
 from tests.managers.restore import situations as restoring
 from tests.managers.restore.bench import EXECUTOR
 from tests.managers.restore.cases_before import FRESH, MADE, VALIDATING
 from tests.managers.restore_test import situations as proving
-from tests.managers.workload.rollout.test_reload import NEW, POD
+from tests.managers.workload.rollout.reloads import NEW, POD
 from tests.managers.workload.volume_worlds import made, waiting, world
 
 NOW = gen.NOW

@@ -22,7 +22,7 @@ from managers.workload.scale.leftover_pvcs import claim_at
 from runtime.builtin_kinds import ROLE
 from tests import gen
 from tests.gen.worlds import running
-from tests.managers.membership.test_decide import answers, members
+from tests.managers.membership.observed import answers, members
 
 REVISION, OTHER = "0123456789abcdef", "fedcba9876543210"
 NEWER = ServerPool("x", REVISION)

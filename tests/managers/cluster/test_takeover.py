@@ -5,40 +5,13 @@ from __future__ import annotations
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.jobs import upgrade_actions
 from contracts.naming import labels
 from contracts.naming.names import read_stateful_set
 from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
+from tests.managers.cluster.bench import KEY
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
-from tests.managers.cluster.test_reconcile import KEY
-
-OPERATORS = pytest.mark.parametrize(
-    "restarts", [False, True], ids=["one operator", "a new one every pass"]
-)
-WAY_THERE = [
-    upgrade_actions.JOIN,
-    upgrade_actions.WAIT,
-    upgrade_actions.PROMOTE,
-    upgrade_actions.DEMOTE,
-    upgrade_actions.REMOVE_BLUE,
-]
-
-
-async def begun(
-    monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
-) -> Takeover:
-    """A cluster that serves, and of which another version was just asked for."""
-    world = Takeover(monkeypatch, **spec)
-    await world.boot()
-    world.restarts = restarts
-    world.ask_for(version=NEW)
-    return world
-
-
-def of(revision: str, count: int = 3) -> set[str]:
-    """Names of the pods of a set."""
-    return {ServerPool("x", revision).pod(number) for number in range(count)}
+from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, begun, of
 
 
 class TestFromIdleToIdle:

@@ -11,7 +11,7 @@ from contracts.naming import labels
 from runtime.builtin_kinds import EVENT, POD, PVC, STATEFUL_SET
 from runtime.errors import TransportError
 from tests.managers.cluster.takeover import NEW, PHASES, Takeover
-from tests.managers.cluster.test_takeover import WAY_THERE, begun, of
+from tests.managers.cluster.takeover_ways import WAY_THERE, begun, of
 
 WRITES = ("create", "apply", "json_patch", "delete")
 TURNS = 90

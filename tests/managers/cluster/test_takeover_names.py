@@ -11,8 +11,8 @@ from contracts.records.bluegreen import revision_of
 from contracts.records.upgrade import Release
 from runtime.builtin_kinds import PVC
 from tests import gen
+from tests.managers.cluster.bench import KEY
 from tests.managers.cluster.takeover import NEW, Takeover
-from tests.managers.cluster.test_reconcile import KEY
 
 GREEN = ServerPool("x", revision_of(Release(NEW), 3))
 

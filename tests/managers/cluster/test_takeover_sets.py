@@ -28,7 +28,7 @@ from managers.workload.rollout.reload import RELOAD_POD, Files
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.outcome import Done, Wait
 from tests import gen
-from tests.managers.cluster.test_images import POLICY
+from tests.managers.cluster.image_policy import POLICY
 
 GREEN = revision_of(Release("2.4.1"), 3)
 SET = ServerPool("x", GREEN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -16,14 +15,10 @@ from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import revision_of
 from contracts.records.event import EventRecord
-from contracts.records.observed import ImageVerdict, Observed
+from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.status.cluster_status import ReconcileResult, compute
-from managers.context.reads.api_server import ApiServer
-from managers.images.policy import VerificationRequest
-from managers.images.verifier import ImageVerifier
 from managers.upgrade.decide import decide_upgrade
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.errors import ServerError
@@ -31,7 +26,8 @@ from runtime.outcome import Done
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
-from tests.managers.cluster.test_images import POLICY
+from tests.managers.cluster.image_policy import POLICY, Asked
+from tests.managers.cluster.parts import observer_of
 
 GREEN = revision_of(Release("2.4.1"), 3)
 GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}
@@ -181,35 +177,14 @@ def replace_phase(status: ClusterStatus, phase: str) -> Any:
     return status.blue_green.model_copy(update={"phase": phase})
 
 
-class Asking(ImageVerifier):
-    """Notes what is asked about."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def verdicts(
-        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
-    ) -> Mapping[str, ImageVerdict]:
-        self.asked += [one.reference for one in questions if one is not None]
-        return {}
-
-
 class TestImages:
     async def asked(self, cluster: gen.Cluster) -> list[str]:
-        api, verifier = FakeApi(), Asking()
-        outside = Outside(api)
-        witnesses = ObserverDependencies(outside.logins, outside.context.attempts, images=verifier)
-        observer = ClusterObserver(
-            {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
-            outside.secrets,
-            ApiServer(api, outside.clock, "10.96.0.1"),
-            outside.clock,
-            gen.INSTALLATION,
-            witnesses,
-        )
+        verifier = Asked()
+        caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        observer = observer_of(Outside(), caches, images=verifier)
         asking = cluster.wanting(imageVerification=POLICY)
         await observer.observe(asking.read(), asking.owner())
-        return [one.rpartition(":")[2] for one in verifier.asked]
+        return [one.reference.rpartition(":")[2] for one in verifier.questions]
 
     async def test_those_of_both_sets_are_asked_about_once(self) -> None:
         assert sorted(await self.asked(at("Syncing"))) == ["2.4.0", "2.4.1"]

@@ -11,7 +11,7 @@ from contracts.jobs import upgrade_actions
 from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
 from tests.gen.api import api_error
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover
-from tests.managers.cluster.test_takeover import OPERATORS, begun, of
+from tests.managers.cluster.takeover_ways import OPERATORS, begun, of
 
 FAST = {"autoRollback": {"stabilizationSeconds": 10}}
 HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}

@@ -7,7 +7,7 @@ from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, Request
 from tests import gen
 from tests.gen.api import Outside, StillInformer
-from tests.managers.cluster.test_reconcile import KEY, STATUS
+from tests.managers.cluster.bench import KEY, STATUS
 
 PENDING = Wait("SecretAccessPending", "not granted yet")
 CLOSED = Wait("TenantNotProvisioned", "nobody opened it")

@@ -6,7 +6,7 @@ from managers.bao import login
 from managers.cluster.observe.cache_refresh import LEADER_RECHECK
 from runtime.outcome import Wait
 from tests import gen
-from tests.managers.cluster.test_reconcile import booted
+from tests.managers.cluster.bench import booted
 from tests.managers.membership.servers import Servers
 
 

@@ -20,7 +20,7 @@ from runtime.builtin_kinds import EVENT, STATEFUL_SET
 from runtime.client.transport import HttpRequest
 from runtime.events import REPEAT_SECONDS
 from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults
-from tests.baoctl.test_datacenter_process import World, play
+from tests.baoctl.datacenter_world import World, play
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
 from tests.managers.datacenter.service_bench import Given

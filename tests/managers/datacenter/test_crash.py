@@ -31,7 +31,7 @@ from runtime.errors import TransportError
 from runtime.testing.simulation import Simulation, simulate
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.service_bench import DNS, FRA, SHOP, Bench
-from tests.managers.datacenter.test_stores import Cluster
+from tests.managers.datacenter.stores_bench import Cluster
 
 T = TypeVar("T")
 PASSES = 12

@@ -22,7 +22,7 @@ from runtime.cache.reflector import LIST_PAGE
 from runtime.clock import Clock
 from runtime.testing.api_server.faults import NoFaults
 from runtime.types import Object, Request
-from tests.baoctl.test_datacenter_process import World, play
+from tests.baoctl.datacenter_world import World, play
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import (
     NAMESPACE,

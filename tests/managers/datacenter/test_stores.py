@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from dataclasses import replace
 
 import pytest
@@ -15,60 +14,10 @@ from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.kubernetes import KubernetesStore
 from managers.datacenter.store.memory import MemoryStore
-from runtime.client.transport import HttpRequest
 from runtime.errors import LeaseLost
-from runtime.testing.api_server.kinds import custom
-from runtime.testing.api_server.server import FakeApiServer
-from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.testing.clock import ManualClock
-from runtime.types import Object, ObjectKey
-from tests.gen.api import StillInformer
 from tests.managers.datacenter.bodies import service, wish
 from tests.managers.datacenter.store_contract import FAILED, FRA, RUNNING, SHIPPER, StoreContract
-
-KEY = ObjectKey("", "fra1.shipper")
-WRITES = ("POST", "PUT", "PATCH", "DELETE")
-
-
-class Cluster:
-    """An API server, and a store with a cache that hears of its own writes alone."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.server = FakeApiServer(self.clock, random.Random(1))
-        self.server.serve(custom(WORKLOADS))
-        self.lost = False
-        self.store = self.new_store()
-
-    def new_store(self) -> KubernetesStore:
-        """A store of another process: its cache shows what is there now, and nothing later."""
-        wire = FakeWire(self.server, random.Random(2), latency=(0.0, 0.0))
-        self.cache = StillInformer(WORKLOADS)
-        self.look()
-        return KubernetesStore(client_of(wire, guard=self._guard), self.cache, self.clock)
-
-    def look(self) -> None:
-        """Let the cache see what is there."""
-        self.cache.says(*copy.deepcopy(self.server.objects(WORKLOADS)))
-
-    @property
-    def live(self) -> Object:
-        found = self.server.get(WORKLOADS, KEY)
-        assert found is not None
-        return found
-
-    @property
-    def writes(self) -> list[HttpRequest]:
-        """The requests that change something."""
-        return [call for call in self.server.requests if call.method in WRITES]
-
-    async def row(self) -> ServiceRecord:
-        (row,) = await self.store.list_by_datacenter(FRA)
-        return row
-
-    def _guard(self) -> None:
-        if self.lost:
-            raise LeaseLost
+from tests.managers.datacenter.stores_bench import KEY, Cluster
 
 
 class TestMemory(StoreContract):

@@ -9,8 +9,8 @@ import pytest
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from managers.jobs.status import START_PATIENCE, JobSeen, Rights, job_seen, rights_objects
 from tests.gen.executors import RUN
+from tests.managers.jobs.statuses import ACTIVE, MADE
 
-MADE = "2026-01-01T03:00:00Z"
 ENDED = "2026-01-01T03:00:04Z"
 FINISHED = datetime(2026, 1, 1, 3, 0, 4, tzinfo=UTC)
 COMPLETE = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T03:00:09Z"}
@@ -87,7 +87,6 @@ def test_a_job_that_the_run_does_not_control_is_foreign(owner: str | None) -> No
     assert job_seen(job(owner), RUN.uid).foreign
 
 
-ACTIVE = JobSeen("u", "Active", created_at=datetime.fromisoformat(MADE))
 LATE = START_PATIENCE + timedelta(seconds=1)
 
 

@@ -19,31 +19,15 @@ from managers.membership.decide import (
 )
 from runtime.outcome import Done, Outcome, Wait
 from tests import gen
+from tests.managers.membership.observed import ONE_CLUSTER, answers, members
 
-ONE_CLUSTER = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
 TWO_CLUSTERS = {"x-0": "c1", "x-1": "c2", "x-2": "c1"}
-
-
-def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Member, ...]:
-    return tuple(
-        Member(node_id=f"x-{n}", leader=n == leader, voter=n < voters)
-        for n in range(voters + others)
-    )
 
 
 def judged(
     answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
 ) -> tuple[AdminOpsStatus, Outcome]:
     return judge(answers, ExpectedMembers("x", replicas), previous, gen.NOW)
-
-
-def answers(
-    found: tuple[Member, ...] | None = None,
-    ids: dict[str, str] | None = None,
-    trouble: str = "",
-    unusable: str = "",
-) -> Answers:
-    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble, unusable=unusable)
 
 
 ALL = answers(members(3))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from baoctl.jobs.submission_permit import CLAIM_MANAGER
@@ -15,13 +14,10 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
 from contracts.jobs.template import (
-    NOTHING_ASKED,
     AuthorityFile,
     JobLogin,
-    JobOverrides,
     JobTemplate,
 )
-from contracts.naming.names import Job as JobKind
 from managers.bao.models import Member, ServerHealth
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -34,11 +30,12 @@ from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import JOB
 from runtime.events import EventRecorder, Reporter
 from runtime.metrics.metrics import Metrics
-from runtime.outcome import Blocked, Outcome, Wait
+from runtime.outcome import Outcome
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from tests import gen
 from tests.gen.api import Call, FakeApi, StillInformer
+from tests.gen.executors import FixedExecutors
 from tests.managers.restore.situations import CLAIM, NOW, UID, restore_object
 
 CLUSTER = ObjectKey(gen.NAMESPACE, "x")
@@ -116,20 +113,6 @@ class Mirror(StillInformer):
         """It knows already."""
 
 
-@dataclass
-class Executors:
-    """Answers what it is told to."""
-
-    answer: JobTemplate | Wait | Blocked = EXECUTOR
-    asked: JobOverrides = NOTHING_ASKED
-
-    async def of(
-        self, cluster: OpenBaoCluster, job: JobKind, asked: JobOverrides = NOTHING_ASKED
-    ) -> JobTemplate | Wait | Blocked:
-        self.asked = asked
-        return self.answer
-
-
 class Servers:
     """One server, in the state that a test wants."""
 
@@ -158,7 +141,7 @@ class Bench:
         self.api.holding((CLUSTERS, made))
         self.ask(**spec)
         self.clock = ManualClock()
-        self.executors, self.servers = Executors(), Servers()
+        self.executors, self.servers = FixedExecutors(EXECUTOR), Servers()
         self.metrics = Metrics()
         self.events = EventRecorder(self.api, Reporter("t.example.com/op", "1"), clock=self.clock)
         self.telling = RestoreReporter(self.events, self.metrics)

@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from contracts.api.backup import OpenBaoBackup
-from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.job_result import TEST_MANAGER
-from contracts.jobs.template import JobOverrides, JobTemplate
-from contracts.naming.names import Job
 from managers.jobs.client import Jobs
 from managers.restore_test.facts import TEST_RESTORE
 from managers.restore_test.reconcile import RestoreTestDependencies, RestoreTestReconciler, Sources
@@ -33,7 +30,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
 from tests.gen.api import StillInformer
 from tests.gen.clusters import NAMESPACE, cluster
-from tests.gen.executors import KEY, executor
+from tests.gen.executors import KEY, FixedExecutors, executor
 from tests.gen.executors import target as store
 from tests.gen.stateful_sets import stateful_set
 from tests.managers.restore_test.situations import DIGEST
@@ -41,22 +38,6 @@ from tests.managers.restore_test.situations import DIGEST
 CLUSTER = ObjectKey(NAMESPACE, "x")
 BACKUP = ObjectKey(NAMESPACE, "monday")
 SEAL = 'seal "static" {\n  current_key = "file:///etc/bao/unseal/key"\n}\n'
-
-
-class Known:
-    """Executors whose answer a test chooses."""
-
-    def __init__(self) -> None:
-        self.answer: JobTemplate | Wait | Blocked = executor()
-
-    async def of(
-        self,
-        cluster: OpenBaoCluster,
-        job: Job,
-        asked: JobOverrides = JobOverrides(),  # noqa: B008  frozen
-    ) -> JobTemplate | Wait | Blocked:
-        assert job == "backup"
-        return self.answer
 
 
 class World:
@@ -68,7 +49,7 @@ class World:
         self.server = FakeApiServer(self.clock, random.Random(1))
         for kind in (CLUSTERS, BACKUPS):
             self.server.serve(custom(kind))
-        self.executors = Known()
+        self.executors = FixedExecutors()
         self.left: int | None = None
         test = {"restoreTest": {"everySuccessfulBackups": every}} if every else {}
         backup = {"schedule": "0 3 * * *", "target": store().to_object(), **test}

@@ -20,7 +20,7 @@ from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi
-from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.membership.servers import Servers
 
 OLD = "2.4.0"

@@ -12,7 +12,7 @@ from contracts.records.upgrade import Release
 from managers.upgrade.decide import accepted, with_accepted_release
 from runtime.builtin_kinds import POD
 from tests import gen
-from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
+from tests.managers.cluster.bench import STATUS, Bench, booted
 
 OURS = ("release", "upgrade", "upgradeRequests", "resumedAt")
 """Fields of the status that the release before did not know."""

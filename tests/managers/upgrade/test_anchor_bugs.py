@@ -27,7 +27,7 @@ from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.test_reconcile import STATUS
+from tests.managers.cluster.bench import STATUS
 from tests.managers.upgrade.life import NEW, UpgradeLife, serving
 
 WITH_SNAPSHOT: dict[str, Any] = {

@@ -15,7 +15,7 @@ from managers.upgrade.condition import failure_of, upgrading, upgrading_while_pa
 from managers.upgrade.rolling.table import TRANSITIONS
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
-from tests.managers.upgrade.preflight.test_checks import ROWS as CHECKED
+from tests.managers.upgrade.preflight.cases import ROWS as CHECKED
 
 OLD = gen.cluster().initialized()
 BEFORE = {

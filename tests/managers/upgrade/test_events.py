@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
 from managers.upgrade.events import upgrade_events
+from tests.managers.upgrade.statuses import BEGUN, FAILED, ROLLS, status
 
-BEGUN = {"id": "u1", "phase": "Preparing", "targetVersion": "2.5.0", "fromVersion": "2.4.0"}
-ROLLS = {**BEGUN, "phase": "Rolling", "currentPartition": 3}
 SNAPS = {**BEGUN, "phase": "Snapshot", "snapshot": "before-1"}
-FAILED = {**ROLLS, "failure": {"reason": "PodNotReady", "message": "x-2 is not back"}}
 RETRIED = {"lastHandledRetry": "again"}
-
-
-def status(upgrade: dict[str, Any] | None, version: str = "2.4.0", **more: Any) -> ClusterStatus:
-    body = {"release": {"version": version}, **more}
-    if upgrade is not None:
-        body["upgrade"] = upgrade
-    return ClusterStatus.model_validate(body)
 
 
 def told(before: ClusterStatus, after: ClusterStatus) -> list[tuple[str, str]]:

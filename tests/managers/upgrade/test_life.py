@@ -9,18 +9,11 @@ from contracts.api.cluster.status_backup import OperationLock
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
-from tests.managers.cluster.test_reconcile import KEY
+from tests.managers.cluster.bench import KEY
+from tests.managers.upgrade.clusters import WITH_BACKUP
 from tests.managers.upgrade.life import NEW, OLD, UpgradeLife, serving
 
 NEWER = "2.4.2"
-WITH_BACKUP: dict[str, Any] = {
-    "backup": {
-        "schedule": "0 3 * * *",
-        "jwtAuthRole": "keeper",
-        "target": {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "kept"}},
-    },
-    "upgrade": {"preUpgradeSnapshot": True},
-}
 
 
 def taken(life: UpgradeLife, holder: str) -> None:

@@ -21,7 +21,7 @@ from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import Outside, StillInformer
 from tests.house.checkout import ROOT
-from tests.managers.upgrade.test_events import BEGUN, FAILED, ROLLS, status
+from tests.managers.upgrade.statuses import BEGUN, FAILED, ROLLS, status
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 NOW = gen.NOW

@@ -15,9 +15,9 @@ from runtime.errors import Forbidden, status_error
 from runtime.outcome import Wait
 from tests import gen
 from tests.gen.api import Outside, api_error
-from tests.managers.workload.actions.test_pods import EFFECT, MEANT, outside
+from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
+from tests.managers.workload.planned import planned, serving
 from tests.managers.workload.scale_worlds import THREE
-from tests.managers.workload.test_plan import planned, serving
 
 OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
 EVICTED = Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True})

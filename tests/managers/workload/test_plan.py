@@ -8,45 +8,25 @@ import pytest
 
 from contracts.records.desired import Effect, Plan
 from contracts.records.observed import Quorum, RaftServer, ServerClientConfig
-from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import REPLACE_POD, Inputs, plan
 from managers.workload.rollout.reload import Files
 from runtime.apply.intent import Intent
-from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.builtin_kinds import POD_DISRUPTION_BUDGET
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
-from tests.gen.worlds import SERVER_FINGERPRINT
+from tests.managers.workload.planned import (
+    EMPTY,
+    FILES,
+    INPUTS,
+    OLD,
+    digest,
+    planned,
+    serving,
+    set_of,
+    template,
+)
 
-FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
-INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
 NEW = gen.cluster()
-OLD = gen.cluster().initialized()
-EMPTY = gen.world()
-
-
-def digest(cluster: gen.Cluster = OLD, inputs: Inputs = INPUTS) -> str:
-    return template_digest(gen.resolved(cluster), inputs.restart)
-
-
-def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
-    return plan(gen.resolved(cluster, world), world.facts(), inputs)
-
-
-def set_of(made: Plan) -> dict[str, Any]:
-    (intent,) = [intent for intent in made.intents if intent.resource == STATEFUL_SET]
-    spec: dict[str, Any] = intent.body["spec"]
-    return spec
-
-
-def serving(count: int = 3, *, template: str | None = None, size: int | None = None) -> gen.World:
-    """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
-    made_from = digest() if template is None else template
-    pods = (
-        gen.pod(n).made_from(made_from).reading(FILES.digest).ready(leading=n == 0)
-        for n in range(count)
-    )
-    live = gen.stateful_set().sized(size or count).made_from(digest()).reading(FILES.digest)
-    return EMPTY.with_set(live).with_pods(*pods)
 
 
 # sentence: (cluster, world, replicas of the StatefulSet, reason; "" when content)
@@ -116,11 +96,6 @@ def test_a_victim_is_named_by_uid() -> None:
 def test_nobody_is_replaced_before_data_exists() -> None:
     world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().made_from("old"))
     assert planned(NEW, world).effects == ()
-
-
-def template(cluster: gen.Cluster, world: gen.World = EMPTY) -> dict[str, Any]:
-    spec: dict[str, Any] = set_of(planned(cluster, world))["template"]
-    return spec
 
 
 class TestTwoTemplates:

@@ -13,8 +13,8 @@ from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.workload import read_worlds
+from tests.managers.workload.planned import digest, planned, serving
 from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
-from tests.managers.workload.test_plan import digest, planned, serving
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
 REFUSED = Quorum(trouble=WHY, refused="sys/storage/raft/configuration")

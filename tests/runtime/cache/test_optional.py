@@ -19,7 +19,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, Resource
-from tests.runtime.cache.test_optional_kind import WIDGET, definition
+from tests.runtime.cache.widgets import WIDGET, definition
 from tests.runtime.informing import Recorder
 
 FIRST, SECOND = WIDGET.resources

@@ -23,37 +23,12 @@ from runtime.clock import SystemClock
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
-from runtime.types import Object, Resource
+from runtime.types import Resource
 from tests import gen
+from tests.baoctl.commands.upgrade.dumps import CLUSTER, NEW, OLD, dump
 
-OLD, NEW = "2.4.4", "2.5.5"
-CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD})
-PODS = tuple(gen.pod(n).ready(leading=n == 1, version=OLD) for n in range(3))
 DEADLINE = timedelta(minutes=10)
 PAGE = Path(__file__).parents[4] / "docs" / "upgrade.md"
-
-
-def claim(ordinal: int, **status: Any) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": f"data-x-{ordinal}",
-            "namespace": gen.NAMESPACE,
-            "uid": f"c{ordinal}",
-            "labels": {"openbao.org/cluster": "x"},
-        },
-        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
-        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}, **status},
-    }
-
-
-def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
-    """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
-    items = [cluster.object(), gen.stateful_set().sized(3).object()]
-    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in pods]
-    items += [claim(n) for n in range(3)]
-    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 def call(text: str, *arguments: str) -> Result:

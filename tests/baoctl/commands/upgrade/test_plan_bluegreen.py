@@ -14,7 +14,7 @@ from baoctl.cli import main
 from contracts.records.bluegreen import revision_of
 from contracts.records.upgrade import Release
 from tests import gen
-from tests.baoctl.commands.upgrade.test_plan import NEW, OLD, PODS, claim
+from tests.baoctl.commands.upgrade.dumps import NEW, OLD, PODS, claim
 
 SECOND: dict[str, Any] = {"strategy": "BlueGreen", "jwtAuthRole": "openbao-operator-upgrade"}
 CLUSTER = (

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from tests import gen
-from tests.baoctl.commands.upgrade.test_plan import CLUSTER, NEW, OLD, PODS, dump
+from tests.baoctl.commands.upgrade.dumps import CLUSTER, NEW, OLD, PODS, dump
 
 YOUNG = gen.cluster(version=OLD).having(phase="Initializing")
 

@@ -17,6 +17,7 @@ from contracts.api.rules.rule import RuleOf
 from contracts.api.schema import backup, restore
 from contracts.api.schema.crd import Schema, crd, open_api_schema, walk
 from tests.contracts.api.clusters import cluster_object
+from tests.contracts.api.schema import crd_checks
 
 
 def _nodes(root: Schema) -> dict[str, Schema]:
@@ -64,27 +65,6 @@ def test_the_text_fits_an_annotation(definition: Schema, nodes: Any, rules: Any)
     assert len(json.dumps(definition, separators=(",", ":"))) < 250_000
 
 
-def _is_structural(node: Schema) -> bool:
-    if {"$ref", "$defs", "title", "examples", "oneOf", "allOf", "const"} & node.keys():
-        return False
-    if node.get("x-kubernetes-int-or-string"):
-        return "type" not in node
-    free = node.get("x-kubernetes-preserve-unknown-fields", False)
-    return free or (isinstance(node.get("type"), str) and "anyOf" not in node)
-
-
-def _is_bounded(node: Schema) -> bool:
-    match node.get("type"):
-        case "string":
-            return "enum" in node or "maxLength" in node
-        case "array":
-            # 255: as many recovery shares as OpenBao can make.
-            return bool(node.get("maxItems", 1000) <= 255)
-        case "object":
-            return "properties" in node or node.get("maxProperties", 1000) <= 64
-    return True
-
-
 def _is_described(node: Schema) -> bool:
     text = node.get("description", "")
     return (
@@ -94,25 +74,14 @@ def _is_described(node: Schema) -> bool:
     )
 
 
-def _is_merged_by_something(node: Schema) -> bool:
-    match node["x-kubernetes-list-type"]:
-        case "map":
-            return set(node["x-kubernetes-list-map-keys"]) <= set(node["items"]["required"])
-        case "set":
-            return bool(node["items"]["type"] == "string")
-    return True
-
-
 @each_kind
 def test_every_node_is_structural(definition: Schema, nodes: dict[str, Schema], rules: Any) -> None:
-    assert [path for path, node in nodes.items() if not _is_structural(node)] == []
+    crd_checks.every_node_is_structural(nodes)
 
 
 @each_kind
 def test_every_node_is_bounded(definition: Schema, nodes: dict[str, Schema], rules: Any) -> None:
-    """apiVersion, kind and metadata are the API server's own."""
-    own = {"apiVersion", "kind", "metadata"}
-    assert [path for path, node in nodes.items() if not _is_bounded(node) and path not in own] == []
+    crd_checks.every_node_is_bounded(nodes)
 
 
 @each_kind
@@ -130,53 +99,28 @@ def test_every_field_of_the_user_is_described_with_its_default(
 def test_every_list_says_how_it_is_merged(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
-    lists = [path for path, node in nodes.items() if "items" in node]
-    assert [path for path in lists if not _is_merged_by_something(nodes[path])] == []
+    crd_checks.every_list_says_how_it_is_merged(nodes)
 
 
 @each_kind
 def test_every_rule_with_cel_is_in_the_schema_with_its_message(
-    definition: Schema, nodes: dict[str, Schema], rules: tuple[RuleOf[Any], ...]
+    definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
-    written = [
-        (rule["rule"], rule["message"])
-        for node in nodes.values()
-        for rule in node.get("x-kubernetes-validations", ())
-    ]
-    assert sorted(written) == sorted((rule.cel, rule.message) for rule in rules if rule.cel)
+    crd_checks.every_rule_with_cel_is_in_the_schema(nodes, rules)
 
 
 @each_kind
 def test_the_columns_show_fields_that_exist(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
-    (version,) = definition["spec"]["versions"]
-    for column in version["additionalPrinterColumns"]:
-        path = column["jsonPath"].removeprefix(".")
-        assert path in nodes or path.startswith(("metadata.", "status.conditions["))
+    crd_checks.the_columns_show_fields_that_exist(definition, nodes)
 
 
 @each_kind
 def test_a_message_with_a_value_says_the_same_as_the_message(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
-    for node in nodes.values():
-        for rule in node.get("x-kubernetes-validations", ()):
-            if "messageExpression" in rule:
-                assert rule["messageExpression"].startswith(f'"{rule["message"]} (got "')
-
-
-def _defaulted(value: Any, node: Schema) -> Any:
-    """What the API server does to an object that it stores."""
-    if isinstance(value, dict):
-        out = dict(value)
-        for name, part in node.get("properties", {}).items():
-            if name not in out and "default" in part:
-                out[name] = part["default"]
-            if name in out:
-                out[name] = _defaulted(out[name], part)
-        return out
-    return value
+    crd_checks.a_message_with_a_value_says_the_same(nodes)
 
 
 def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
@@ -184,7 +128,7 @@ def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
         tls={}, unseal={"static": {}}, network={}, configuration={}, service={}, runtime={}
     )
     plain = OpenBaoCluster.from_object(obj)
-    stored = OpenBaoCluster.from_object(_defaulted(obj, open_api_schema()))
+    stored = OpenBaoCluster.from_object(crd_checks.defaulted(obj, open_api_schema()))
     assert stored == plain
 
 

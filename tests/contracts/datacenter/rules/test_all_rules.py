@@ -7,7 +7,7 @@ import pytest
 
 from contracts.api.rules.rule import RuleOf
 from contracts.api.violation import Violation
-from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
+from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
 from contracts.datacenter.rules.all_rules import (
     BODY_RULES,
     DATACENTER_RULES,
@@ -25,6 +25,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from tests.contracts.datacenter.cases import CASES, CODE_CASES, TWICE_CASES, UNIQUE_CASES, Case
 from tests.contracts.datacenter.fine import FINE, VAULT_CASES
+from tests.contracts.datacenter.rules.refused import refused, told
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -52,19 +53,6 @@ PLACES: dict[str, tuple[str, Callable[[Object], tuple[Violation, ...]]]] = {
     "answer": ("hook/a[0]", lambda body: refused(lambda: read_services([body], "hook/a"))),
 }
 each_place = pytest.mark.parametrize(("path", "judged"), PLACES.values(), ids=PLACES.keys())
-
-
-def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
-    """What is wrong according to a call; empty when it goes well."""
-    try:
-        call()
-    except InvalidDatacenterError as error:
-        return error.violations
-    return ()
-
-
-def told(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
-    return {(one.rule, one.field) for one in found}
 
 
 @each_place

@@ -15,26 +15,14 @@ from managers.bootstrap.seal.keys import unseal_secrets
 from managers.bootstrap.seal.pod_part import seal_part
 from managers.bootstrap.seal.rotation import REFUSED, rotation
 from tests import gen
+from tests.managers.bootstrap.seal.key_rings import FIRST, NEW, OLD, RING_NEW, RING_OLD, world
 
-OLD, NEW = "operator-generated-v1", "two"
-RING_OLD, RING_NEW = f"{OLD}=key", f"{NEW}=key-2"
 SPREAD, SWITCH = f"{RING_OLD},{RING_NEW}", f"{RING_NEW},{RING_OLD}"
-FIRST = gen.secret("x-unseal-key", key_id=OLD)
 SECOND = gen.secret("x.2-unseal-key", key_id=NEW)
 
 
 def unseal(key: str = NEW, **fields: object) -> Unseal:
     return Unseal.model_validate({"static": {"currentKeyID": key, **fields}})
-
-
-def world(template: str, *pods: str, rewrapped: str = "", ready: bool = True) -> gen.World:
-    """A set of that template, and pods of those rows; pod 0 leads and bears the mark."""
-    made = []
-    for number, ring in enumerate(pods):
-        one = gen.pod(number).knowing(ring, rewrapped if number == 0 else "")
-        made.append(one.ready(leading=number == 0) if ready or number else one.unready())
-    live = gen.stateful_set().sized(len(pods)).knowing(template)
-    return gen.world().with_set(live).with_pods(*made)
 
 
 def decided(spec: Unseal, facts: gen.World, told: str = "") -> Rotation:

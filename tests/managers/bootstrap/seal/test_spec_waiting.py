@@ -3,7 +3,7 @@
 from managers.bootstrap.plan import plan
 from runtime.outcome import Wait
 from tests import gen
-from tests.managers.bootstrap.seal.test_rotation import FIRST, NEW, RING_OLD, world
+from tests.managers.bootstrap.seal.key_rings import FIRST, NEW, RING_OLD, world
 
 
 def test_a_key_that_is_made_is_told_as_a_rotation() -> None:

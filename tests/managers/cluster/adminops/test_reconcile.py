@@ -10,13 +10,10 @@ import pytest
 from contracts.api.group import CLUSTERS
 from managers.autopilot.decide import REFUSED_RECHECK
 from managers.bao import login
-from managers.bao.login import Logins
 from managers.bao.models import Member
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
-from managers.context.reads.api_server import ApiServer
 from managers.context.secret_builder import secret_object
 from managers.context.service_account_token import REFUSED_SECONDS
 from managers.membership.decide import CONVERGING_RECHECK, QUIET_RECHECK
@@ -27,6 +24,7 @@ from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.managers.cluster.parts import observer_of
 from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
@@ -61,21 +59,11 @@ class Bench:
         self.sessions: list[tuple[str, str]] = []
         monkeypatch.setattr(login, "Bao", self.session)
         outside = Outside(self.api)
-        logins = Logins(self.api, outside.clock, gen.INSTALLATION)
+        logins = outside.logins
         self.logins, self.clock = logins, outside.clock
         self.clusters = StillInformer(CLUSTERS)
         caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
-        observer = ClusterObserver(
-            caches,
-            outside.secrets,
-            ApiServer(self.api, outside.clock, "10.96.0.1"),
-            outside.clock,
-            gen.INSTALLATION,
-            ObserverDependencies(
-                logins,
-                outside.context.attempts,
-            ),
-        )
+        observer = observer_of(outside, caches)
         self.pods = caches[POD]
         self.pods.says(gen.pod(0).ready(leading=True).object())
         self.reconcile = AdminOpsReconciler(

@@ -3,61 +3,24 @@
 The order in which a plan is applied, and what each answer means.
 """
 
-import random
 from dataclasses import replace
 
 import pytest
 
-from contracts.records.desired import AppliedSet, Desired
-from managers.cluster.apply.apply import IMMUTABLE, PRUNED, Applier, outcome_of
+from managers.cluster.apply.apply import IMMUTABLE, PRUNED, outcome_of
 from managers.cluster.plan.steps import merge_plans
-from managers.context.context import FIELD_MANAGER, MARKS
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.apply.apply_result import Applied
 from runtime.builtin_kinds import CONFIG_MAP, PVC, ROLE, ROLE_BINDING, SECRET, STATEFUL_SET
 from runtime.errors import ServerError, status_error
-from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Done, Wait
-from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from runtime.verdict import Verdict
 from tests import gen
-from tests.gen.api import FakeApi, StillInformer, api_error
-from tests.gen.worlds import with_good_secrets
+from tests.gen.api import FakeApi, api_error
 from tests.house.checkout import ROOT
+from tests.managers.cluster.apply.bench import CLUSTER, DESIRED, NAMES, OWNER, Bench
 
-CLUSTER = gen.cluster()
-OWNER = CLUSTER.owner()
-BOOTING = with_good_secrets(CLUSTER, gen.world())
-DESIRED = merge_plans(gen.resolved(CLUSTER, BOOTING), BOOTING.facts())
 HELD = merge_plans(gen.resolved(CLUSTER), gen.world().facts())
-NAMES = [f"{intent.resource.kind} {intent.key.name}" for intent in DESIRED.intents]
-
-
-class Bench:
-    def __init__(self, api: FakeApi | None = None) -> None:
-        self.api = api or FakeApi()
-        kinds = {intent.resource for intent in DESIRED.intents} | set(PRUNED)
-        self.caches = {kind: StillInformer(kind) for kind in kinds}
-        for kind, cache in self.caches.items():
-            cache.says(*self.api.of(kind))
-        owned = OwnedApply(
-            self.api,
-            self.caches,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=Metrics(),
-            settled=ApplyCache(ManualClock(), random.Random(1)),
-        )
-        self.applier = Applier(owned)
-
-    async def apply(self, desired: Desired = DESIRED) -> AppliedSet:
-        return await self.applier.apply(OWNER, desired)
-
-    @property
-    def written(self) -> list[str]:
-        return [str(call).partition(" ")[2] for call in self.api.calls if call.verb == "apply"]
 
 
 def child(name: str, **metadata: object) -> Object:

@@ -2,7 +2,6 @@
 prunable.
 """
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -19,23 +18,20 @@ from contracts.optional_kinds import (
 from contracts.records.desired import AppliedSet, Desired
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
-from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.apply import PRUNED
 from managers.cluster.observe.exposure import WaysIn
 from managers.cluster.plan.steps import merge_plans
-from managers.context.context import FIELD_MANAGER, MARKS
 from managers.context.reads.negative_ttl_getter import NegativeTtlGetter
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import INGRESS, POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.cache.optional import OptionalKinds
 from runtime.cache.optional_kind import KindAvailability
-from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Wait
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.gen.worlds import with_good_secrets
+from tests.managers.cluster.parts import applier_of
 from tests.managers.networking.ways_in import ALL, NONE, gateway, ingress, monitor
 
 ROUTE, POLICY = HTTP_ROUTE.resources[0], BACKEND_TLS_POLICY.resources[0]
@@ -54,16 +50,7 @@ class Bench:
         self.api = FakeApi()
         kinds = (*PRUNED, STATEFUL_SET, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
         self.caches = {kind: StillInformer(kind) for kind in kinds}
-        self.applier = Applier(
-            OwnedApply(
-                self.api,
-                self.caches,
-                field_manager=FIELD_MANAGER,
-                marks=MARKS,
-                metrics=Metrics(),
-                settled=ApplyCache(ManualClock(), random.Random(1)),
-            )
-        )
+        self.applier = applier_of(self.api, self.caches)
 
     async def apply(self, desired: Desired) -> AppliedSet:
         for kind, cache in self.caches.items():

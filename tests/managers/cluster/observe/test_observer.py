@@ -13,18 +13,17 @@ from managers.certs.probe import ServedCertificates
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.observer import (
     CLUSTER_INDEX,
-    ClusterObserver,
-    ObserverDependencies,
     by_cluster,
     secret_names,
 )
-from managers.context.reads.api_server import DISCOVERY, KEYS, ApiServer
+from managers.context.reads.api_server import DISCOVERY, KEYS
 from managers.context.reads.pvcs import NamedPvcs
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.managers.cluster.parts import observer_of
 
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
@@ -51,15 +50,7 @@ class Bench:
 
     def witness(self, **more: Any) -> None:
         """Ask these, too."""
-        context = self.outside.context
-        self.observer = ClusterObserver(
-            self.caches,
-            self.outside.secrets,
-            ApiServer(self.api, self.outside.clock, "10.96.0.1"),
-            self.outside.clock,
-            gen.INSTALLATION,
-            ObserverDependencies(self.outside.logins, context.attempts, **more),
-        )
+        self.observer = observer_of(self.outside, self.caches, **more)
 
     async def look(self, cluster: gen.Cluster = NEW) -> Any:
         return await self.observer.observe(cluster.read(), cluster.owner())
@@ -273,18 +264,7 @@ async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
 async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any], name: str) -> None:
     bench = Bench()
     claims = NamedPvcs(bench.api, bench.outside.clock, 15.0)
-    observer = ClusterObserver(
-        bench.caches,
-        bench.outside.secrets,
-        ApiServer(bench.api, bench.outside.clock, "10.96.0.1"),
-        bench.outside.clock,
-        gen.INSTALLATION,
-        ObserverDependencies(
-            bench.outside.logins,
-            bench.outside.context.attempts,
-            named_claims=claims,
-        ),
-    )
+    observer = observer_of(bench.outside, bench.caches, named_claims=claims)
     wanting = NEW.wanting(auditFileStorage=storage)
     assert (await observer.observe(wanting.read(), wanting.owner())).audit_claim is None
     claim = {

@@ -15,7 +15,7 @@ from managers.cluster.observe.polled_objects import replicas_of
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
-from tests.managers.cluster.observe.test_polling import PolledBench, retained
+from tests.managers.cluster.observe.polled_bench import PolledBench, retained
 
 OWNER = gen.cluster().owner()
 SILLY = 100_000

@@ -1,21 +1,13 @@
 """managers.cluster.observe.polling: passes that see by asking, with every request counted."""
 
 import copy
-import random
-from collections import Counter
 
 import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
-from managers.bao.client import BaoError
-from managers.bao.models import ServerHealth
-from managers.cluster.apply.actions import ClusterEffects
-from managers.cluster.apply.apply import PRUNED, Applier
-from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.delete import PODS_RECHECK, Deletion
-from managers.cluster.observe.health_poller import HealthPoller
-from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
+from managers.cluster.apply.apply import PRUNED
+from managers.cluster.delete import PODS_RECHECK
 from managers.cluster.observe.polling import (
     CALM,
     CALM_AFTER,
@@ -24,118 +16,14 @@ from managers.cluster.observe.polling import (
     PULSE,
     SLOWEST,
     SWIFT,
-    PollingCacheRefresher,
 )
-from managers.cluster.reconcile import ClusterReconciler
-from managers.context.context import FIELD_MANAGER, MARKS
-from managers.context.reads.api_server import ApiServer
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
-from runtime.cache.polling import PolledMirror
-from runtime.cache.selection import Selection
 from runtime.errors import Transient
-from runtime.metrics.metrics import Metrics
-from runtime.outcome import Outcome, timer_of
+from runtime.outcome import timer_of
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi, StillInformer
-from tests.managers.cluster.test_reconcile import KEY, Bench
-
-
-class Servers:
-    """What the servers answer when they are asked how they are."""
-
-    def __init__(self) -> None:
-        self.leader = ""
-        self.silent: set[str] = set()
-        self.asked = 0
-        self.closed = 0
-
-    def __call__(self, authority: str, server_name: str) -> "Servers":
-        return self
-
-    async def health(self, address: str) -> ServerHealth:
-        self.asked += 1
-        if address in self.silent:
-            raise BaoError("no answer")
-        return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
-
-    async def close(self) -> None:
-        self.closed += 1
-
-
-class PolledBench(Bench):
-    """The bench of the reconciler, without anybody who tells its caches anything."""
-
-    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
-        super().__init__(cluster, api)
-        self.servers = Servers()
-        self.restart()
-
-    def restart(self) -> None:
-        """Make everything anew that lives in a process."""
-        clock, rng, metrics = self.outside.clock, random.Random(1), Metrics()
-        kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
-        self.mirrors = {
-            kind: PolledMirror(self.api, Selection(kind), clock=clock, rng=rng, metrics=metrics)
-            for kind in kinds
-        }
-        self.clusters = StillInformer(CLUSTERS)
-        owned = OwnedApply(
-            self.api,
-            self.mirrors,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=metrics,
-            settled=ApplyCache(clock, rng),
-        )
-        self.polling = PollingCacheRefresher(
-            self.mirrors, dict, HealthPoller(self.servers), clock, rng
-        )
-        context = self.outside.context
-        observer = ClusterObserver(
-            self.mirrors,
-            self.outside.secrets,
-            ApiServer(self.api, clock, "10.96.0.1"),
-            clock,
-            gen.INSTALLATION,
-            ObserverDependencies(self.outside.logins, context.attempts, sight=self.polling),
-        )
-        self.reconcile = ClusterReconciler(
-            self.clusters,
-            observer,
-            Applier(owned),
-            Deletion(context, self.mirrors),
-            StatusWriter(self.api, self.clusters, self.outside.events, clock),
-            ClusterEffects(context, self.outside.logins),
-        )
-
-    async def turn(self) -> Outcome:
-        """Run one pass; the cluster itself is watched, and nothing else."""
-        self.clusters.says(*self.api.of(CLUSTERS))
-        self.api.calls.clear()
-        return await self.reconcile(KEY)
-
-    async def follow(self, seconds: float) -> Counter[str]:
-        """Run the passes that the timers ask for, and count all requests."""
-        counted: Counter[str] = Counter()
-        end = self.outside.clock.monotonic() + seconds
-        while True:
-            after = timer_of(await self.turn())
-            counted.update(f"{call.verb} {call.kind}" for call in self.api.calls)
-            if after is None or self.outside.clock.monotonic() + after > end:
-                return counted
-            await self.outside.clock.advance(after)
-
-    def asked_for(self, kind: str) -> list[str]:
-        return sorted(
-            call.name for call in self.api.calls if (call.verb, call.kind) == ("get", kind)
-        )
-
-    def address(self, ordinal: int) -> str:
-        key = ObjectKey(gen.NAMESPACE, names.pod("x", ordinal))
-        return str(self.api.objects[(POD, key)]["status"]["podIP"])
+from tests.managers.cluster.bench import KEY
+from tests.managers.cluster.observe.polled_bench import PolledBench, retained
 
 
 async def booted(cluster: gen.Cluster | None = None) -> PolledBench:
@@ -335,20 +223,6 @@ async def test_what_is_forgotten_is_asked_for_by_nobody() -> None:
     assert bench.api.asked == []
     assert not any(mirror.list() for mirror in bench.mirrors.values())
     assert bench.servers.closed <= 1
-
-
-def retained(ordinal: int) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "namespace": gen.NAMESPACE,
-            "name": names.data_claim("x", ordinal),
-            "labels": {"openbao.org/cluster": "x"},
-        },
-        "spec": {},
-        "status": {"phase": "Bound"},
-    }
 
 
 async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> None:

@@ -32,8 +32,7 @@ from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
-from tests.gen.executors import upgrader
-from tests.managers.cluster.test_reconcile import AnExecutor
+from tests.gen.executors import FixedExecutors, upgrader
 
 GREEN = "0123456789abcdef"
 HOOK = PrePromotionHook(image="registry.example.com/hook:1", command=("check",))
@@ -59,7 +58,7 @@ class Bench:
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.api = FakeApi().holding((CLUSTERS, gen.cluster().object()))
         self.outside = Outside(self.api)
-        self.acts = BlueGreenActions(Jobs(self.api), AnExecutor(answer or upgrader()))
+        self.acts = BlueGreenActions(Jobs(self.api), FixedExecutors(answer or upgrader()))
 
     async def run(self, *effects: Effect) -> list[str]:
         """Run effects and say what was written."""

@@ -12,7 +12,7 @@ from contracts.records.upgrade import BlueGreenObservation, Release, UpgradeFact
 from managers.upgrade.preflight.checks import PreflightResult, check
 from tests import gen
 from tests.contracts.api.clusters import with_request
-from tests.managers.upgrade.preflight.test_checks import CLUSTER, FINE, GREEN, NEW, PODS, found
+from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, GREEN, NEW, PODS, found
 
 SECOND = CLUSTER.wanting(upgrade=GREEN)
 NOBODY = with_request()

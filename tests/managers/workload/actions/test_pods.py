@@ -14,13 +14,7 @@ from runtime.errors import ServerError
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
-
-MEANT = gen.resolved(gen.cluster())
-EFFECT = Effect("replace-pod", "x-2", "uid-x-2")
-
-
-def outside() -> Outside:
-    return Outside(FakeApi().holding((POD, gen.pod(2).object())))
+from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
 
 
 async def test_it_is_deleted_by_its_uid_and_told() -> None:

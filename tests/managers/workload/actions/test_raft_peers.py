@@ -4,7 +4,6 @@ The volume is marked first, then the leader is asked; all is told.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -16,29 +15,9 @@ from managers.context.secret_builder import secret_object
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
 from runtime.builtin_kinds import PVC, SECRET
 from runtime.errors import LeaseLost, ServerError
-from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
-
-MEANT = gen.resolved(gen.cluster())
-CLAIM = {
-    "apiVersion": "v1",
-    "kind": "PersistentVolumeClaim",
-    "metadata": {
-        "name": "data-x-2",
-        "namespace": gen.NAMESPACE,
-        "uid": "uid-claim-2",
-        "annotations": {labels.OWNER_UID: "uid-x"},
-    },
-}
-WHERE: dict[str, Any] = {
-    "address": "10.0.0.1",
-    "authority": "the authority",
-    "server_name": "the name",
-    "claim": "data-x-2",
-    "claim_uid": "uid-claim-2",
-}
-REMOVE = Effect("remove-peer", "x-2", "uid-x-2", WHERE)
+from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE, WHERE
 
 
 @pytest.fixture

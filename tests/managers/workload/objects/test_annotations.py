@@ -20,7 +20,7 @@ from managers.workload.rollout.next_pod import STEP_DOWN
 from managers.workload.rollout.reload import RELOAD_POD
 from runtime.outcome import Done, Wait
 from tests import gen
-from tests.managers.workload.test_plan import FILES, INPUTS, planned, serving, set_of
+from tests.managers.workload.planned import FILES, INPUTS, planned, serving, set_of
 
 OLD = gen.cluster().initialized()
 FENCED = OLD.wanting(fencedPods=["x-2"])

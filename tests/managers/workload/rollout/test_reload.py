@@ -29,11 +29,10 @@ from runtime.outcome import Done, Wait
 from tests import gen
 from tests.gen.secrets import NOW
 from tests.gen.worlds import SERVER_FINGERPRINT
+from tests.managers.workload.rollout.reloads import NEW, OLD, POD
 
-OLD, NEW = Files("old", "c1", "a").digest, Files("new", "c1", "a").digest
 BACK = OLD
 IMAGE = "registry.example.com/operator:1"
-POD = gen.pod(1).reading(OLD).ready()
 LONG_AGO = int((NOW - RELOAD_PATIENCE).timestamp())
 JUST_NOW = int((NOW - RELOAD_PATIENCE + timedelta(seconds=1)).timestamp())
 

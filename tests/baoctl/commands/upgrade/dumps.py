@@ -1,0 +1,35 @@
+"""What an API server would have said of a cluster, as the file that baoctl upgrade plan reads."""
+
+from typing import Any
+
+import yaml
+
+from runtime.types import Object
+from tests import gen
+
+OLD, NEW = "2.4.4", "2.5.5"
+CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD})
+PODS = tuple(gen.pod(n).ready(leading=n == 1, version=OLD) for n in range(3))
+
+
+def claim(ordinal: int, **status: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": f"data-x-{ordinal}",
+            "namespace": gen.NAMESPACE,
+            "uid": f"c{ordinal}",
+            "labels": {"openbao.org/cluster": "x"},
+        },
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}, **status},
+    }
+
+
+def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
+    """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
+    items = [cluster.object(), gen.stateful_set().sized(3).object()]
+    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in pods]
+    items += [claim(n) for n in range(3)]
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})

@@ -1,0 +1,19 @@
+"""What the rules say of a document."""
+
+from collections.abc import Callable
+
+from contracts.api.violation import Violation
+from contracts.datacenter.objects import InvalidDatacenterError
+
+
+def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
+    """What is wrong according to a call; empty when it goes well."""
+    try:
+        call()
+    except InvalidDatacenterError as error:
+        return error.violations
+    return ()
+
+
+def told(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
+    return {(one.rule, one.field) for one in found}

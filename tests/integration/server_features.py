@@ -1,0 +1,23 @@
+"""Which golden cases a server is too old for."""
+
+import semver
+import yaml
+
+from e2e.rig.versions import OPENBAO
+from tests.contracts.hcl.golden_cases import GOLDEN
+
+# Cases of a newer server than the one at hand: what this one says about them is all that it may.
+UNKNOWN_TO_THIS_SERVER = {
+    "plugin_auto_download",
+    "plugin_auto_register",
+    "plugin_download_behavior",
+    "tls_key_exchange_preferences",
+}
+
+
+def is_newer(case: str, server: str = OPENBAO) -> bool:
+    """Whether a case is for a newer minor release than this server's."""
+    cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
+    found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
+    here = semver.Version.parse(server)
+    return (found.major, found.minor) > (here.major, here.minor)

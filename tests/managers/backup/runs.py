@@ -1,0 +1,37 @@
+"""Runs of backups, as their status tells of them."""
+
+from datetime import timedelta
+from typing import Any
+
+from contracts.naming import labels
+from runtime.outcome import Wait
+from runtime.testing.clock import EPOCH as NOW
+from runtime.types import Object
+from tests.managers.backup.bench import Bench, by_hand
+
+
+def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
+    """A backup of the operator that ended, counted already unless said otherwise."""
+    moment = NOW + timedelta(minutes=minute)
+    made = by_hand(name, labels={labels.MANAGED_BY: labels.OPERATOR})
+    made["status"] = {
+        "phase": phase,
+        "reason": "BackupCompleted" if phase == "Completed" else "StorageFailed",
+        "message": "why",
+        "clusterUID": "uid-x",
+        "key": f"prod/ns/x/{moment:%Y-%m-%dT%H-%M-%SZ}-0000{minute:04x}.snap",
+        "startedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+        "completedAt": f"{moment + timedelta(seconds=2):%Y-%m-%dT%H:%M:%SZ}",
+        "counted": True,
+        **status,
+    }
+    return made
+
+
+async def running(bench: Bench | None = None) -> Bench:
+    bench = bench or Bench(None, by_hand())
+    outcome = await bench.run()
+    assert isinstance(outcome, Wait)
+    assert bench.phase() == ("Running", "BackupRunning")
+    bench.api.calls.clear()
+    return bench

@@ -1,0 +1,117 @@
+"""A reconciler of clusters over a fake API server, run pass by pass; its tests are beside it."""
+
+import copy
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from managers.cluster.apply.actions import ClusterEffects
+from managers.cluster.apply.apply import PRUNED
+from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
+from managers.cluster.delete import Deletion
+from managers.cluster.reconcile import ClusterReconciler
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from managers.upgrade.actions import UpgradeActions
+from managers.upgrade.observe import UpgradeObserver
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.gen.executors import FixedExecutors
+from tests.managers.cluster.parts import applier_of, observer_of
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+STATUS = "apply/status OpenBaoCluster x"
+
+
+class Bench:
+    """One reconciler with caches that see what the server has before each pass."""
+
+    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
+        self.api = (api or FakeApi()).holding((CLUSTERS, cluster.object()))
+        self.outside = Outside(self.api)
+        kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
+        self.clusters = StillInformer(CLUSTERS)
+        self.caches = {kind: StillInformer(kind) for kind in kinds}
+        observer = observer_of(self.outside, self.caches, upgrades=UpgradeObserver(self.api, bytes))
+        locks = OperationLocks(self.api, self.clusters, self.outside.clock)
+        self.executors = FixedExecutors()
+        acts = UpgradeActions(locks, Jobs(self.api), self.executors)
+        context = self.outside.context
+        self.reconcile = ClusterReconciler(
+            self.clusters,
+            observer,
+            applier_of(self.api, self.caches, self.outside.clock),
+            Deletion(context, self.caches),
+            StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
+            ClusterEffects(context, self.outside.logins, acts),
+        )
+
+    async def turn(self) -> Outcome:
+        """Let the caches see everything, and run one pass."""
+        self.clusters.says(*self.api.of(CLUSTERS))
+        for kind, cache in self.caches.items():
+            cache.says(*self.api.of(kind))
+        self.api.calls.clear()
+        return await self.reconcile(KEY)
+
+    async def until_quiet(self, turns: int = 10) -> Outcome:
+        """Run passes until one writes nothing."""
+        for _ in range(turns):
+            outcome = await self.turn()
+            if not self.writes:
+                return outcome
+            await self.outside.clock.advance(DETAIL_INTERVAL)
+        raise AssertionError(f"still writing after {turns} passes: {self.writes}")
+
+    @property
+    def writes(self) -> list[str]:
+        return [str(call) for call in self.api.calls if call.verb not in ("get", "peek")]
+
+    @property
+    def cluster(self) -> Object:
+        return self.api.objects[(CLUSTERS, KEY)]
+
+    def ask_for(self, **fields: object) -> None:
+        """Let somebody change the spec."""
+        changed = copy.deepcopy(self.cluster)
+        changed["spec"].update(fields)
+        changed["metadata"]["generation"] += 1
+        self.api.holding((CLUSTERS, changed))
+
+    def condition(self, kind: str) -> tuple[str, str]:
+        (found,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
+        return found["status"], found["reason"]
+
+    def label_as_leader(self, ordinal: int) -> None:
+        """Let a pod say that it leads, whoever else does."""
+        live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))])
+        live["metadata"]["labels"][labels.SERVER_ACTIVE] = "true"
+        self.api.holding((POD, live))
+
+    def start_pods(self, count: int) -> None:
+        """Do what the StatefulSet controller, the kubelet and the servers do."""
+        live = self.api.objects[(STATEFUL_SET, KEY)]
+        annotations = live["spec"]["template"]["metadata"]["annotations"]
+        template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
+        image = live["spec"]["template"]["spec"]["containers"][0]["image"]
+        self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+        for n in range(count):
+            pod = gen.pod(n).made_from(template).reading(files).ready(leading=n == 0)
+            self.api.holding((POD, pod.running(image).object()))
+
+
+async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
+    """A cluster of three that serves, beside these Secrets."""
+    bench = Bench(cluster)
+    bench.api.holding(*((SECRET, one) for one in secrets))
+    await bench.until_quiet()
+    bench.start_pods(1)
+    await bench.until_quiet()
+    bench.start_pods(3)
+    await bench.until_quiet()
+    return bench
+
+
+CONFIG = (CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))

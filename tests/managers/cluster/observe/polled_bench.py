@@ -1,0 +1,133 @@
+"""A reconciler whose caches poll instead of watching."""
+
+import random
+from collections import Counter
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import names
+from managers.bao.client import BaoError
+from managers.bao.models import ServerHealth
+from managers.cluster.apply.actions import ClusterEffects
+from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.delete import Deletion
+from managers.cluster.observe.health_poller import HealthPoller
+from managers.cluster.observe.polling import (
+    PollingCacheRefresher,
+)
+from managers.cluster.reconcile import ClusterReconciler
+from managers.context.context import FIELD_MANAGER, MARKS
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import ApplyCache
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.cache.polling import PolledMirror
+from runtime.cache.selection import Selection
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Outcome, timer_of
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, StillInformer
+from tests.managers.cluster.bench import KEY, Bench
+from tests.managers.cluster.parts import observer_of
+
+
+class Servers:
+    """What the servers answer when they are asked how they are."""
+
+    def __init__(self) -> None:
+        self.leader = ""
+        self.silent: set[str] = set()
+        self.asked = 0
+        self.closed = 0
+
+    def __call__(self, authority: str, server_name: str) -> "Servers":
+        return self
+
+    async def health(self, address: str) -> ServerHealth:
+        self.asked += 1
+        if address in self.silent:
+            raise BaoError("no answer")
+        return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class PolledBench(Bench):
+    """The bench of the reconciler, without anybody who tells its caches anything."""
+
+    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
+        super().__init__(cluster, api)
+        self.servers = Servers()
+        self.restart()
+
+    def restart(self) -> None:
+        """Make everything anew that lives in a process."""
+        clock, rng, metrics = self.outside.clock, random.Random(1), Metrics()
+        kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
+        self.mirrors = {
+            kind: PolledMirror(self.api, Selection(kind), clock=clock, rng=rng, metrics=metrics)
+            for kind in kinds
+        }
+        self.clusters = StillInformer(CLUSTERS)
+        owned = OwnedApply(
+            self.api,
+            self.mirrors,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=metrics,
+            settled=ApplyCache(clock, rng),
+        )
+        self.polling = PollingCacheRefresher(
+            self.mirrors, dict, HealthPoller(self.servers), clock, rng
+        )
+        context = self.outside.context
+        observer = observer_of(self.outside, self.mirrors, sight=self.polling)
+        self.reconcile = ClusterReconciler(
+            self.clusters,
+            observer,
+            Applier(owned),
+            Deletion(context, self.mirrors),
+            StatusWriter(self.api, self.clusters, self.outside.events, clock),
+            ClusterEffects(context, self.outside.logins),
+        )
+
+    async def turn(self) -> Outcome:
+        """Run one pass; the cluster itself is watched, and nothing else."""
+        self.clusters.says(*self.api.of(CLUSTERS))
+        self.api.calls.clear()
+        return await self.reconcile(KEY)
+
+    async def follow(self, seconds: float) -> Counter[str]:
+        """Run the passes that the timers ask for, and count all requests."""
+        counted: Counter[str] = Counter()
+        end = self.outside.clock.monotonic() + seconds
+        while True:
+            after = timer_of(await self.turn())
+            counted.update(f"{call.verb} {call.kind}" for call in self.api.calls)
+            if after is None or self.outside.clock.monotonic() + after > end:
+                return counted
+            await self.outside.clock.advance(after)
+
+    def asked_for(self, kind: str) -> list[str]:
+        return sorted(
+            call.name for call in self.api.calls if (call.verb, call.kind) == ("get", kind)
+        )
+
+    def address(self, ordinal: int) -> str:
+        key = ObjectKey(gen.NAMESPACE, names.pod("x", ordinal))
+        return str(self.api.objects[(POD, key)]["status"]["podIP"])
+
+
+def retained(ordinal: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "namespace": gen.NAMESPACE,
+            "name": names.data_claim("x", ordinal),
+            "labels": {"openbao.org/cluster": "x"},
+        },
+        "spec": {},
+        "status": {"phase": "Bound"},
+    }

@@ -1,0 +1,36 @@
+"""Upgrades in progress, for an operator that takes over."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.jobs import upgrade_actions
+from contracts.pools.voter_pool import ServerPool
+from tests.managers.cluster.takeover import NEW, Takeover
+
+OPERATORS = pytest.mark.parametrize(
+    "restarts", [False, True], ids=["one operator", "a new one every pass"]
+)
+WAY_THERE = [
+    upgrade_actions.JOIN,
+    upgrade_actions.WAIT,
+    upgrade_actions.PROMOTE,
+    upgrade_actions.DEMOTE,
+    upgrade_actions.REMOVE_BLUE,
+]
+
+
+async def begun(
+    monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
+) -> Takeover:
+    """A cluster that serves, and of which another version was just asked for."""
+    world = Takeover(monkeypatch, **spec)
+    await world.boot()
+    world.restarts = restarts
+    world.ask_for(version=NEW)
+    return world
+
+
+def of(revision: str, count: int = 3) -> set[str]:
+    """Names of the pods of a set."""
+    return {ServerPool("x", revision).pod(number) for number in range(count)}

@@ -1,0 +1,8 @@
+"""Statuses of Jobs."""
+
+from datetime import datetime
+
+from managers.jobs.status import JobSeen
+
+MADE = "2026-01-01T03:00:00Z"
+ACTIVE = JobSeen("u", "Active", created_at=datetime.fromisoformat(MADE))

@@ -1,0 +1,13 @@
+"""A pod that an action is about, and a server that has it."""
+
+from contracts.records.desired import Effect
+from runtime.builtin_kinds import POD
+from tests import gen
+from tests.gen.api import FakeApi, Outside
+
+MEANT = gen.resolved(gen.cluster())
+EFFECT = Effect("replace-pod", "x-2", "uid-x-2")
+
+
+def outside() -> Outside:
+    return Outside(FakeApi().holding((POD, gen.pod(2).object())))
