@@ -28,10 +28,10 @@ class Contestant:
 
         Raises BenchError when it ends otherwise than well, TimeoutError when it does not end.
         """
-        told = [f"-{name}={value}" for name, value in flags.items() if value is not False]
-        told = [flag.removesuffix("=True") for flag in told]
+        flags_given = [f"-{name}={value}" for name, value in flags.items() if value is not False]
+        flags_given = [flag.removesuffix("=True") for flag in flags_given]
         process = await asyncio.create_subprocess_exec(
-            *self.command, f"-mode={mode}", *told, stdout=asyncio.subprocess.PIPE
+            *self.command, f"-mode={mode}", *flags_given, stdout=asyncio.subprocess.PIPE
         )
         try:
             async with asyncio.timeout(SECONDS):
@@ -40,7 +40,7 @@ class Contestant:
                     await writes()
                     line = await _line(process)
                 if await process.wait() != 0 or not line:
-                    raise BenchError(f"{self.name} -mode={mode} {' '.join(told)} failed")
+                    raise BenchError(f"{self.name} -mode={mode} {' '.join(flags_given)} failed")
         finally:
             if process.returncode is None:
                 process.kill()

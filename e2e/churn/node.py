@@ -120,8 +120,8 @@ class Node:
             "currentRevision": f"{name}-1",
             "updateRevision": f"{name}-1",
         }
-        told = stateful_set.get("status") or {}
-        if any(told.get(field) != value for field, value in status.items()):
+        reported = stateful_set.get("status") or {}
+        if any(reported.get(field) != value for field, value in status.items()):
             ops = [{"op": "add", "path": "/status", "value": status}]
             await self._client.json_patch(
                 STATEFUL_SET, key_of(stateful_set), ops, subresource="status"

@@ -195,9 +195,9 @@ def test_a_failing_hook_keeps_what_it_gave(
     package.file.write_text("broken")
     before = datacenter.uids("probe")
     datacenter.change(labels={"tier": "edge", "asked": "again"})
-    told = datacenter.await_condition("SourcesReady", "False", "SourceDegraded")
-    print(f"\n  {told['message']}")
-    assert "the inventory is away" in told["message"]
+    condition = datacenter.await_condition("SourcesReady", "False", "SourceDegraded")
+    print(f"\n  {condition['message']}")
+    assert "the inventory is away" in condition["message"]
     assert datacenter.state("probe") == "Running"
     assert datacenter.uids("probe") == before
     package.file.write_bytes(good)

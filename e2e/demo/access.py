@@ -77,8 +77,8 @@ class InsideRig:
             check=False,
         )
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()
-            raise DemoError(f"cannot run a client inside the rig: {said[-500:]}")
+            output = done.stderr.decode(errors="replace").strip()
+            raise DemoError(f"cannot run a client inside the rig: {output[-500:]}")
         return Answer(**orjson.loads(done.stdout))
 
     def _address(self, target: Target) -> str:
@@ -122,7 +122,7 @@ class PortForward:
 def _local_port(process: "subprocess.Popen[str]") -> int:
     """Read the port from kubectl's first words. Raises DemoError when it says something else."""
     assert process.stdout is not None
-    said: list[str] = []
+    output: list[str] = []
     # Ends the loop below when kubectl keeps still.
     deadline = threading.Timer(_FORWARD_SECONDS, process.terminate)
     deadline.start()
@@ -130,10 +130,10 @@ def _local_port(process: "subprocess.Popen[str]") -> int:
         for line in process.stdout:
             if (port := parse_port(line)) is not None:
                 return port
-            said.append(line.strip())
+            output.append(line.strip())
     finally:
         deadline.cancel()
-    raise DemoError(f"kubectl port-forward: {' '.join(said)[-300:] or 'no word'}")
+    raise DemoError(f"kubectl port-forward: {' '.join(output)[-300:] or 'no word'}")
 
 
 def parse_port(line: str) -> int | None:

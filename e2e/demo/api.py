@@ -124,8 +124,8 @@ def connect(kubectl: Kubectl, deadline: float = 20.0) -> Iterator[Api]:
             until = time.monotonic() + deadline
             while (refusal := _refusal(api)) is not None:
                 if proxy.poll() is not None:
-                    said = proxy.stdout.read().strip() if proxy.stdout else ""
-                    raise DemoError(f"kubectl proxy ended: {said}")
+                    output = proxy.stdout.read().strip() if proxy.stdout else ""
+                    raise DemoError(f"kubectl proxy ended: {output}")
                 if time.monotonic() > until:
                     raise DemoError(f"the API server does not answer: {refusal}")
                 time.sleep(0.05)

@@ -100,8 +100,8 @@ class OpenBao:
         answer = self.access.call(target, self._ask(path, body))
         if 200 <= answer.status < 300:
             return answer
-        said = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
-        words = f"{path}: {answer.status or 'no answer'} {said}".rstrip()
+        reason = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
+        words = f"{path}: {answer.status or 'no answer'} {reason}".rstrip()
         if 400 <= answer.status < 500:
             raise DeniedError(words)
         raise UnavailableError(words)

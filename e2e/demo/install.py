@@ -31,12 +31,12 @@ _DEPLOYMENT = f"/apis/apps/v1/namespaces/{OPERATOR_NAMESPACE}/deployments/{OPERA
 _LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases/{LEASE}"
 
 
-def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) -> None:
+def install(kubectl: Kubectl, api: Api, installation: Installation, screen: Screen) -> None:
     """Apply CRD and operator, and wait until they work. Raises DemoError."""
     rendered = kubectl("kustomize", str(OVERLAY))
-    objects = operator_objects(rendered, wishes)
+    objects = operator_objects(rendered, installation)
     apply(kubectl, objects)
-    screen.say(f"applied {len(objects)} objects; operator image {wishes.image}")
+    screen.say(f"applied {len(objects)} objects; operator image {installation.image}")
     wait_established(kubectl, f"crd/{CRD}")
     until = time.monotonic() + READY_SECONDS
     while (missing := _missing(api)) is not None:

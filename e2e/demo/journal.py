@@ -19,7 +19,7 @@ _RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class JournalEntry:
     """One change as a watch reported it.
 
     ``at`` is time.monotonic() at its arrival, ``kind`` the plural name of the resource.
@@ -65,7 +65,7 @@ class Journal:
 
     api: Api
     views: Iterable[View]
-    _sights: list[Sight] = field(default_factory=list)
+    _entries: list[JournalEntry] = field(default_factory=list)
     _alive: dict[str, dict[str, Object]] = field(default_factory=dict)
     _news: threading.Condition = field(default_factory=threading.Condition)
     _stopped: bool = False
@@ -87,10 +87,10 @@ class Journal:
             self._stopped = True
             self._news.notify_all()
 
-    def sights(self) -> list[Sight]:
+    def entries(self) -> list[JournalEntry]:
         """Return what was seen so far."""
         with self._news:
-            return list(self._sights)
+            return list(self._entries)
 
     def alive(self, kind: str) -> list[Object]:
         """Return the objects that exist now, as last seen, by name."""
@@ -154,7 +154,7 @@ class Journal:
             return
         else:
             known[uid_of(seen)] = seen
-        self._sights.append(Sight(time.monotonic(), kind, change, seen))
+        self._entries.append(JournalEntry(time.monotonic(), kind, change, seen))
         self._news.notify_all()
 
 

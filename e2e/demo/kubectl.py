@@ -37,8 +37,8 @@ class Kubectl:
         except subprocess.TimeoutExpired as error:
             raise DemoError(f"`{shown}` did not end within {timeout:.0f} s") from error
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise DemoError(f"`{shown}` failed: {said[-_SHOWN:]}")
+            output = (done.stderr or done.stdout).strip()
+            raise DemoError(f"`{shown}` failed: {output[-_SHOWN:]}")
         return done.stdout
 
     def start(self, *args: str) -> "subprocess.Popen[str]":

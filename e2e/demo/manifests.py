@@ -47,7 +47,7 @@ def as_list(objects: Iterable[Object]) -> str:
     return orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects]}).decode()
 
 
-def operator_objects(rendered: str, wishes: Installation) -> list[Object]:
+def operator_objects(rendered: str, installation: Installation) -> list[Object]:
     """Return a rendered overlay with its Deployments as ``wishes`` asks.
 
     Raises DemoError when there is no Deployment with the container that is expected.
@@ -58,11 +58,11 @@ def operator_objects(rendered: str, wishes: Installation) -> list[Object]:
         raise DemoError(f"the overlay holds no Deployment {OPERATOR_DEPLOYMENT}")
     for name, deployment in deployments.items():
         container = OPERATOR_CONTAINER if name == OPERATOR_DEPLOYMENT else PROVISIONER_CONTAINER
-        _adjust(deployment, container, wishes)
+        _adjust(deployment, container, installation)
     return objects
 
 
-def _adjust(deployment: Object, name: str, wishes: Installation) -> None:
+def _adjust(deployment: Object, name: str, installation: Installation) -> None:
     spec = deployment["spec"]
     spec["replicas"] = REPLICAS
     template = spec["template"]
@@ -71,12 +71,12 @@ def _adjust(deployment: Object, name: str, wishes: Installation) -> None:
     if not found:
         raise DemoError(f"Deployment {name_of(deployment)} has no container {name}")
     container = found[0]
-    container["image"] = wishes.image
-    container["imagePullPolicy"] = wishes.pull_policy
-    set_variable(container, "RELATED_IMAGE_OPENBAO", wishes.openbao_repository)
-    if wishes.content:
+    container["image"] = installation.image
+    container["imagePullPolicy"] = installation.pull_policy
+    set_variable(container, "RELATED_IMAGE_OPENBAO", installation.openbao_repository)
+    if installation.content:
         annotations = template.setdefault("metadata", {}).setdefault("annotations", {})
-        annotations[CONTENT_ANNOTATION] = wishes.content
+        annotations[CONTENT_ANNOTATION] = installation.content
 
 
 def set_variable(container: dict[str, Any], name: str, value: str) -> None:

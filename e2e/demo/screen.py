@@ -57,8 +57,8 @@ class Screen:
         self._step_began = self._began
         self._waiting = ""
         self._waiting_began = self._began
-        self._said = ""
-        self._said_at = 0.0
+        self._printed = ""
+        self._waiting_printed_at = 0.0
         self._printed_at = self._began
         self._painted = False
         self.steps: list[Step] = []
@@ -95,7 +95,7 @@ class Screen:
             with self._lock:
                 self._erase()
                 took = time.monotonic() - self._step_began
-                self._step = self._waiting = self._said = ""
+                self._step = self._waiting = self._printed = ""
         self.steps.append(Step(title, took))
         self.say(self._style(f"done in {duration(took)}", "32"))
 
@@ -133,7 +133,7 @@ class Screen:
                 self._waiting_began = time.monotonic()
             self._waiting = words
             if not words:
-                self._said = ""
+                self._printed = ""
                 self._erase()
             elif self._live:
                 self._paint()
@@ -150,8 +150,8 @@ class Screen:
 
     def _say_waiting(self) -> None:
         now = time.monotonic()
-        if self._waiting != self._said and now - self._said_at >= TICK_SECONDS:
-            self._said, self._said_at = self._waiting, now
+        if self._waiting != self._printed and now - self._waiting_printed_at >= TICK_SECONDS:
+            self._printed, self._waiting_printed_at = self._waiting, now
             self.say(self._waiting)
         elif now - self._printed_at >= HEARTBEAT_SECONDS:
             self.say(f"still: {self._waiting or self._step} ({self._since()})")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from e2e.demo import speed, table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.bao import OpenBao
+from e2e.demo.data_check import DataCheck
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install, leader, operator_pods
 from e2e.demo.journal import Journal, cluster_views
@@ -15,7 +16,6 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import Memory, of_pod
 from e2e.demo.objects import name_of
 from e2e.demo.place import Place
-from e2e.demo.proof import Proof
 from e2e.demo.sample import SAMPLE, Sample, marked, prepare_namespace, remove
 from e2e.demo.screen import Screen, duration
 from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
@@ -40,12 +40,12 @@ def run(place: Place, screen: Screen, quiet: float) -> None:
     with screen.step("Kubernetes"):
         place.up(screen)
     with screen.step("The operator image"):
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, wishes, screen)
+                install(place.kubectl, api, installation, screen)
             Story(place, screen, api, sample).tell(quiet)
         except (DemoError, ApiError, OSError, http.client.HTTPException):
             screen.waiting("")
@@ -90,11 +90,11 @@ class Story:
         with screen.step("A vote for every server"):
             until_condition(journal, screen, sample.name, "RaftMembershipReady", VOTERS_SECONDS)
         settled = datetime.now(UTC)
-        sights = journal.sights()
-        start = created(sights, sample.name)
+        entries = journal.entries()
+        start = created(entries, sample.name)
         if start is None:
             raise DemoError(f"cluster {sample.name} was never seen")
-        self.numbers.milestones = bring_up(sights, sample.name, sample.replicas, start)
+        self.numbers.milestones = bring_up(entries, sample.name, sample.replicas, start)
         self._count(reader, "from apply to Available", since, until)
         self._count(reader, "until every server votes", until, settled)
 
@@ -102,13 +102,13 @@ class Story:
         sample, screen = self.sample, self.screen
         access = self.place.access(self.api)
         bao = OpenBao.trusting(access, self.api, sample.home, sample.name)
-        proof = Proof(sample, self.place.kubectl, journal, screen, bao)
+        check = DataCheck(sample, self.place.kubectl, journal, screen, bao)
         with screen.step("A secret, written by an application"):
-            value = proof.write_secret()
+            value = check.write_secret()
         with screen.step("The leader is killed"):
-            proof.kill_leader(value)
+            check.kill_leader(value)
         with screen.step("Whole again"):
-            proof.whole_again()
+            check.whole_again()
 
     def _be_quiet(self, reader: speed.AuditReader, seconds: float) -> None:
         since = datetime.now(UTC)

@@ -14,7 +14,7 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.objects import Object, by_name, name_of, status_of
 from e2e.demo.sample import cluster_path
 from e2e.demo.screen import Screen
-from e2e.demo.words import pod_words, told
+from e2e.demo.words import pod_words, reason_and_message
 
 LOG_LINES = 15
 EVENTS = 10
@@ -50,7 +50,7 @@ def condition_lines(conditions: Sequence[Object]) -> list[str]:
     """Write conditions one per line; below a bad one what a person does about it."""
     lines = []
     for found in conditions:
-        lines.append(f"  {found['type']:<22}{found['status']:<9}{told(found)}")
+        lines.append(f"  {found['type']:<22}{found['status']:<9}{reason_and_message(found)}")
         reason = REASONS.get(str(found.get("reason", "")))
         if reason is not None and is_bad(found):
             lines.append(f"  {'':<31}-> {reason.next_step}")

@@ -10,7 +10,7 @@ from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.objects import Object, condition, holds, labels_of
 from e2e.demo.screen import Screen
-from e2e.demo.words import progress, told
+from e2e.demo.words import progress, reason_and_message
 
 _LOOK_SECONDS = 0.5
 # A cluster that says for this long that a person must act will not get there by itself.
@@ -49,9 +49,8 @@ class Patience:
         else:
             self.stalled_since = self.stalled_since or now
             if now - self.stalled_since > STALLED_SECONDS:
-                raise DemoError(
-                    f"the cluster waits for a person. {told(stalled)}{_advice(stalled)}"
-                )
+                why = reason_and_message(stalled)
+                raise DemoError(f"the cluster waits for a person. {why}{_advice(stalled)}")
         if now - self.began > self.seconds:
             raise DemoError(f"not {waits_for} after {self.seconds:.0f} s: {words}")
 

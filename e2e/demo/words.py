@@ -35,11 +35,11 @@ def _about_cluster(cluster: Object | None, waits_for: str) -> str:
     for kind in ("Ready", waits_for):
         found = condition(cluster, kind)
         if found is not None and found["status"] != "True":
-            return told(found)
+            return reason_and_message(found)
     return f"{waits_for} is {'true' if holds(cluster, waits_for) else 'not known yet'}"
 
 
-def told(found: Object) -> str:
+def reason_and_message(found: Object) -> str:
     """Return reason and message of a condition."""
     message = _short(str(found.get("message", "")))
     return f"{found.get('reason', '')}: {message}" if message else str(found.get("reason", ""))
@@ -58,7 +58,7 @@ def pod_words(pod: Object) -> str:
     for container in status.get("containerStatuses") or ():
         state = container.get("state") or {}
         if "waiting" in state:
-            return f"waits: {told(state['waiting'])}"
+            return f"waits: {reason_and_message(state['waiting'])}"
         if "terminated" in state:
             return f"has ended with exit code {state['terminated'].get('exitCode')}"
         if "running" in state:

@@ -45,12 +45,12 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
         place.up(screen)
         rig.load_openbao((FROM, TO))
     with screen.step("The operator image"):
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, wishes, screen)
+                install(place.kubectl, api, installation, screen)
             Story(place, screen, api, _clients(sample, strategy)).tell()
         except NotSoError as error:
             raise DemoError(str(error)) from error
@@ -103,17 +103,17 @@ class Story:
     def _upgrade(self, cluster: Cluster, journal: Journal, reader: speed.AuditReader) -> None:
         name, screen = self.sample.name, self.screen
         servers = [pod for pod in journal.alive("pods") if is_server(pod, name)]
-        seen, since = len(journal.sights()), datetime.now(UTC)
+        seen, since = len(journal.entries()), datetime.now(UTC)
         with ServiceWriter(cluster, reads_back=True) as writer:
             screen.say(f"kubectl patch openbaocluster {name} ... version: {TO}")
             change(cluster, {"version": TO})
             self._draw(journal)
             until = datetime.now(UTC)
             until_condition(journal, screen, name, "RaftMembershipReady", AVAILABLE_SECONDS)
-        history = History(name, servers, journal.sights()[seen:])
+        history = History(name, servers, journal.entries()[seen:])
         if lost := [*writer.lost(), *writer.missed]:
             raise DemoError(f"writes that were acknowledged are gone: {lost}")
-        screen.say(f"{writer.told()}; all of them are there")
+        screen.say(f"{writer.describe()}; all of them are there")
         self._costs(history, reader.tally(since, until))
 
     def _draw(self, journal: Journal) -> None:

@@ -26,10 +26,12 @@ def _head(cluster: Object) -> str:
         return f"{name} to {second['greenVersion']}  {second['phase']}"
     if not upgrade:
         waits = condition(cluster, "Upgrading")
-        asked = cluster["spec"]["version"]
+        wanted = cluster["spec"]["version"]
         runs = str(status.get("currentVersion") or "")
-        told = f": {waits['message']}" if waits and waits.get("message") and asked != runs else ""
-        return f"{name} {runs}{told}"
+        message = (
+            f": {waits['message']}" if waits and waits.get("message") and wanted != runs else ""
+        )
+        return f"{name} {runs}{message}"
     done, size = len(upgrade.get("completedPods") or ()), cluster["spec"]["replicas"]
     failure = upgrade.get("failure")
     step = str(failure["reason"]) if failure else str(upgrade.get("phase") or "")

@@ -156,12 +156,16 @@ def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> 
     for name in copies:
         cluster.api.delete(SECRET, cluster.namespace, name)
     with absent(cluster, *copies):
-        told = cluster.await_condition("Stalled", reason="UnsealKeyMissing", seconds=SECRET_WITHIN)
-    assert unseal in told["message"]
+        condition = cluster.await_condition(
+            "Stalled", reason="UnsealKeyMissing", seconds=SECRET_WITHIN
+        )
+    assert unseal in condition["message"]
     cluster.api.create(SECRET, copies[unseal])
     with absent(cluster, authority):
-        told = cluster.await_condition("Stalled", reason="CASecretMissing", seconds=SECRET_WITHIN)
-    assert authority in told["message"]
+        condition = cluster.await_condition(
+            "Stalled", reason="CASecretMissing", seconds=SECRET_WITHIN
+        )
+    assert authority in condition["message"]
     cluster.api.create(SECRET, copies[authority])
     cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
     cluster.await_available()

@@ -80,7 +80,7 @@ def test_a_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
         ("OpenBaoSealed", "False", "Unsealed"),
         ("RaftMembershipReady", "True", "AllVoters"),
     ):
-        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.told()}"
+        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.describe()}"
     assert "operation" not in cluster.live()["status"]
 
 

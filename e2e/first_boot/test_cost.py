@@ -16,7 +16,7 @@ def test_costs_few_requests(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> None:
     with first_boot(rig, api, audit, controller, launcher) as boot:
-        asked, changed = work(boot.entries), writes(boot.entries)
-        print(f"\n{len(asked)} requests, {len(changed)} writes: {tally(asked)}")
-        budget("first boot", len(asked), REQUESTS, "requests")
+        requests, changed = work(boot.entries), writes(boot.entries)
+        print(f"\n{len(requests)} requests, {len(changed)} writes: {tally(requests)}")
+        budget("first boot", len(requests), REQUESTS, "requests")
         budget("first boot", len(changed), WRITES, "writes")

@@ -39,8 +39,8 @@ def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:
     until_voters(cluster, token)
     raft = cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=30.0)
     assert raft["message"] == "3 of 3 servers are voters"
-    told = cluster.live()["status"]["adminOps"]["raft"]
-    assert {told["clusterID"]} == cluster.cluster_ids()
+    status = cluster.live()["status"]["adminOps"]["raft"]
+    assert {status["clusterID"]} == cluster.cluster_ids()
 
 
 def test_every_condition_says_what_why_and_of_which_spec(boot: Boot) -> None:

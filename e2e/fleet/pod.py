@@ -41,5 +41,5 @@ def start_in_pod(
         "unshare", "--map-root-user", "--mount", "sh", "-c", _MOUNT, str(folder), MOUNTED,
         sys.executable, "-m", *module, "run", "--port", str(listen), NO_ELECTION,
     ]  # fmt: skip
-    told = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-    return launcher.launch(identity, argv, {**environment, **told})
+    api_server = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    return launcher.launch(identity, argv, {**environment, **api_server})

@@ -31,7 +31,7 @@ from runtime.builtin_kinds import DEPLOYMENT
 SERVICES = ("agent", "probe", "shipper")
 # So many datacenters share a namespace: namespaces are not what is measured.
 SHARE = 50
-HANDS = 8
+WORKERS = 8
 PATIENCE = 900.0
 EVERY = 0.5
 LOOK = 1.0
@@ -106,8 +106,8 @@ def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
         api = Api(rig)
         for name in sorted({namespace(number) for number in range(count)}):
             api.make_namespace(name)
-        with ThreadPoolExecutor(HANDS) as hands:
-            list(hands.map(lambda n: api.create(DATACENTERS, datacenter(n)), range(count)))
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(lambda n: api.create(DATACENTERS, datacenter(n)), range(count)))
         yield rig, api
     finally:
         rig.down()
@@ -126,8 +126,8 @@ def resting(audit: AuditLog) -> Callable[[], bool]:
 
 def settled(api: Api, count: int) -> bool:
     """Tell whether every datacenter has spoken of the three services that were made for it."""
-    told = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
-    if sum(status.get("services") == len(SERVICES) for status in told) < count:
+    statuses = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
+    if sum(status.get("services") == len(SERVICES) for status in statuses) < count:
         return False
     rows = api.list(WORKLOADS, None)
     states = Counter((row.get("status") or {}).get("state", "") for row in rows)
@@ -171,11 +171,11 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
 
         until("the fleet is made", made, PATIENCE, every=LOOK)
         figures.note("processor time of it", f"{operator.processor_seconds():.1f} s")
-        asked = audit.since(mark, who.user)
-        took = datetime.fromisoformat(writes(asked)[-1].at) - began
+        requests = audit.since(mark, who.user)
+        took = datetime.fromisoformat(writes(requests)[-1].at) - began
         figures.note("first pass, from start to last write", f"{took.total_seconds():.1f} s")
-        figures.note("requests of it", str(len(asked)))
-        figures.note("of which", tally(asked))
+        figures.note("requests of it", str(len(requests)))
+        figures.note("of which", tally(requests))
         written = quiet(audit, who.user, minutes, memory.look)
         figures.note(f"writes in {minutes:g} min of quiet", str(len(written)))
         click.echo("\n".join(itertools.islice(written, 20)))

@@ -43,8 +43,8 @@ class Somebody:
 def account(namespace: str, name: str, **extra: str) -> Somebody:
     """A ServiceAccount; `pod` is the pod that its token was made for."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    told = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
-    return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, told)
+    extra_info = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
+    return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
 
 
 class Asking:
@@ -115,12 +115,12 @@ class Asking:
         finally:
             connection.close()
         if response.status >= 300:
-            raise ApiError(response.status, _told(content))
+            raise ApiError(response.status, _message_of(content))
         found: Object = orjson.loads(content)
         return found
 
 
-def _told(content: bytes) -> str:
+def _message_of(content: bytes) -> str:
     try:
         return str(orjson.loads(content).get("message", ""))
     except orjson.JSONDecodeError:

@@ -52,13 +52,13 @@ def make_backup_cluster(
     if store is not None:
         make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": target, **spec.pop("backup", {})}
-    wishes: Object = {
+    fields: Object = {
         "backup": backup,
         "configuration": STEADY,
         "selfInit": self_init(key_value_engine(), *client_login(namespace)),
         **spec,
     }
-    api.create(CLUSTERS, manifest(namespace, name, **wishes))
+    api.create(CLUSTERS, manifest(namespace, name, **fields))
     cluster = Cluster(api, namespace, name)
     may_write(cluster)
     cluster.await_available(UP_SECONDS)
@@ -120,13 +120,13 @@ class Run:
         def reached() -> Object | None:
             status = self.status
             if status.get("phase") != phase and status.get("phase") in ENDED:
-                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.told()}")
+                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.describe()}")
             return status if status.get("phase") == phase else None
 
         try:
             return until(f"{self.name} is {phase}", reached, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def await_end(self, seconds: float = RUN_SECONDS) -> Object:
         """Wait until it has ended, however, and return the status."""
@@ -138,7 +138,7 @@ class Run:
         try:
             return until(f"{self.name} has ended", ended, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def job(self) -> Object | None:
         """Its Job; None while there is none, and when it is gone."""
@@ -165,7 +165,7 @@ class Run:
 
         return until(f"the pod of {self.name} has ended", code, 20.0, every=0.05)[0]
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return status, Job and the end of its log, for a person who looks for the reason."""
         lines = [f"  status: {orjson.dumps(self.status).decode()}"]
         job = self.job()

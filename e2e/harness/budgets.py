@@ -72,7 +72,7 @@ def rows(reports: Iterable[object]) -> list[tuple[str, ...]]:
     ]
 
 
-def told(reports: Iterable[object]) -> str:
+def as_table(reports: Iterable[object]) -> str:
     """Return all claims in the reports as a table, or "" if there are none."""
     found = rows(reports)
     return table.plain(_HEADERS, found) if found else ""

@@ -82,14 +82,14 @@ class Cluster:
         try:
             return until(what, lambda: self.condition(kind, status, reason), seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def await_available(self, seconds: float = 90.0) -> Object:
         """Wait until every server is ready and nothing is left to do."""
         self.await_condition("Ready", seconds=seconds)
         return self.await_condition("Available", seconds=1.0)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return all conditions as lines, and of each pod that is not ready its state and log."""
         lines = [
             f"  {one['type']}={one['status']} {one['reason']}: {one['message']}"
@@ -97,10 +97,10 @@ class Cluster:
         ]
         for pod in self.pods():
             if not is_ready(pod):
-                lines += self._pod_told(pod)
+                lines += self._describe_pod(pod)
         return "\n".join(lines)
 
-    def _pod_told(self, pod: Object) -> list[str]:
+    def _describe_pod(self, pod: Object) -> list[str]:
         name, status = str(pod["metadata"]["name"]), pod.get("status") or {}
         lines = [f"  pod {name}: {status.get('phase')} {status.get('containerStatuses')}"]
         for command in (
@@ -108,10 +108,10 @@ class Cluster:
             ("get", "events", f"--field-selector=involvedObject.name={name}"),
         ):
             try:
-                told = self.api.rig.kubectl("-n", self.namespace, *command)
+                output = self.api.rig.kubectl("-n", self.namespace, *command)
             except RigError as error:
-                told = str(error)
-            lines += [f"    {line}" for line in told.splitlines()]
+                output = str(error)
+            lines += [f"    {line}" for line in output.splitlines()]
         return lines
 
     def pods(self) -> list[Object]:

@@ -114,13 +114,13 @@ class DatacenterUnderTest:
         try:
             return until(f"{kind}={status} {reason}", look, seconds)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.told()}") from error
+            raise AssertionError(f"{error}\n{self.describe()}") from error
 
     def await_running(self, seconds: float = 120.0) -> None:
         """Wait until every service runs as the present spec asks."""
         self.await_condition("Ready", "True", "AllRunning", seconds)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say what the datacenter and its rows say of themselves."""
         lines = [str(self.live().get("status"))]
         return "\n".join([*lines, *(f"{name}: {row.get('status')}" for name, row in self.rows())])
@@ -164,7 +164,7 @@ class DatacenterUnderTest:
         }
         return rows | children
 
-    def told_of(self, service: str = "") -> list[str]:
+    def event_reasons(self, service: str = "") -> list[str]:
         """The reasons of all events about it or about one of its rows, each as often as told."""
         about = names.workload_name(self.name, service) if service else self.name
         # Where events about objects without a namespace are.

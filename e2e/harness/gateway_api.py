@@ -74,12 +74,12 @@ def answer_route(
     rig: Rig, resource: Resource, namespace: str, name: str, parent: Object, *conditions: Object
 ) -> None:
     """Say to a route what its Gateway makes of it."""
-    told = {
+    parent = {
         "parentRef": parent,
         "controllerName": CONTROLLER,
         "conditions": list(conditions),
     }
-    _patch_status(rig, resource, namespace, name, {"parents": [told]})
+    _patch_status(rig, resource, namespace, name, {"parents": [parent]})
 
 
 def condition(kind: str, status: str = "True", reason: str = "", message: str = "") -> Object:

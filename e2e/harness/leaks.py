@@ -15,7 +15,7 @@ from e2e.harness.kubernetes import Api
 from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
-TELLING = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
+KINDS = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
 # Shorter ones are names and numbers, and stand everywhere.
 SHORTEST = 16
 _PUBLIC = (".crt", "-crt", "_crt", ".pub", "address", "namespace", "username")
@@ -48,7 +48,7 @@ def leaks(api: Api, namespaces: Iterable[str], logs: Iterable[Path]) -> list[str
     wanted: list[Marker] = []
     for namespace in namespaces:
         wanted += markers(api.list(SECRET, namespace))
-        for kind in TELLING:
+        for kind in KINDS:
             for live in api.list(kind, namespace):
                 where = f"{kind.kind} {live['metadata']['name']}"
                 places.append((where, orjson.dumps(live)))

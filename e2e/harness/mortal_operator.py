@@ -40,8 +40,8 @@ def set_trap(writes: Path) -> None:
             return await original(self, call, seconds=seconds)
         async with turn:
             await original(self, call, seconds=seconds)
-            with writes.open("ab", buffering=0) as told:
-                told.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
+            with writes.open("ab", buffering=0) as log:
+                log.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
             os._exit(0)
 
     Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point

@@ -48,13 +48,13 @@ class Operator:
         """Read the log; what is no JSON comes as {"msg": text, "level": "raw"}."""
         return [_parsed(line) for line in self.log.read_bytes().splitlines() if line.strip()]
 
-    def said(self, event: str) -> bool:
+    def logged(self, event: str) -> bool:
         """Whether a line with this message is in the log."""
         return any(line.get("msg") == event for line in self.lines())
 
     def await_leading(self, seconds: float = 60.0) -> None:
         """Wait until it holds the lease."""
-        until(f"{self.name} leads", lambda: self._said_or_ended("became leader"), seconds)
+        until(f"{self.name} leads", lambda: self._logged_or_ended("became leader"), seconds)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to exactly this process."""
@@ -97,10 +97,10 @@ class Operator:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def _said_or_ended(self, event: str) -> bool:
+    def _logged_or_ended(self, event: str) -> bool:
         if not self.alive:
             raise AssertionError(f"{self.name} has ended:\n{self.tail()}")
-        return self.said(event)
+        return self.logged(event)
 
     def tail(self, lines: int = 20) -> str:
         """Return the end of the log."""

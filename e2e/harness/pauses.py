@@ -43,7 +43,9 @@ def pause(cluster: Cluster, requests: Requests) -> Pause:
     mark = requests.mark()
     change = {"spec": {"paused": True}}
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
-    began = until("the pause is in the log", lambda: _asked(requests.audit, mark, cluster), 10.0)
+    began = until(
+        "the pause is in the log", lambda: _pause_patched_at(requests.audit, mark, cluster), 10.0
+    )
     return Pause(cluster, requests, mark, began)
 
 
@@ -58,7 +60,7 @@ def str_of(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _asked(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
+def _pause_patched_at(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
     for one in audit.since(mark):
         wanted = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
         if wanted == (one.verb, one.resource, one.subresource, one.namespace, one.name):

@@ -68,8 +68,8 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
     def settled() -> bool:
         for what, ask in judged.items():
             for _ in range(IN_A_ROW):
-                if (said := ask()) is not refused:
-                    raise _NotYetError(f"{what}: {said}")
+                if (refusal := ask()) is not refused:
+                    raise _NotYetError(f"{what}: {refusal}")
         return True
 
     what = f"changes are {'' if refused else 'not '}refused"
@@ -89,8 +89,8 @@ def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
     good = cluster(_ELSEWHERE, "somebodys")
 
     def judge(ask: Asking, resource: Resource, body: Object, words: str) -> bool | None:
-        said = _refusal(ask, resource, body)
-        return False if not said else True if words in said else None
+        refusal = _refusal(ask, resource, body)
+        return False if not refusal else True if words in refusal else None
 
     def clusters() -> bool | None:
         bad = cluster(_ELSEWHERE, "somebodys", audit=[device])

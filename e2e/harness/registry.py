@@ -165,8 +165,8 @@ class Registry:
         dead = [process for process in self._running if process.poll() is not None]
         if dead:
             logs = sorted(self._folder.glob("registry-*.log"))
-            told = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
-            raise AssertionError(f"the registry has ended:\n{told}")
+            output = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
+            raise AssertionError(f"the registry has ended:\n{output}")
         try:
             self._call(self._tools.crane, "catalog", f"{self._node}:{OPEN_PORT}")
         except subprocess.CalledProcessError:

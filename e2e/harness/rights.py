@@ -29,15 +29,15 @@ class Grain:
         what = "/".join(filter(None, (self.group or "core", self.resource, self.name)))
         return f"{self.verb} {self.path or what}"
 
-    def covers(self, asked: "Grain") -> bool:
-        """Whether a request for `asked` may pass by this one alone."""
+    def covers(self, other: "Grain") -> bool:
+        """Whether a request for the other one may pass by this one alone."""
         same = (self.group, self.resource, self.verb, self.path) == (
-            asked.group,
-            asked.resource,
-            asked.verb,
-            asked.path,
+            other.group,
+            other.resource,
+            other.verb,
+            other.path,
         )
-        return same and self.name in ("", asked.name)
+        return same and self.name in ("", other.name)
 
 
 def grains(rule: Rule) -> list[Grain]:
@@ -74,7 +74,7 @@ def _as_rule(grain: Grain) -> Rule:
     }
 
 
-def asked(entry: Entry) -> Iterator[Grain]:
+def grains_of(entry: Entry) -> Iterator[Grain]:
     """What a request needed; nothing if it was refused."""
     if entry.code in (401, 403):
         return
@@ -91,7 +91,7 @@ def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
     """Everything that was needed, each with the first request for it."""
     found: dict[Grain, Entry] = {}
     for entry in entries:
-        for grain in asked(entry):
+        for grain in grains_of(entry):
             found.setdefault(grain, entry)
     return found
 

@@ -27,7 +27,7 @@ class Sealer:
     token: str
     authority: str
 
-    def wish(self) -> dict[str, Any]:
+    def unseal_spec(self) -> dict[str, Any]:
         """spec.unseal of a cluster that it opens."""
         host = names.service_dns(names.public_service(SEALER), self.cluster.namespace)
         block = {"address": f"https://{host}:8200", "keyName": KEY, "mountPath": "transit/"}

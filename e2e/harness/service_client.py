@@ -128,14 +128,14 @@ def main() -> None:
         failed = line.write(number)
         ended = time.monotonic()
         missed = line.missed(number) if reads_back and not failed else ""
-        told = {
+        report = {
             "number": number,
             "at": ended,
             "took": ended - began,
             "failed": failed,
             "missed": missed,
         }
-        sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+        sys.stdout.buffer.write(orjson.dumps(report) + b"\n")
         sys.stdout.buffer.flush()
         due = max(due + EVERY, time.monotonic())
         time.sleep(max(0.0, due - time.monotonic()))

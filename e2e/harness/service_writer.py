@@ -36,7 +36,7 @@ from runtime.builtin_kinds import SECRET, SERVICE
 from runtime.types import uid_of
 
 _LOOK = 0.2
-_TOLD = 20
+_SHOWN = 20
 _TROUBLE = (ApiError, OSError, BaoError, KeyError, AssertionError)
 
 
@@ -56,7 +56,7 @@ def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
     """Write, as a fixture does: nothing is lost; `gap` is the budget of the longest standstill."""
     with ServiceWriter(cluster) as made:
         yield made
-    print(f"  {made.told()}")
+    print(f"  {made.describe()}")
     assert made.acknowledged
     assert made.lost() == []
     budget("longest gap of a client", made.longest_gap, gap, "s")
@@ -158,7 +158,7 @@ class ServiceWriter:
         finally:
             line.close()
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say in one line how it went, and in one more for each of the first writes that failed."""
         failed = self.failed
         lines = [
@@ -167,7 +167,7 @@ class ServiceWriter:
         ]
         lines += [
             f"    at {one['at'] - self._started:.2f} s, after {one['took']:.2f} s: {one['failed']}"
-            for one in failed[:_TOLD]
+            for one in failed[:_SHOWN]
         ]
         return "\n".join(lines)
 

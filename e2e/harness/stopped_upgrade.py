@@ -16,13 +16,13 @@ TROUBLE_SECONDS = 120.0
 def await_stopped(cluster: Cluster, reason: str, seconds: float = TROUBLE_SECONDS) -> Object:
     """Wait until an upgrade has failed for a reason, and the lock is free; return its status."""
     cluster.await_condition("Upgrading", "False", reason, seconds=seconds)
-    told = cluster.await_condition("Degraded", "True", seconds=10.0)
+    condition = cluster.await_condition("Degraded", "True", seconds=10.0)
     until("the failure is in the status", lambda: upgrade_of(cluster).get("failure"), 10.0)
     upgrade = upgrade_of(cluster)
     assert upgrade["failure"]["reason"] == reason
     assert upgrade["failure"]["message"]
     until("the lock is free", lambda: "operationLock" not in status_of(cluster.live()), 10.0)
-    print(f"\n  {reason}: {upgrade['failure']['message']}\n  Degraded {told['reason']}")
+    print(f"\n  {reason}: {upgrade['failure']['message']}\n  Degraded {condition['reason']}")
     return upgrade
 
 

@@ -73,7 +73,7 @@ class Store:
     """Entries of the Secret with its credentials, as plain text."""
     authority: Signed | None = None
     """Who signed its certificate; None when it serves plain http."""
-    wishes: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     """What a target needs beside endpoint and bucket."""
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -89,7 +89,7 @@ class Store:
             "endpoint": self.endpoint,
             "bucket": bucket,
             "credentialsSecretRef": {"name": CREDENTIALS},
-            **self.wishes,
+            **self.options,
         }
         return {**found, "pathPrefix": prefix} if prefix else found
 
@@ -144,9 +144,9 @@ def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[S
         "secretAccessKey": password,
         "caCert": authority.pem.decode(),
     }
-    wishes = {"usePathStyle": True, "region": "us-east-1"}
+    options = {"usePathStyle": True, "region": "us-east-1"}
     with _running(ground, argv, folder / "minio.log", environment) as process:
-        store = Store("s3", endpoint, objects, login, authority, wishes, process)
+        store = Store("s3", endpoint, objects, login, authority, options, process)
         _await_up(store, folder / "minio.log")
         yield store
 
@@ -175,10 +175,10 @@ def azure_store(ground: Ground, folder: Path, *, port: int = AZURE_PORT) -> Iter
     )  # fmt: skip
     endpoint = f"http://{ground.address}:{port}"
     objects = AzureObjects(Endpoint(endpoint), _AZURE_ACCOUNT, _AZURE_KEY)
-    wishes = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
+    options = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
     login = {"accountKey": _AZURE_KEY}
     with _running(ground, argv, folder / "azurite.log", {}) as process:
-        store = Store("azure", endpoint, objects, login, wishes=wishes, process=process)
+        store = Store("azure", endpoint, objects, login, options=options, process=process)
         _await_up(store, folder / "azurite.log")
         yield store
 

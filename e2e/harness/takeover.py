@@ -70,12 +70,12 @@ class Takeover:
         try:
             return until(what, look, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how far it came, for who looks for the reason."""
         phases = [one.name for one in self.seen.phases()]
-        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.told()}"
+        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.describe()}"
 
 
 @contextmanager
@@ -102,15 +102,15 @@ def await_cost(
     try:
         seconds = takeover.record.await_finished(version)
     except NotSoError as error:
-        raise NotSoError(f"{error}\n{takeover.told()}") from None
-    asked = requests.since(mark)
+        raise NotSoError(f"{error}\n{takeover.describe()}") from None
+    made = requests.since(mark)
     requests.settle(cluster)
     seen = takeover.seen
     figures = Figures(
-        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(asked)
+        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(made)
     )
-    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.told()}")
-    print(f"  {len(asked)} requests: {tally(asked)}")
+    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
+    print(f"  {len(made)} requests: {tally(made)}")
     return Cost(figures, seen)
 
 

@@ -74,8 +74,8 @@ def await_reason(
 ) -> Object:
     """Wait until a tenant is told this."""
 
-    def told() -> Object | None:
+    def reported() -> Object | None:
         found = provisioned(api, name, home)
         return found if found is not None and found["reason"] == reason else None
 
-    return until(f"tenant {home}/{name} is told {reason}", told, seconds, every=0.05)
+    return until(f"tenant {home}/{name} is told {reason}", reported, seconds, every=0.05)

@@ -49,24 +49,26 @@ class TwoSets:
     @property
     def blue(self) -> ServerPool:
         """The set that was there before."""
-        revision = next((one.get("blueRevision", "") for one in self._told()), "")
+        revision = next((one.get("blueRevision", "") for one in self._upgrade_statuses()), "")
         return ServerPool(self.history.cluster, revision)
 
     @property
     def green(self) -> ServerPool:
         """The first set that was to take over; that of no revision while there was none."""
-        revision = next((found for one in self._told() if (found := one.get("greenRevision"))), "")
+        revision = next(
+            (found for one in self._upgrade_statuses() if (found := one.get("greenRevision"))), ""
+        )
         return ServerPool(self.history.cluster, revision)
 
     def phases(self) -> list[Phase]:
         """Return the phases one after the other, without the rest before the first."""
         found: list[Phase] = []
-        for sight in self.history.sights:
-            if sight.kind != CLUSTERS or name_of(sight.object) != self.history.cluster:
+        for entry in self.history.entries:
+            if entry.kind != CLUSTERS or name_of(entry.object) != self.history.cluster:
                 continue
-            name = blue_green(sight.object).get("phase") or IDLE
+            name = blue_green(entry.object).get("phase") or IDLE
             if name != (found[-1].name if found else IDLE):
-                found.append(Phase(name, sight.at))
+                found.append(Phase(name, entry.at))
         return found
 
     def began(self, phase: str) -> float | None:
@@ -85,13 +87,13 @@ class TwoSets:
         a selector takes them in does not depend on whether they are there yet.
         """
         made = min((life.made or 0.0 for life in self.lives(self.green)), default=None)
-        sights = [(0.0, one) for one in self.services if name_of(one) == service]
-        sights += [
-            (sight.at, sight.object) for sight in self.history.sights
-            if sight.kind == SERVICES and name_of(sight.object) == service
+        entries = [(0.0, one) for one in self.services if name_of(one) == service]
+        entries += [
+            (entry.at, entry.object) for entry in self.history.entries
+            if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
         found: list[Directed] = []
-        for at, one in sights:
+        for at, one in entries:
             now = Directed(_selected(one, self._marks(at)), at)
             if found and (made is None or at <= made):
                 found[-1] = now
@@ -102,9 +104,9 @@ class TwoSets:
     def jobs(self) -> dict[str, Object]:
         """Return the Jobs of the cluster's upgrades by UID, as they were seen last, in order."""
         found: dict[str, Object] = {}
-        for sight in self.history.sights:
-            one = sight.object
-            if sight.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
+        for entry in self.history.entries:
+            one = entry.object
+            if entry.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
                 found[uid_of(one)] = one
         return found
 
@@ -121,15 +123,15 @@ class TwoSets:
         }  # fmt: skip
         pods = {
             (labels_of(one.object).get(_OF_JOB, ""), uid_of(one.object))
-            for one in self.history.sights if one.kind == PODS
+            for one in self.history.entries if one.kind == PODS
         }  # fmt: skip
         return {name: sum(job == name for job, _ in pods) for name in names}
 
     def sets_seen(self, servers: ServerPool) -> list[Object]:
         """Return the StatefulSet of one of the sets each time that it was seen to change."""
         return [
-            sight.object for sight in self.history.sights
-            if sight.kind == SETS and name_of(sight.object) == servers.stateful_set
+            entry.object for entry in self.history.entries
+            if entry.kind == SETS and name_of(entry.object) == servers.stateful_set
         ]  # fmt: skip
 
     def timeline(self) -> str:
@@ -139,17 +141,17 @@ class TwoSets:
         pairs = zip(found, ends, strict=False)
         return ", ".join(f"{one.name} {end - one.at:.1f} s" for one, end in pairs)
 
-    def _told(self) -> list[Object]:
+    def _upgrade_statuses(self) -> list[Object]:
         return [
-            blue_green(sight.object) for sight in self.history.sights
-            if sight.kind == CLUSTERS and name_of(sight.object) == self.history.cluster
+            blue_green(entry.object) for entry in self.history.entries
+            if entry.kind == CLUSTERS and name_of(entry.object) == self.history.cluster
         ]  # fmt: skip
 
     def _marks(self, at: float) -> list[Mapping[str, str]]:
         """The labels of every voter of either set that was not gone by then."""
         gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
         pods = {uid_of(pod): pod for pod in self.history.before}
-        pods |= {uid_of(one.object): one.object for one in self.history.sights if one.kind == PODS}
+        pods |= {uid_of(one.object): one.object for one in self.history.entries if one.kind == PODS}
         wanted = labels.voters(self.history.cluster).items()
         voters = (pod for pod in pods.values() if wanted <= labels_of(pod).items())
         return [labels_of(pod) for pod in voters if uid_of(pod) not in gone]

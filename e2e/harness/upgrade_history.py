@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from contracts.naming import labels
-from e2e.demo.journal import Sight
+from e2e.demo.journal import JournalEntry
 from e2e.demo.objects import (
     Object,
     condition,
@@ -36,7 +36,7 @@ class Life:
     revision: str
     made: float | None = None
     ready: float | None = None
-    told_to_end: float | None = None
+    terminating: float | None = None
     gone: float | None = None
     restarts: int = 0
     """How often its server was started again in it."""
@@ -59,62 +59,62 @@ class History:
 
     cluster: str
     before: Sequence[Object]
-    sights: Sequence[Sight]
+    entries: Sequence[JournalEntry]
 
     def lives(self) -> list[Life]:
         """Return every server pod that was there at some time, in order of appearance."""
         found = {uid_of(pod): _life(pod) for pod in self.before}
         for life, pod in zip(found.values(), self.before, strict=True):
             life.restarts = _restarts(pod)
-        for sight in self._pods():
-            life = found.setdefault(uid_of(sight.object), _life(sight.object, sight.at))
-            _live_on(life, sight)
+        for entry in self._pods():
+            life = found.setdefault(uid_of(entry.object), _life(entry.object, entry.at))
+            _live_on(life, entry)
         return list(found.values())
 
     def replaced(self) -> list[str]:
         """Return the names of the pods that were told to end, in that order."""
-        ended = [life for life in self.lives() if life.told_to_end is not None]
-        return [life.name for life in sorted(ended, key=lambda life: life.told_to_end or 0.0)]
+        ended = [life for life in self.lives() if life.terminating is not None]
+        return [life.name for life in sorted(ended, key=lambda life: life.terminating or 0.0)]
 
     def leaders(self) -> list[str]:
         """Return who led, one after the other; the same name twice means that it came back."""
         leads = {uid_of(pod): _leads(pod) for pod in self.before}
         found = [name_of(pod) for pod in self.before if _leads(pod)]
-        for sight in self._pods():
-            uid, now = uid_of(sight.object), _leads(sight.object)
+        for entry in self._pods():
+            uid, now = uid_of(entry.object), _leads(entry.object)
             # A label that stays behind on a pod that ends is no news.
-            if now and not leads.get(uid) and sight.change != "DELETED":
-                found.append(name_of(sight.object))
+            if now and not leads.get(uid) and entry.change != "DELETED":
+                found.append(name_of(entry.object))
             leads[uid] = now
         return found
 
     def step_downs(self) -> list[StepDown]:
         """Return the Jobs of upgrades that were made, in that order."""
-        made: dict[str, list[Sight]] = {}
-        for sight in self.sights:
-            part = labels_of(sight.object).get(labels.COMPONENT)
-            if sight.kind == JOBS and part == "upgrade" and self._ours(sight.object):
-                made.setdefault(uid_of(sight.object), []).append(sight)
+        made: dict[str, list[JournalEntry]] = {}
+        for entry in self.entries:
+            part = labels_of(entry.object).get(labels.COMPONENT)
+            if entry.kind == JOBS and part == "upgrade" and self._ours(entry.object):
+                made.setdefault(uid_of(entry.object), []).append(entry)
         return [_step_down(seen) for seen in made.values()]
 
     def first(self, kind: str, test: Callable[[Object], bool]) -> float | None:
         """Return when an object of a kind first passed a test."""
-        for sight in self.sights:
-            if sight.kind == kind and sight.change != "DELETED" and test(sight.object):
-                return sight.at
+        for entry in self.entries:
+            if entry.kind == kind and entry.change != "DELETED" and test(entry.object):
+                return entry.at
         return None
 
     def first_touch(self) -> float | None:
         """Return when the first server pod was told to end, or was gone."""
         times = [
-            at for life in self.lives() for at in (life.told_to_end, life.gone) if at is not None
+            at for life in self.lives() for at in (life.terminating, life.gone) if at is not None
         ]
         return min(times, default=None)
 
-    def _pods(self) -> list[Sight]:
+    def _pods(self) -> list[JournalEntry]:
         return [
-            sight for sight in self.sights
-            if sight.kind == PODS and is_server(sight.object, self.cluster)
+            entry for entry in self.entries
+            if entry.kind == PODS and is_server(entry.object, self.cluster)
         ]  # fmt: skip
 
     def _ours(self, obj: Object) -> bool:
@@ -150,16 +150,16 @@ def _life(pod: Object, made: float | None = None) -> Life:
     return Life(name_of(pod), uid_of(pod), image_of(pod), revision, made)
 
 
-def _live_on(life: Life, sight: Sight) -> None:
-    pod = sight.object
-    if sight.change == "DELETED":
-        life.gone = sight.at
+def _live_on(life: Life, entry: JournalEntry) -> None:
+    pod = entry.object
+    if entry.change == "DELETED":
+        life.gone = entry.at
         return
     life.restarts = _restarts(pod)
     if life.ready is None and is_ready(pod):
-        life.ready = sight.at
-    if life.told_to_end is None and is_terminating(pod):
-        life.told_to_end = sight.at
+        life.ready = entry.at
+    if life.terminating is None and is_terminating(pod):
+        life.terminating = entry.at
 
 
 def _leads(pod: Object) -> bool:
@@ -170,7 +170,7 @@ def _restarts(pod: Object) -> int:
     return sum(one.get("restartCount", 0) for one in status_of(pod).get("containerStatuses") or ())
 
 
-def _step_down(seen: Sequence[Sight]) -> StepDown:
+def _step_down(seen: Sequence[JournalEntry]) -> StepDown:
     ends = [(one, _ended(one.object)) for one in seen if _ended(one.object)]
     first = seen[0]
     ended, how = (ends[0][0].at, ends[0][1]) if ends else (None, "")

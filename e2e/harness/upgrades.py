@@ -42,7 +42,7 @@ class Record:
     @property
     def history(self) -> History:
         """What was seen so far."""
-        return History(self.cluster.name, self._before, self._journal.sights())
+        return History(self.cluster.name, self._before, self._journal.entries())
 
     def await_finished(self, version: str, seconds: float = UPGRADE_SECONDS) -> float:
         """Wait until the cluster says that it has a version; return the seconds since it was asked.
@@ -50,11 +50,11 @@ class Record:
         It is asked when the API server shows a spec with that version.
         """
 
-        def asked(cluster: Object) -> bool:
+        def requested(cluster: Object) -> bool:
             return self._is_it(cluster) and cluster["spec"]["version"] == version
 
         def over(cluster: Object) -> bool:
-            return asked(cluster) and finished(cluster, version)
+            return requested(cluster) and finished(cluster, version)
 
         try:
             ended = until(
@@ -63,8 +63,8 @@ class Record:
                 seconds,
             )
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
-        began = self.history.first(CLUSTER_VIEW, asked)
+            raise NotSoError(f"{error}\n{self.describe()}") from None
+        began = self.history.first(CLUSTER_VIEW, requested)
         assert began is not None
         return ended - began
 
@@ -76,19 +76,19 @@ class Record:
                 every=0.02,
             )  # fmt: skip
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def alive(self, kind: str) -> list[Object]:
         """Return the objects of a kind that exist now, as last seen, by name."""
         return self._journal.alive(kind)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say what the cluster says, and what became of its pods, for who looks for the reason."""
         status = status_of(self.cluster.find() or {})
         shown = {
             key: status.get(key) for key in ("release", "upgrade", "blueGreen", "operationLock")
         }
-        lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.told()]
+        lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.describe()]
         lines += [f"  {life}" for life in self.history.lives()]
         lines += [f"  {job}" for job in self.history.step_downs()]
         return "\n".join(lines)
@@ -145,10 +145,10 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
     away is not elected. Ends once all are ready, and the one that made way can end at once again:
     until then it would be the first to go, and take ten seconds.
     """
-    asked = 0.0
+    stepped_down = 0.0
 
     def rested() -> bool:
-        return time.monotonic() - asked >= _REST_SECONDS
+        return time.monotonic() - stepped_down >= _REST_SECONDS
 
     for _ in range(_MOVES):
         leader = until("a server leads", cluster.leader, _LEAD_SECONDS)
@@ -161,7 +161,7 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
         third = next(n for n in range(3) if n not in (number, ordinal))
         restart(cluster, names.pod(cluster.name, third))
         cluster.server(number).post("sys/step-down", cluster.operator_token(number), {})
-        asked = time.monotonic()
+        stepped_down = time.monotonic()
 
         def moved(before: str = name) -> bool:
             found = cluster.leader()
@@ -241,7 +241,7 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": version})
         seconds = record.await_finished(version)
-        asked = requests.since(mark)
+        made = requests.since(mark)
         requests.settle(cluster)
         history = record.history
     figures = Figures(
@@ -250,9 +250,9 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
         len(writer.writes),
         len(writer.failed),
         writer.longest_gap,
-        len(asked),
+        len(made),
         tuple(history.replaced()),
         tuple(history.leaders()),
     )
-    print(f"\n  {writer.told()}\n  {seconds:.1f} s, {len(asked)} requests: {tally(asked)}")
+    print(f"\n  {writer.describe()}\n  {seconds:.1f} s, {len(made)} requests: {tally(made)}")
     return Upgraded(figures, history, writer)

@@ -118,7 +118,7 @@ def test_the_memory_stays_below_the_limit(fight: Fight) -> None:
 def test_the_hostile_tenant_reads_what_is_wrong(fight: Fight, name: str) -> None:
     cluster = Cluster(fight.api, fight.hostile, name)
     messages = [one["message"] for one in cluster.conditions() if one["status"] != "True"]
-    assert any(f"{name}-seal" in message for message in messages), cluster.told()
+    assert any(f"{name}-seal" in message for message in messages), cluster.describe()
 
 
 def test_its_objects_can_be_deleted(fight: Fight) -> None:

@@ -108,7 +108,7 @@ def test_no_server_is_touched_whatever_a_status_says(cluster: Cluster, requests:
             lines.append((row.title, f"{play(cluster, row):.1f} s"))
             assert uids(cluster) == pods, row.title
             assert belongings(cluster) == before, row.title
-    print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.told()}")
+    print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.describe()}")
     assert writer.acknowledged
     assert (writer.lost(), writer.missed) == ([], [])
 

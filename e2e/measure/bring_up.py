@@ -62,17 +62,17 @@ def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
         until = datetime.now(UTC)
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
         settled = datetime.now(UTC)
-        sights = journal.sights()
-    start = created(sights, sample.name)
+        entries = journal.entries()
+    start = created(entries, sample.name)
     if start is None:
         raise DemoError(f"cluster {sample.name} was never seen")
     run = OperatorRun(
-        bring_up(sights, sample.name, sample.replicas, start),
+        bring_up(entries, sample.name, sample.replicas, start),
         bench.reader.count(since, until),
         bench.reader.count(until, settled),
     )
     read = _read(bench.api, sample.home, sample.name)
-    return run, script(sights, read, sample.name, Move(sample.home, BARE_NAMESPACE))
+    return run, script(entries, read, sample.name, Move(sample.home, BARE_NAMESPACE))
 
 
 def _read(api: Api, namespace: str, cluster: str) -> list[tuple[Kind, Object]]:
@@ -98,9 +98,9 @@ def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
         kind, obj = steps.then
         api.apply(kind.path(BARE_NAMESPACE, name_of(obj)), obj)
         _until_ready(bench, journal, sample.replicas)
-        sights = journal.sights()
+        entries = journal.entries()
     remove_namespace(bench, BARE_NAMESPACE)
-    return bring_up(sights, sample.name, sample.replicas, start)
+    return bring_up(entries, sample.name, sample.replicas, start)
 
 
 def _until_ready(bench: Bench, journal: Journal, wanted: int) -> None:

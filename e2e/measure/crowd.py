@@ -54,12 +54,12 @@ def at_once(bench: Bench) -> CrowdRun:
         for cluster in clusters:
             name = name_of(cluster)
             until_condition(journal, bench.screen, name, "RaftMembershipReady", READY_SECONDS)
-        sights = journal.sights()
-    starts = [created(sights, name_of(cluster)) for cluster in clusters]
+        entries = journal.entries()
+    starts = [created(entries, name_of(cluster)) for cluster in clusters]
     start = min(one for one in starts if one is not None)
     seconds = {}
     for cluster in clusters:
-        reached = seconds_to(bring_up(sights, name_of(cluster), 1, start), "Available")
+        reached = seconds_to(bring_up(entries, name_of(cluster), 1, start), "Available")
         if reached is None:
             raise DemoError(f"cluster {name_of(cluster)} was not seen to become Available")
         seconds[name_of(cluster)] = reached

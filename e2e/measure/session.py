@@ -40,10 +40,10 @@ def measure(place: OnRig, screen: Screen, order: Order) -> None:
     """Measure and write the results down. Raises DemoError, RigError, ApiError, OSError."""
     with screen.step("A node and the operator"):
         place.up(screen)
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         with screen.step("The operator: two replicas, one leader"):
-            install(place.kubectl, api, wishes, screen)
+            install(place.kubectl, api, installation, screen)
         sample = Sample.load()
         bench = Bench(place.kubectl, api, screen, AuditReader(place.audit_log), sample)
         results = Results(_machine(api, sample), order.quiet)
@@ -122,7 +122,7 @@ def _write(results: Results, screen: Screen, folder: Path) -> None:
     rows = report.summary_rows(results)
     screen.plain(table.plain(("what", "measured", "budget"), rows))
     screen.plain()
-    ways = report.milestone_rows(results)
-    screen.plain(table.plain(("since the apply", "no operator", "operator"), ways))
+    milestones = report.milestone_rows(results)
+    screen.plain(table.plain(("since the apply", "no operator", "operator"), milestones))
     screen.plain()
     screen.plain(f"  {folder}/results.json and results.md")

@@ -10,7 +10,7 @@ from typing import Any
 
 from contracts.naming import labels
 from e2e.demo.errors import DemoError
-from e2e.demo.journal import Sight
+from e2e.demo.journal import JournalEntry
 from e2e.demo.objects import Object, name_of
 
 MANAGER = "openbao-measure"
@@ -80,7 +80,7 @@ class Script:
 
 
 def script(
-    sights: Sequence[Sight], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
+    entries: Sequence[JournalEntry], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
 ) -> Script:
     """Make a script of a first boot that was watched.
 
@@ -88,24 +88,24 @@ def script(
     was there for a while only (the document of the first boot) is applied too. ``read`` are the
     objects of the other kinds, as they are now. Raises DemoError when there was no scale-out.
     """
-    sets = [one.object for one in sights if one.kind == STATEFUL_SETS.plural]
+    sets = [one.object for one in entries if one.kind == STATEFUL_SETS.plural]
     sets = [one for one in sets if name_of(one) == cluster]
     if not sets or sets[-1]["spec"]["replicas"] <= sets[0]["spec"]["replicas"]:
         raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
     first = [(kind, bare(obj, kind, move)) for kind, obj in read]
     for kind in SEEN:
-        found = _first_states(sights, kind.plural, cluster)
+        found = _first_states(entries, kind.plural, cluster)
         first += [(kind, bare(obj, kind, move)) for obj in found]
     first.append((STATEFUL_SETS, bare(sets[0], STATEFUL_SETS, move)))
     return Script(tuple(first), (STATEFUL_SETS, bare(sets[-1], STATEFUL_SETS, move)))
 
 
-def _first_states(sights: Sequence[Sight], plural: str, cluster: str) -> list[Object]:
+def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) -> list[Object]:
     found: dict[str, Object] = {}
-    for sight in sights:
-        mine = (sight.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
-        if sight.kind == plural and sight.change == "ADDED" and mine:
-            found.setdefault(name_of(sight.object), sight.object)
+    for entry in entries:
+        mine = (entry.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
+        if entry.kind == plural and entry.change == "ADDED" and mine:
+            found.setdefault(name_of(entry.object), entry.object)
     return list(found.values())
 
 

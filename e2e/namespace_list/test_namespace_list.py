@@ -84,9 +84,9 @@ def test_a_list_of_namespaces(
     here.await_available()
     print("a namespace that goes does not hold up the others")
 
-    asked = audit.since(mark, who.user)
-    assert other not in {entry.namespace for entry in asked}
-    assert {e.namespace for e in refused(asked)} <= {later}, "before and after its rights"
+    requests = audit.since(mark, who.user)
+    assert other not in {entry.namespace for entry in requests}
+    assert {e.namespace for e in refused(requests)} <= {later}, "before and after its rights"
     api.delete(CLUSTERS, first, "here")
     until("it is gone", lambda: here.find() is None, 60.0)
     assert operator.stop() == 0

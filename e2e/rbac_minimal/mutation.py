@@ -109,8 +109,8 @@ class Person:
                 "name": grain.name,
                 "namespace": namespace,
             }
-        told = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
-        return bool(told["allowed"])
+        answer = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
+        return bool(answer["allowed"])
 
     def loses(self, grain: Grain, namespace: str) -> bool:
         """Wait until the API server knows that a right is gone; False when it stays."""
@@ -185,8 +185,8 @@ def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -
         for grain, question in questions.items():
             role.write(person.api, without(role.rules, grain))
             gone = person.loses(grain, question.namespace)
-            told = question.ask(person) if gone else (0, "held by another role as well")
-            yield Loss(role.name, grain, *told)
+            answer = question.ask(person) if gone else (0, "held by another role as well")
+            yield Loss(role.name, grain, *answer)
     finally:
         role.write(person.api, role.rules)
 

@@ -126,7 +126,7 @@ def restarted(
 
     def all_new() -> bool:
         pods = cluster.pods()
-        assert sum(is_ready(pod) for pod in pods) >= 2, cluster.told()
+        assert sum(is_ready(pod) for pod in pods) >= 2, cluster.describe()
         there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
         for uid in [uid for uid in left if uid not in there]:
             order.append(left.pop(uid))

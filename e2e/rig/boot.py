@@ -135,7 +135,7 @@ class Boot:
         One that was found running may have been told to end by a `down` that was killed: it is
         started again, once.
         """
-        started = said = time.monotonic()
+        started = printed = time.monotonic()
         while not holds():
             now = time.monotonic()
             for name in needs:
@@ -146,9 +146,9 @@ class Boot:
             if now - started > 60.0:
                 logs = ", ".join(str(self.table.log(name)) for name in needs)
                 raise RigError(f"waited 60 s until {what}; see {logs}")
-            if now - said > _SAYS_SO_EVERY:
+            if now - printed > _SAYS_SO_EVERY:
                 self.progress(f"waiting until {what}, {now - started:.0f} s so far")
-                said = now
+                printed = now
             time.sleep(0.05)
         self.progress(what)
 

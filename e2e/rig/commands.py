@@ -28,8 +28,8 @@ def run(*argv: str) -> str:
     except FileNotFoundError as error:
         raise RigError(f"{argv[0]} is not installed") from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()
-        raise RigError(f"`{' '.join(argv)}` failed: {said[-_SHOWN:]}")
+        output_text = (done.stderr or done.stdout).strip()
+        raise RigError(f"`{' '.join(argv)}` failed: {output_text[-_SHOWN:]}")
     return done.stdout
 
 
@@ -64,8 +64,8 @@ def run_long(
             raise
         if process.returncode != 0:
             output.seek(0)
-            said = output.read().decode(errors="replace").strip()
-            raise RigError(f"{what} failed (`{' '.join(argv)}`):\n{said[-_SHOWN:]}")
+            output_text = output.read().decode(errors="replace").strip()
+            raise RigError(f"{what} failed (`{' '.join(argv)}`):\n{output_text[-_SHOWN:]}")
     progress(f"{what}: done in {time.monotonic() - started:.1f} s")
 
 

@@ -17,15 +17,15 @@ def locked(path: Path, progress: Progress, what: str) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         started = time.monotonic()
-        said = started - HEARTBEAT_SECONDS + 1.0
+        printed = started - HEARTBEAT_SECONDS + 1.0
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 now = time.monotonic()
-                if now - said >= HEARTBEAT_SECONDS:
+                if now - printed >= HEARTBEAT_SECONDS:
                     progress(f"waiting for another process: {what}, {now - started:.0f} s")
-                    said = now
+                    printed = now
                 time.sleep(0.05)
         yield

@@ -77,8 +77,8 @@ def wants_volume(claim: Object, kind: Object) -> bool:
 
 def grown(claim: Object) -> str | None:
     """Return the size a bound claim asks for when it is more than it has."""
-    asked = claim["spec"]["resources"]["requests"]["storage"]
+    requested = claim["spec"]["resources"]["requests"]["storage"]
     granted = claim.get("status", {}).get("capacity", {}).get("storage")
-    if granted is None or quantity(asked) <= quantity(granted):
+    if granted is None or quantity(requested) <= quantity(granted):
         return None
-    return str(asked)
+    return str(requested)

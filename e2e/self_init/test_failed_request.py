@@ -34,8 +34,8 @@ def test_a_failed_request_is_named_and_stops_the_cluster(
     cluster = Cluster(api, namespace, "bad")
     stalled = cluster.await_condition("Stalled", reason="SelfInitFailed", seconds=60.0)
     assert "bad-0" in stalled["message"]
-    told = cluster.condition("OpenBaoInitialized", "False", "SelfInitFailed")
-    assert told is not None, cluster.told()
+    found = cluster.condition("OpenBaoInitialized", "False", "SelfInitFailed")
+    assert found is not None, cluster.describe()
     assert cluster.live()["status"]["phase"] == "Failed"
 
     def stays_alone() -> bool:

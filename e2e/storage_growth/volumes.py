@@ -67,14 +67,14 @@ class OfflineDriver:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> "OfflineDriver":
-        told = {
+        condition = {
             "type": PENDING,
             "status": "True",
             "lastTransitionTime": self._since,
             "message": "Waiting for user to (re-)start a pod to finish file system resize",
         }
         for pod in self._first:
-            self._say(pod, {"conditions": [told]})
+            self._say(pod, {"conditions": [condition]})
             self._waiting.add(pod)
         self._thread.start()
         return self

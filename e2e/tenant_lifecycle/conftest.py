@@ -48,8 +48,8 @@ class World:
         made = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
 
         def watches() -> bool:
-            asked = self.audit.since(mark, self.who.user)
-            seen = {one.resource for one in asked if one.at >= begun and one.verb == "watch"}
+            requests = self.audit.since(mark, self.who.user)
+            seen = {one.resource for one in requests if one.at >= begun and one.verb == "watch"}
             return seen >= {TENANTS.plural, CLUSTERS.plural}
 
         until("it watches", watches, 60.0)

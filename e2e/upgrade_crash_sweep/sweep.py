@@ -157,14 +157,16 @@ class Sweep:
 
     def _crash(self, plans: list[Plan], seconds: float) -> dict[str, Result]:
         number = len(list(self.folder.glob("plans-*")))
-        asked, answered = (self.folder / f"{word}-{number}" for word in ("plans", "results"))
-        write_plans(asked, plans)
+        plans_path, results_path = (
+            self.folder / f"{word}-{number}" for word in ("plans", "results")
+        )
+        write_plans(plans_path, plans)
         process = self.launcher.start(
-            self.identity, str(asked), str(answered),
+            self.identity, str(plans_path), str(results_path),
             module=CRASHING, environment=self.environment(),
         )  # fmt: skip
         process.wait(max(seconds, 30.0 + _SECONDS_EACH * len(plans)))
-        return read_results(answered)
+        return read_results(results_path)
 
     def _await(self, case: Case, version: str, seconds: float) -> None:
         try:
@@ -175,7 +177,7 @@ class Sweep:
             )
         except NotSoError as error:
             shown = status_of(case.cluster.live()).get("upgrade")
-            case.faults.append(f"{error} {shown} {case.cluster.told()}")
+            case.faults.append(f"{error} {shown} {case.cluster.describe()}")
 
 
 Check = Callable[[Case, Sequence[Entry], str], list[str]]

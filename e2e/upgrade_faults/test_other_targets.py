@@ -52,8 +52,8 @@ def test_a_tag_of_another_version_is_refused_and_nothing_changes(
     requests.settle(cluster)
     before, template = uids(cluster), generation(cluster)
     change(cluster, {"version": THIRD, "image": openbao_reference(FOURTH)})
-    told = cluster.await_condition("Upgrading", "False", "ImageVersionMismatch", seconds=20.0)
-    print(f"\n  {told['message']}")
+    condition = cluster.await_condition("Upgrading", "False", "ImageVersionMismatch", seconds=20.0)
+    print(f"\n  {condition['message']}")
     throughout("nobody is touched", lambda: uids(cluster) == before, UNTOUCHED_SECONDS)
     assert generation(cluster) == template
     status = cluster.live()["status"]

@@ -39,7 +39,7 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
     old, new = history.lives()
     assert (old.name, new.name) == (names.pod(NAME, 0), names.pod(NAME, 0))
     assert new.image == openbao_reference(VERSION)
-    assert new.told_to_end is None
+    assert new.terminating is None
     assert history.step_downs() == []
     assert cluster.api.list(JOB, cluster.namespace) == []
     done.assert_nothing_lost()
@@ -53,5 +53,9 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
 
 def announces(cluster: Object) -> bool:
     """Tell whether a cluster says that nobody will be served for a while."""
-    told = condition(cluster, "Upgrading")
-    return told is not None and told["status"] == "True" and ANNOUNCED in told["message"]
+    upgrading = condition(cluster, "Upgrading")
+    return (
+        upgrading is not None
+        and upgrading["status"] == "True"
+        and ANNOUNCED in upgrading["message"]
+    )

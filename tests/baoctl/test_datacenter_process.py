@@ -111,7 +111,7 @@ class World(Objects):
         ]
 
     @property
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """What the events on the server are about."""
         return sorted(
             f"{one['regarding']['kind']} {one['regarding']['name']} {one['reason']}"
@@ -218,7 +218,7 @@ def test_the_end_of_a_datacenter_leaves_nothing() -> None:
             for _ in range(5):
                 await world.well()
             assert world.names(DATACENTERS, WORKLOADS, DEPLOYMENT, DAEMON_SET) == []
-            assert world.told == sorted(
+            assert world.reported == sorted(
                 f"BootstrapWorkload fra1.{name} {reason}"
                 for name in ("dns", "shipper", "shop")
                 for reason in ("Started", "Succeeded", "Retired")
@@ -234,7 +234,7 @@ def test_a_quiet_hour_costs_no_request() -> None:
             for _ in range(4):
                 await world.well()
             assert world.ready() == ("True", "AllRunning")
-            said = world.told
+            before = world.reported
             world.wire.sent.clear()
             await world.rest(3600.0)
             assert world.requests == []
@@ -245,7 +245,7 @@ def test_a_quiet_hour_costs_no_request() -> None:
             await world.rest(900.0)
             assert world.writes == []
         # A new process has nothing to say, either.
-        assert world.told == said
+        assert world.reported == before
 
     play(main)
 

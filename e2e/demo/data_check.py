@@ -32,7 +32,7 @@ Got = TypeVar("Got")
 
 
 @dataclass(slots=True)
-class Proof:
+class DataCheck:
     """One cluster, one application, one secret."""
 
     sample: Sample
@@ -88,8 +88,8 @@ class Proof:
         cluster = until(self.journal, self.screen, self.sample.name, "Available", rule)
         ids = {pod: self._cluster_id(pod) for pod in wanted}
         if len(set(ids.values())) != 1:
-            told = ", ".join(f"{pod} is in {found}" for pod, found in ids.items())
-            raise DemoError(f"the servers are in different clusters: {told}")
+            listed = ", ".join(f"{pod} is in {found}" for pod, found in ids.items())
+            raise DemoError(f"the servers are in different clusters: {listed}")
         raft = (status_of(cluster).get("adminOps") or {}).get("raft") or {}
         voters = raft.get("voters")
         if voters != self.sample.replicas:
@@ -140,15 +140,15 @@ class Proof:
         """Return the pod that says it leads; pods in ``gone`` are not asked. Raises DemoError."""
         deadline = time.monotonic() + ELECTION_SECONDS
         while True:
-            asked = [name_of(pod) for pod in self._pods() if name_of(pod) not in gone]
-            for pod in asked:
+            pods = [name_of(pod) for pod in self._pods() if name_of(pod) not in gone]
+            for pod in pods:
                 health = self.bao.health(pod)
                 if health is not None and health.leads:
                     self.screen.waiting("")
                     return pod
             if time.monotonic() > deadline:
-                raise DemoError(f"no leader among {', '.join(asked)} for {ELECTION_SECONDS:.0f} s")
-            self.screen.waiting(f"{' and '.join(asked)} have no leader yet")
+                raise DemoError(f"no leader among {', '.join(pods)} for {ELECTION_SECONDS:.0f} s")
+            self.screen.waiting(f"{' and '.join(pods)} have no leader yet")
             time.sleep(_POLL_SECONDS)
 
     def _until_new_pod(self, name: str, before: str) -> None:

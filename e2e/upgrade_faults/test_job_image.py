@@ -22,10 +22,10 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 
 NAME = "asked"
 # An image that has no program of ours: its container cannot start.
-NO_EXECUTOR = openbao_reference(OPENBAO_UPGRADES[0])
+NO_PROGRAM = openbao_reference(OPENBAO_UPGRADES[0])
 ROUNDS = (
     ("a role that is not there", {"jwtAuthRole": "nobody"}, {"jwtAuthRole": None}),
-    ("an image without a program", {"image": NO_EXECUTOR}, {"image": None}),
+    ("an image without a program", {"image": NO_PROGRAM}, {"image": None}),
 )
 
 
