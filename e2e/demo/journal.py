@@ -1,4 +1,4 @@
-"""Watches that write down what they see and when: the eyes of progress lines and of timelines."""
+"""Records watch events with their times, for progress lines and timelines."""
 
 import http.client
 import threading
@@ -20,7 +20,7 @@ _RETRY_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One change as a watch reported it.
+    """One watch event.
 
     ``at`` is time.monotonic() at its arrival, ``kind`` the plural name of the resource.
     """
@@ -41,7 +41,7 @@ class View:
 
 
 def cluster_views(namespace: str) -> tuple[View, ...]:
-    """Return what there is to see of the clusters of a namespace; it need not exist yet."""
+    """Return the views of the clusters of a namespace, which does not have to exist."""
     core = f"/api/v1/namespaces/{namespace}"
     return (
         View(
@@ -58,9 +58,9 @@ def cluster_views(namespace: str) -> tuple[View, ...]:
 
 @dataclass(slots=True)
 class Journal:
-    """Everything the views report, in order of arrival. Use as a context manager.
+    """All watch events of the views, in order of arrival. A context manager.
 
-    On entering, each view is listed once, so what was there before is known (and not journalled).
+    On entering, each view is listed once: existing objects are known, and not recorded.
     """
 
     api: Api
@@ -88,22 +88,22 @@ class Journal:
             self._news.notify_all()
 
     def entries(self) -> list[JournalEntry]:
-        """Return what was seen so far."""
+        """Return the events so far."""
         with self._news:
             return list(self._entries)
 
     def alive(self, kind: str) -> list[Object]:
-        """Return the objects that exist now, as last seen, by name."""
+        """Return the existing objects, as last observed, by name."""
         with self._news:
             found = self._alive.get(kind, {}).values()
             return sorted(found, key=name_of)
 
     def find(self, kind: str, name: str) -> Object | None:
-        """Return one object as last seen."""
+        """Return one object, as last observed."""
         return next((one for one in self.alive(kind) if name_of(one) == name), None)
 
     def wait(self, seconds: float) -> None:
-        """Return when something is seen, at the latest after ``seconds``."""
+        """Wait for the next event, at most ``seconds``."""
         with self._news:
             self._news.wait(seconds)
 

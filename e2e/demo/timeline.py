@@ -1,6 +1,6 @@
-"""When a cluster reached what, from the changes that watches reported. Pure.
+"""The milestones of a cluster, from recorded watch events. Pure.
 
-The times are those at which a change arrived here: object timestamps have whole seconds only.
+Times are those of the arrival of events: timestamps in objects have whole seconds only.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,23 +17,23 @@ CHILDREN = frozenset({"statefulsets", "services", "configmaps", "serviceaccounts
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Something that was reached, ``seconds`` after the start."""
+    """A milestone, and the ``seconds`` from the start to it."""
 
     name: str
     seconds: float
 
 
 def created(entries: Sequence[JournalEntry], cluster: str) -> float | None:
-    """Return when the API server first showed the cluster, as time.monotonic()."""
+    """Return when the cluster was first observed, as time.monotonic()."""
     return _first(entries, CLUSTERS, lambda obj: name_of(obj) == cluster)
 
 
 def bring_up(
     entries: Sequence[JournalEntry], cluster: str, replicas: int, start: float
 ) -> list[Milestone]:
-    """Return the milestones of a first boot that were reached, in the order of the boot.
+    """Return the reached milestones of a first boot, in order.
 
-    Works without an operator too: then the milestones that only it announces are missing.
+    Without an operator, the milestones that it reports are missing.
     """
     first_pod = f"{cluster}-0"
 
@@ -63,7 +63,7 @@ def bring_up(
 
 
 def seconds_to(milestones: Sequence[Milestone], name: str) -> float | None:
-    """Return when a milestone was reached."""
+    """Return the seconds to a milestone."""
     return next((mark.seconds for mark in milestones if mark.name == name), None)
 
 

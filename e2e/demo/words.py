@@ -1,4 +1,4 @@
-"""What the demo waits for, in the words of the conditions and pods. Pure."""
+"""Progress lines from conditions and pods. Pure."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ _LONGEST = 160
 
 
 def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> str:
-    """Say in one line how far the cluster is on its way to the condition ``waits_for``.
+    """Return, on one line, the progress of the cluster to the condition ``waits_for``.
 
-    The words are those of the condition Ready while it says why not, else those of ``waits_for``;
-    behind them each pod that is not ready yet.
+    The text is that of the condition Ready while it is not True, otherwise that of ``waits_for``,
+    followed by each pod that is not ready.
     """
     rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in by_name(pods) if not is_ready(pod)]
     return "; ".join([_about_cluster(cluster, waits_for), *rest])
@@ -46,7 +46,7 @@ def reason_and_message(found: Object) -> str:
 
 
 def pod_words(pod: Object) -> str:
-    """Say in a few words what a pod does."""
+    """Return the state of a pod as text."""
     if is_terminating(pod):
         return "is stopping"
     if is_ready(pod):

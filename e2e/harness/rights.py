@@ -1,8 +1,8 @@
-"""What a ServiceAccount may do and what it did: rules of RBAC and lines of the audit log, both cut
-into grains, the smallest rights that there are.
+"""Splits RBAC rules and audit log entries into grains (single permissions), to compare what a
+ServiceAccount may do with what it did.
 
 Semantics: Kubernetes, rbac.authorization.k8s.io/v1 PolicyRule, and kube-apiserver 1.36: a patch
-that makes an object asks for `create` as well.
+that creates an object requires `create` as well.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ CREATED = 201
 
 @dataclass(frozen=True, slots=True, order=True)
 class Grain:
-    """One verb on one resource: of any name, or of one; or on one path."""
+    """One verb on one resource (of any name, or of one), or on one path."""
 
     group: str
     resource: str
@@ -30,7 +30,7 @@ class Grain:
         return f"{self.verb} {self.path or what}"
 
     def covers(self, other: "Grain") -> bool:
-        """Whether a request for the other one may pass by this one alone."""
+        """Whether this one grants the other."""
         same = (self.group, self.resource, self.verb, self.path) == (
             other.group,
             other.resource,
@@ -41,7 +41,7 @@ class Grain:
 
 
 def grains(rule: Rule) -> list[Grain]:
-    """Cut a rule."""
+    """Split a rule."""
     if paths := rule.get("nonResourceURLs"):
         return [Grain("", "", verb, path=path) for path in paths for verb in rule["verbs"]]
     return [
@@ -54,7 +54,7 @@ def grains(rule: Rule) -> list[Grain]:
 
 
 def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
-    """The rules with one grain taken out of each that has it."""
+    """The rules without one grain."""
     left: list[Rule] = []
     for rule in rules:
         found = grains(rule)
@@ -75,7 +75,7 @@ def _as_rule(grain: Grain) -> Rule:
 
 
 def grains_of(entry: Entry) -> Iterator[Grain]:
-    """What a request needed; nothing if it was refused."""
+    """The permissions that a request needed; none if it was refused."""
     if entry.code in (401, 403):
         return
     if not entry.resource:
@@ -88,7 +88,7 @@ def grains_of(entry: Entry) -> Iterator[Grain]:
 
 
 def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
-    """Everything that was needed, each with the first request for it."""
+    """All needed permissions, each with the first request."""
     found: dict[Grain, Entry] = {}
     for entry in entries:
         for grain in grains_of(entry):
@@ -97,7 +97,7 @@ def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
 
 
 def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
-    """Granted and never needed: ought to be nothing."""
+    """The permissions that were granted and never needed; should be empty."""
     needed = tuple(needed)
     granted = {grain for rule in rules for grain in grains(rule)}
     return sorted(one for one in granted if not any(one.covers(need) for need in needed))

@@ -1,12 +1,11 @@
-"""A client inside of the rig's network that writes ten secrets a second, and tells of each.
+"""A client in the network of the rig that writes ten secrets per second, and reports each write.
 
     python -m e2e.harness.service_client [--read-back] <target.json >told
 
-It keeps its connection, as clients do, and makes a new one after a failure; no write is tried
-twice. One line per write: its number, the time of its end (CLOCK_MONOTONIC, one clock for the whole
-machine), the seconds that it took, and why it failed, if it did. With --read-back each write that
-was acknowledged is read over the same connection until it is there, and the line says what was
-there instead when VISIBLE_SECONDS went by.
+It keeps its connection, and opens a new one after a failure; writes are not retried. One line per
+write: number, end time (CLOCK_MONOTONIC, shared by all processes), duration in seconds, and the
+error, if any. With --read-back each acknowledged write is read over the same connection until it
+is visible; after VISIBLE_SECONDS the line has what was read instead.
 """
 
 import http.client
@@ -29,7 +28,7 @@ _AGAIN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to write to: an address of the Service, and by what to know and be known."""
+    """The address of the Service, its CA and server name, and the login."""
 
     address: str
     port: int
@@ -43,13 +42,13 @@ class Target:
 
 @dataclass(slots=True)
 class Line:
-    """One connection that is kept as long as it works. Raises OSError and HTTPException."""
+    """One keep-alive connection. Raises OSError and HTTPException."""
 
     target: Target
     _connection: http.client.HTTPConnection | None = field(default=None)
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
-        """Send one request and return code and body of the answer."""
+        """Send one request and return status code and body of the response."""
         try:
             connection = self._connection or self._connect()
             data = None if body is None else orjson.dumps(body)
@@ -62,7 +61,7 @@ class Line:
             raise
 
     def write(self, number: int) -> str:
-        """Write one secret; say what went wrong, "" if it was acknowledged."""
+        """Write one secret; return the error, "" if it was acknowledged."""
         path = f"{self.target.path}/canary-{number}"
         try:
             code, words = self.call("POST", path, {"value": str(number)})
@@ -75,15 +74,15 @@ class Line:
         return f"{code}: {words[:200]!r}"
 
     def reads(self, number: int) -> bool:
-        """Whether the secret of that number is there with its value."""
+        """Whether the secret of that number has its value."""
         code, body = self.call("GET", f"{self.target.path}/canary-{number}")
         return code == 200 and orjson.loads(body)["data"] == {"value": str(number)}
 
     def missed(self, number: int) -> str:
-        """Read a secret that was acknowledged until it is there, for VISIBLE_SECONDS at most.
+        """Read an acknowledged secret until it is visible, for VISIBLE_SECONDS at most.
 
-        Returns "" when it is there, else what the last answer was. An answer that says nothing
-        about the secret, or none, is no proof of anything.
+        Returns "" if it is visible, otherwise the last response. Errors and missing responses are
+        not counted.
         """
         until = time.monotonic() + VISIBLE_SECONDS
         while (answer := self._absent(number)) and time.monotonic() < until:
@@ -100,7 +99,7 @@ class Line:
         return f"{code}: {words[:200]!r}" if code in (200, 404) else ""
 
     def close(self) -> None:
-        """Give the connection up."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -118,7 +117,7 @@ class Line:
 
 
 def main() -> None:
-    """Write until somebody ends this process."""
+    """Write until this process is stopped."""
     reads_back = sys.argv[1:] == [READ_BACK]
     line = Line(Target(**orjson.loads(sys.stdin.buffer.read())))
     number, due = 0, time.monotonic()

@@ -1,4 +1,4 @@
-"""An upgrade that stopped: what the cluster says of it, and that nobody is touched meanwhile."""
+"""Checks of a stopped upgrade: the status, and that no pod is changed."""
 
 from e2e.demo.objects import status_of
 from e2e.harness.clusters import Cluster
@@ -29,7 +29,7 @@ def await_stopped(cluster: Cluster, reason: str, seconds: float = TROUBLE_SECOND
 def assert_nobody_is_touched(
     cluster: Cluster, requests: Requests, seconds: float = STILL_SECONDS
 ) -> None:
-    """Watch a cluster for a while: the same pods, and once all is said not one write.
+    """Check for some time that the pods stay the same, and that only the status is written.
 
     But for the status, which tells whenever the kubelet tries again to fetch an image.
     """
@@ -47,6 +47,6 @@ def uids(cluster: Cluster) -> set[str]:
 
 
 def upgrade_of(cluster: Cluster) -> Object:
-    """Return status.upgrade; empty while there is none."""
+    """Return status.upgrade; empty if there is none."""
     found: Object = status_of(cluster.live()).get("upgrade") or {}
     return found

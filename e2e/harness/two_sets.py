@@ -1,7 +1,7 @@
-"""What happened to two sets of servers while one took over from the other, as watches told. Pure.
+"""Evaluates the recorded watch events of a blue/green upgrade. Pure.
 
-Blue is the set that was there before, green the one that takes over; each is told by its revision,
-"" for the set that a cluster is born with. Times are those of e2e.harness.upgrade_history.
+Blue is the pool before the upgrade, green the one after it; each has a revision, "" for the first
+pool of a cluster. Times are those of e2e.harness.upgrade_history.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _OF_JOB = "batch.kubernetes.io/job-name"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of status.blueGreen, and when it was first seen."""
+    """A phase of status.blueGreen, and when it was first observed."""
 
     name: str
     at: float
@@ -30,7 +30,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Directed:
-    """To the servers of which revisions a Service sent its clients, and since when."""
+    """The revisions that a Service selects, and since when."""
 
     revisions: frozenset[str]
     at: float
@@ -38,9 +38,9 @@ class Directed:
 
 @dataclass(frozen=True, slots=True)
 class TwoSets:
-    """A cluster between two moments: its servers and Services at the first, and all that was seen.
+    """A cluster during a time span: its servers and Services at the start, and all watch events.
 
-    The record begins before the upgrade does, and ends after it.
+    The time span starts before the upgrade and ends after it.
     """
 
     history: History
@@ -48,20 +48,20 @@ class TwoSets:
 
     @property
     def blue(self) -> ServerPool:
-        """The set that was there before."""
+        """The pool before the upgrade."""
         revision = next((one.get("blueRevision", "") for one in self._upgrade_statuses()), "")
         return ServerPool(self.history.cluster, revision)
 
     @property
     def green(self) -> ServerPool:
-        """The first set that was to take over; that of no revision while there was none."""
+        """The first green pool; with revision "" if there was none."""
         revision = next(
             (found for one in self._upgrade_statuses() if (found := one.get("greenRevision"))), ""
         )
         return ServerPool(self.history.cluster, revision)
 
     def phases(self) -> list[Phase]:
-        """Return the phases one after the other, without the rest before the first."""
+        """Return the phases in order, without Idle before the first."""
         found: list[Phase] = []
         for entry in self.history.entries:
             if entry.kind != CLUSTERS or name_of(entry.object) != self.history.cluster:
@@ -76,15 +76,15 @@ class TwoSets:
         return next((one.at for one in self.phases() if one.name == phase), None)
 
     def lives(self, servers: ServerPool) -> list[Life]:
-        """Return the pods of one of the sets."""
+        """Return the pods of one pool."""
         found = self.history.lives()
         return [life for life in found if servers.ordinal_of(life.name) is not None]
 
     def directed(self, service: str) -> list[Directed]:
-        """Say where a Service sent clients, from the moment on in which it mattered.
+        """Return which revisions a Service selected, from the first green server on.
 
-        That is when the first server of green was seen. Pods that come later count as well: whether
-        a selector takes them in does not depend on whether they are there yet.
+        Pods that are created later count as well: whether a selector matches does not depend on
+        whether the pods exist.
         """
         made = min((life.made or 0.0 for life in self.lives(self.green)), default=None)
         entries = [(0.0, one) for one in self.services if name_of(one) == service]
@@ -102,7 +102,7 @@ class TwoSets:
         return found
 
     def jobs(self) -> dict[str, Object]:
-        """Return the Jobs of the cluster's upgrades by UID, as they were seen last, in order."""
+        """Return the upgrade Jobs of the cluster by UID, as last observed, in order."""
         found: dict[str, Object] = {}
         for entry in self.history.entries:
             one = entry.object
@@ -111,12 +111,12 @@ class TwoSets:
         return found
 
     def actions(self) -> list[str]:
-        """Return what those Jobs did, in the order in which they were made."""
+        """Return the actions of those Jobs, in the order of their creation."""
         found = (notes_of(one).get(labels.UPGRADE_ACTION, "") for one in self.jobs().values())
         return [action for action in found if action]
 
     def hook_runs(self, operation: str) -> dict[str, int]:
-        """Return the Jobs that judged green in one upgrade, and how many pods each of them had."""
+        """Return the validation hook Jobs of one upgrade, and the number of pods of each."""
         names = {
             name_of(one) for one in self.jobs().values()
             if notes_of(one).get(OPERATION_ID) == operation
@@ -128,14 +128,14 @@ class TwoSets:
         return {name: sum(job == name for job, _ in pods) for name in names}
 
     def sets_seen(self, servers: ServerPool) -> list[Object]:
-        """Return the StatefulSet of one of the sets each time that it was seen to change."""
+        """Return all observed versions of the StatefulSet of one pool."""
         return [
             entry.object for entry in self.history.entries
             if entry.kind == SETS and name_of(entry.object) == servers.stateful_set
         ]  # fmt: skip
 
     def timeline(self) -> str:
-        """Say in one line how long each phase was."""
+        """Return the duration of each phase, on one line."""
         found = self.phases()
         ends = [one.at for one in found[1:]]
         pairs = zip(found, ends, strict=False)
@@ -148,7 +148,7 @@ class TwoSets:
         ]  # fmt: skip
 
     def _marks(self, at: float) -> list[Mapping[str, str]]:
-        """The labels of every voter of either set that was not gone by then."""
+        """The labels of all voters of both pools that existed at that time."""
         gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
         pods = {uid_of(pod): pod for pod in self.history.before}
         pods |= {uid_of(one.object): one.object for one in self.history.entries if one.kind == PODS}
@@ -158,7 +158,7 @@ class TwoSets:
 
 
 def blue_green(cluster: Object) -> Object:
-    """Return status.blueGreen, {} when there is none."""
+    """Return status.blueGreen, {} if there is none."""
     found: Object = status_of(cluster).get("blueGreen") or {}
     return found
 
@@ -174,7 +174,7 @@ def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[
 
 
 def row(figures: Figures, sets: TwoSets) -> tuple[str, ...]:
-    """Return the cells of the table of what upgrades by a second set cost."""
+    """Return the cells of the table of the cost of blue/green upgrades."""
     began = sets.phases()[0].at
     switched = sets.began(DEMOTING) or began
     return (

@@ -1,7 +1,7 @@
-"""What happened to pods, leaders and Jobs while a version changed, as watches reported it. Pure.
+"""Evaluates the recorded watch events of pods, leaders and Jobs during an upgrade. Pure.
 
-Times are time.monotonic() at the arrival of the news, the clock of `service_client`: timestamps of
-objects have whole seconds only.
+Times are time.monotonic() at the arrival of an event, as in `service_client`: timestamps in objects
+have whole seconds only.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _SERVER = "openbao"
 
 @dataclass(slots=True)
 class Life:
-    """One server pod. A time is None when that was not seen, or was so when the record began."""
+    """One server pod. A time is None if it was not observed, or was before the start."""
 
     name: str
     uid: str
@@ -44,7 +44,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class StepDown:
-    """A Job that asked a leader to step down."""
+    """A Job that requested a step-down."""
 
     name: str
     made: float
@@ -55,14 +55,14 @@ class StepDown:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One cluster between two moments: its server pods at the first, and all that was seen."""
+    """One cluster during a time span: its server pods at the start, and all watch events."""
 
     cluster: str
     before: Sequence[Object]
     entries: Sequence[JournalEntry]
 
     def lives(self) -> list[Life]:
-        """Return every server pod that was there at some time, in order of appearance."""
+        """Return all server pods, in the order of their appearance."""
         found = {uid_of(pod): _life(pod) for pod in self.before}
         for life, pod in zip(found.values(), self.before, strict=True):
             life.restarts = _restarts(pod)
@@ -72,12 +72,12 @@ class History:
         return list(found.values())
 
     def replaced(self) -> list[str]:
-        """Return the names of the pods that were told to end, in that order."""
+        """Return the names of the deleted pods, in order."""
         ended = [life for life in self.lives() if life.terminating is not None]
         return [life.name for life in sorted(ended, key=lambda life: life.terminating or 0.0)]
 
     def leaders(self) -> list[str]:
-        """Return who led, one after the other; the same name twice means that it came back."""
+        """Return the leaders in order; a name twice means that it became leader again."""
         leads = {uid_of(pod): _leads(pod) for pod in self.before}
         found = [name_of(pod) for pod in self.before if _leads(pod)]
         for entry in self._pods():
@@ -89,7 +89,7 @@ class History:
         return found
 
     def step_downs(self) -> list[StepDown]:
-        """Return the Jobs of upgrades that were made, in that order."""
+        """Return the step-down Jobs in the order of their creation."""
         made: dict[str, list[JournalEntry]] = {}
         for entry in self.entries:
             part = labels_of(entry.object).get(labels.COMPONENT)
@@ -98,14 +98,14 @@ class History:
         return [_step_down(seen) for seen in made.values()]
 
     def first(self, kind: str, test: Callable[[Object], bool]) -> float | None:
-        """Return when an object of a kind first passed a test."""
+        """Return when an object of a kind first passed the test."""
         for entry in self.entries:
             if entry.kind == kind and entry.change != "DELETED" and test(entry.object):
                 return entry.at
         return None
 
     def first_touch(self) -> float | None:
-        """Return when the first server pod was told to end, or was gone."""
+        """Return when the first server pod was terminating or deleted."""
         times = [
             at for life in self.lives() for at in (life.terminating, life.gone) if at is not None
         ]
@@ -122,7 +122,7 @@ class History:
 
 
 def is_server(pod: Object, cluster: str) -> bool:
-    """Tell whether a pod is a server of the cluster, with a vote or without, and of no Job."""
+    """Whether a pod is a server of the cluster (voter or not), and not of a Job."""
     return labels.servers(cluster).items() <= labels_of(pod).items()
 
 
@@ -133,7 +133,7 @@ def image_of(pod: Object) -> str:
 
 
 def finished(cluster: Object, version: str) -> bool:
-    """Tell whether a cluster says that it has a version, and that nothing is left to do."""
+    """Whether a cluster reports a version, and that the upgrade is complete."""
     status, upgrading = status_of(cluster), condition(cluster, "Upgrading")
     return (
         status.get("currentVersion") == version
@@ -183,7 +183,7 @@ def _ended(job: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one upgrade cost, for the table and the limits."""
+    """The cost of one upgrade, for the table and the budgets."""
 
     title: str
     seconds: float

@@ -1,4 +1,4 @@
-"""One bring-up of three servers: by the operator, and by a script with the same objects."""
+"""Creates a cluster of three servers: with the operator, and with a script of the same objects."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every measurement works with."""
+    """The environment of the measurements."""
 
     kubectl: Kubectl
     api: Api
@@ -48,7 +48,7 @@ class OperatorRun:
 
 
 def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
-    """Bring the sample up; return what was measured and the script for a run without operator.
+    """Create the sample; return the measurements, and the script for a run without operator.
 
     Raises DemoError, ApiError, OSError.
     """
@@ -81,7 +81,7 @@ def _read(api: Api, namespace: str, cluster: str) -> list[tuple[Kind, Object]]:
 
 
 def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
-    """Apply the script in a namespace of its own, and remove it again.
+    """Apply the script in a new namespace, and delete it again.
 
     Raises DemoError, ApiError, OSError.
     """
@@ -117,7 +117,7 @@ def _until_ready(bench: Bench, journal: Journal, wanted: int) -> None:
 def wait(
     screen: Screen, missing: Callable[[], str | None], seconds: float, pause: Callable[[], None]
 ) -> None:
-    """Wait until nothing is missing. Raises DemoError with what is after ``seconds``."""
+    """Wait until nothing is missing. Raises DemoError with the rest after ``seconds``."""
     deadline = time.monotonic() + seconds
     while (words := missing()) is not None:
         if time.monotonic() > deadline:
@@ -128,7 +128,7 @@ def wait(
 
 
 def remove_namespace(bench: Bench, name: str) -> None:
-    """Delete a namespace that a measurement made, and wait until it is gone. Raises DemoError."""
+    """Delete the namespace of a measurement, and wait until it is gone. Raises DemoError."""
     path = f"/api/v1/namespaces/{name}"
     if bench.api.find(path) is None:
         return

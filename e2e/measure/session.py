@@ -1,4 +1,4 @@
-"""All measurements in their order, on one rig, and the files they end in."""
+"""Runs all measurements on one rig, and writes the result files."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from e2e.measure.report import Machine, Results
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked for: bring-ups, seconds of quiet, and where the results go."""
+    """The parameters: number of runs, idle seconds, and the result folder."""
 
     runs: int
     quiet: float
@@ -37,7 +37,7 @@ class Order:
 
 
 def measure(place: OnRig, screen: Screen, order: Order) -> None:
-    """Measure and write the results down. Raises DemoError, RigError, ApiError, OSError."""
+    """Measure and write the results. Raises DemoError, RigError, ApiError, OSError."""
     with screen.step("A node and the operator"):
         place.up(screen)
         installation = place.image(screen)

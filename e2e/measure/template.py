@@ -1,7 +1,7 @@
-"""The objects that the operator made, made over so that a script can apply them without it. Pure.
+"""Converts the objects that the operator created to a script that applies them without it. Pure.
 
 The objects keep their names and content. They get another namespace and another manager label, so
-that no operator feels responsible, and lose what the API server or an owner gave them.
+that no operator manages them, and lose the fields of the API server and the owner references.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _OF_SERVICE = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A resource: what its objects say of themselves, and its plural name."""
+    """A resource: apiVersion and kind of its objects, and its plural name."""
 
     api_version: str
     kind: str
@@ -65,7 +65,7 @@ READ = (
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From the namespace that the objects were made for into another one."""
+    """The source namespace of the objects, and the target namespace."""
 
     source: str
     target: str
@@ -73,7 +73,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What is applied at first, with one server, and what once that one is ready."""
+    """The objects to apply first, with one server, and those after that one is ready."""
 
     first: tuple[tuple[Kind, Object], ...]
     then: tuple[Kind, Object]
@@ -82,11 +82,11 @@ class Script:
 def script(
     entries: Sequence[JournalEntry], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
 ) -> Script:
-    """Make a script of a first boot that was watched.
+    """Build the script of a recorded first boot.
 
-    ``sights`` hold every state of StatefulSet, ConfigMaps, Services and accounts; an object that
-    was there for a while only (the document of the first boot) is applied too. ``read`` are the
-    objects of the other kinds, as they are now. Raises DemoError when there was no scale-out.
+    ``entries`` have all versions of StatefulSet, ConfigMaps, Services and ServiceAccounts; objects
+    that were deleted again (the self-init configuration) are applied as well. ``read`` has the
+    current objects of the other kinds. Raises DemoError if there was no scale-out.
     """
     sets = [one.object for one in entries if one.kind == STATEFUL_SETS.plural]
     sets = [one for one in sets if name_of(one) == cluster]
@@ -110,7 +110,7 @@ def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) ->
 
 
 def bare(obj: Object, kind: Kind, move: Move) -> Object:
-    """Return the object as a script would write it."""
+    """Return the object without server-side fields."""
     made: Object = _rewrite(obj, move)
     made.pop("status", None)
     made["apiVersion"], made["kind"] = kind.api_version, kind.kind

@@ -1,4 +1,4 @@
-"""Runs other programs: short ones in silence, long ones with a sign of life every 20 seconds."""
+"""Runs other programs: short ones silently, long ones with a progress line every 20 seconds."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def require_root(what: str) -> None:
 
 
 def run(*argv: str) -> str:
-    """Run a command and return its output. Raises RigError with what it said."""
+    """Run a command and return its output. Raises RigError with its error output."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
@@ -42,7 +42,7 @@ def run_long(
 ) -> None:
     """Run a command that may take minutes; ``what`` names it in the progress lines.
 
-    Its output is shown only in the RigError of a failure. It dies with an exception here.
+    Its output is shown only in the RigError of a failure. An exception here kills it.
     """
     started = time.monotonic()
     progress(what)
