@@ -1,4 +1,4 @@
-"""The demo of backup and restore from its first step to its last."""
+"""The steps of the demo of backup and restore."""
 
 import copy
 import http.client
@@ -34,7 +34,7 @@ _POLL_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, folder: Path) -> None:
-    """Tell the whole story; the store keeps its files in the folder. Raises as e2e.demo does."""
+    """Run the demo; the store keeps its files in the folder. Raises as e2e.demo does."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of backup and restore {place.title}")
     with screen.step("Kubernetes"):
@@ -58,7 +58,7 @@ def run(rig: Rig, screen: Screen, folder: Path) -> None:
 
 @dataclass(slots=True)
 class Story:
-    """The part that needs the API and the store."""
+    """The steps that need the API and the store."""
 
     place: OnRig
     screen: Screen
@@ -67,9 +67,9 @@ class Story:
     store: Store
 
     def tell(self) -> None:
-        """Run the steps and print what took how long. Raises DemoError, ApiError, OSError."""
+        """Run the steps and print their durations. Raises DemoError, ApiError, OSError."""
         sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
-        with screen.step("A clean start, and a store"):
+        with screen.step("Clean up, and start a store"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
             apply(kubectl, [_login(sample.home, self.store)])
@@ -98,7 +98,7 @@ class Story:
                 check.log_in()
                 check.read_back(value)
                 screen.say(f"{SECRET_PATH} holds what was written before the disaster")
-            with screen.step("Whole again"):
+            with screen.step("Recovery"):
                 until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
                 self._check(journal).whole_again()
         self._results()
@@ -122,7 +122,7 @@ class Story:
         self.screen.say(f"in the store: {', '.join(self.store.keys())}")
 
     def _copied_key(self) -> Object:
-        """Return a Secret that gives the key back to a cluster of the same name."""
+        """Return a Secret that provides the unseal key to a cluster of the same name."""
         home, name = self.sample.home, names.unseal_key_secret(self.sample.name)
         live = self.api.get(f"/api/v1/namespaces/{home}/secrets/{name}")
         # Nobody takes over a key by chance: the new cluster is told that this one is meant for it.

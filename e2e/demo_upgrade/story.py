@@ -1,4 +1,4 @@
-"""The demo of an upgrade from its first step to its last."""
+"""The steps of the upgrade demo."""
 
 import http.client
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _LOOK_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, strategy: str) -> None:
-    """Tell the whole story. Raises as e2e.demo does."""
+    """Run the demo. Raises as e2e.demo does."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
     with screen.step("Kubernetes"):
@@ -61,7 +61,7 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
 
 
 def _clients(sample: Sample, strategy: str) -> Sample:
-    """Return the sample with a cluster that the writing client has a login of."""
+    """Return the sample, with a login for the writing client."""
     kept = {"autoRollback": {"stabilizationSeconds": KEPT_SECONDS}}
     upgrade = {"strategy": strategy, **({"blueGreen": kept} if strategy == "BlueGreen" else {})}
     requests = (key_value_engine(), *client_login(sample.home))
@@ -73,7 +73,7 @@ def _clients(sample: Sample, strategy: str) -> Sample:
 
 @dataclass(slots=True)
 class Story:
-    """The part that needs the API: everything after the operator is there."""
+    """The steps after the installation of the operator."""
 
     place: OnRig
     screen: Screen
@@ -81,9 +81,9 @@ class Story:
     sample: Sample
 
     def tell(self) -> None:
-        """Run the steps and print what they cost. Raises DemoError, ApiError, OSError."""
+        """Run the steps and print the figures. Raises DemoError, ApiError, OSError."""
         sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
-        with screen.step("A clean start"):
+        with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
         cluster = Cluster(Administrator(self.place.rig), sample.home, sample.name)
