@@ -13,7 +13,7 @@ SECONDS = 600.0
 
 
 class BenchError(Exception):
-    """A program did not do as it was told."""
+    """A program failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Contestant:
     command: tuple[str, ...]
 
     async def run(self, mode: str, flags: Mapping[str, object], writes: Writes | None) -> Results:
-        """Run one mode; once the program says that it is ready, do the writes.
+        """Run one mode; send the writes when the program is ready.
 
-        Raises BenchError when it ends otherwise than well, TimeoutError when it does not end.
+        Raises BenchError if it fails, TimeoutError if it does not end.
         """
         flags_given = [f"-{name}={value}" for name, value in flags.items() if value is not False]
         flags_given = [flag.removesuffix("=True") for flag in flags_given]

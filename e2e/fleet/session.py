@@ -1,4 +1,4 @@
-"""Makes the fleet, starts an operator, and prints what it took."""
+"""Creates the datacenters, starts an operator, and prints the figures."""
 
 import itertools
 import os
@@ -42,25 +42,25 @@ RESTS = 20_000
 
 @dataclass(slots=True)
 class Figures:
-    """What was measured."""
+    """The measured values."""
 
     rows: list[tuple[str, str]] = field(default_factory=list)
 
     def note(self, what: str, value: str) -> None:
-        """Keep one figure, and print it at once."""
+        """Record one figure, and print it."""
         self.rows.append((what, value))
         click.echo(f"{what}: {value}")
 
 
 @dataclass(slots=True)
 class Memory:
-    """The most that an operator held so far."""
+    """The peak memory of an operator so far."""
 
     operator: Operator
     most: float = 0.0
 
     def look(self) -> bool:
-        """Look at it once more; false, so that it can stand in a condition."""
+        """Measure again; returns false, so that it can be part of a wait condition."""
         self.most = max(self.most, self.operator.resident_megabytes())
         return False
 
@@ -80,7 +80,7 @@ def datacenter(number: int) -> Object:
 
 
 def service(name: str, replicas: int = 1) -> Object:
-    """Return a Deployment as people write it."""
+    """Return a realistic Deployment."""
     main = {
         "name": "main",
         "image": "registry.example.com/agent:1.0.0",
@@ -97,7 +97,7 @@ def namespace(number: int) -> str:
 
 @contextmanager
 def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
-    """Bring up a control plane with that many datacenters, which nobody looks after yet."""
+    """Start a control plane with that many datacenters, without an operator."""
     rig = Rig(f"fleet-{os.getpid()}")
     rig.up(control_plane=True)
     try:
@@ -114,7 +114,7 @@ def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
 
 
 def resting(audit: AuditLog) -> Callable[[], bool]:
-    """Make a question: whether hardly anything was asked since the question before."""
+    """Return a check whether there were few requests since its last call."""
     marks = [audit.mark()]
 
     def rests() -> bool:
@@ -125,7 +125,7 @@ def resting(audit: AuditLog) -> Callable[[], bool]:
 
 
 def settled(api: Api, count: int) -> bool:
-    """Tell whether every datacenter has spoken of the three services that were made for it."""
+    """Whether the status of all datacenters has their three services."""
     statuses = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
     if sum(status.get("services") == len(SERVICES) for status in statuses) < count:
         return False
@@ -135,7 +135,7 @@ def settled(api: Api, count: int) -> bool:
 
 
 def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]) -> list[str]:
-    """Wait so long, and return what was written meanwhile."""
+    """Wait that long, and return the writes during that time."""
     mark, end = audit.mark(), time.monotonic() + minutes * 60.0
     while time.monotonic() < end:
         also()
@@ -144,7 +144,7 @@ def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]
 
 
 def one_change(api: Api, number: int) -> float:
-    """Ask one datacenter for another number of pods; return the seconds until it was told."""
+    """Change the replicas of one datacenter; return the seconds until its status is current."""
     name = f"dc{number}"
     bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
     child = names.child(name, "agent")
@@ -158,7 +158,7 @@ def one_change(api: Api, number: int) -> float:
 
 
 def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Figures:
-    """Start an operator on a fleet and measure it."""
+    """Start an operator and measure it."""
     figures, audit = Figures(), AuditLog(rig.audit_log)
     who, launcher = identity(rig, api, folder), Launcher(rig, folder)
     mark, began, rests = audit.mark(), datetime.now(UTC), resting(audit)
@@ -192,7 +192,7 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
 @click.option("--datacenters", type=click.IntRange(1, 5000), default=1500, show_default=True)
 @click.option("--minutes", type=float, default=10.0, show_default=True, help="Of quiet.")
 def main(datacenters: int, minutes: float) -> None:
-    """Measure an operator that looks after a fleet of datacenters with three services each."""
+    """Measure an operator with many datacenters of three services each."""
     with tempfile.TemporaryDirectory() as name, fleet(datacenters) as (rig, api):
         figures = measure(rig, api, datacenters, minutes, Path(name))
     click.echo(markdown(("what", "measured"), figures.rows))
