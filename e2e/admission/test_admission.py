@@ -1,4 +1,4 @@
-"""A cluster fit for production lives and ends under all policies; others leave it alone."""
+"""The life cycle of a production cluster with all policies, which protect it from other users."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Snapshots in Azure Blob Storage: both kinds of credentials, there and back, and what is told.
+"""Snapshots in Azure Blob Storage: both kinds of credentials, backup, restore, and errors.
 
 azurite plays the store (docs/limits.md): it checks keys, and has no identities.
 """

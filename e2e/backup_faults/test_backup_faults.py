@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a snapshot is taken has its reason, counts once and leaves nothing.
+"""Each fault during a backup has a reason, is counted once, and leaves nothing in the store.
 
 A proxy in front of a real store plays the faults; jobs and servers are disturbed for real. The
 snapshot has several parts, so that there is a middle to fail in.

@@ -1,4 +1,4 @@
-"""Snapshots in Google Cloud Storage: there and back, and what is told when that cannot be.
+"""Snapshots in Google Cloud Storage: backup, restore, and errors.
 
 moto plays the store (docs/limits.md): it has buckets and objects, and lets anybody in.
 """

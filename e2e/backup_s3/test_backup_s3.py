@@ -1,4 +1,4 @@
-"""A snapshot is in the store a few seconds after it was asked for, and what is wrong is named.
+"""A snapshot is in the store a few seconds after the request, and errors are reported.
 
 The store is minio: it checks signatures, and serves by TLS under an authority that nobody knows
 but the Secret. Each wrong thing is put right again, and the next snapshot forgets it.

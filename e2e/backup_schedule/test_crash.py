@@ -1,4 +1,4 @@
-"""The operator dies at one write of a backup each; whoever comes next ends it, and counts it once.
+"""The operator crashes at one write of a backup; the next one completes it, and counts it once.
 
 All writes are tried in memory (tests/managers/backup/test_reconcile.py); here it is the real API
 server, the real Job and the real store, at the writes between which most can be lost.

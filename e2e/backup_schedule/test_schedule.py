@@ -1,4 +1,4 @@
-"""Whoever asks, there is one snapshot: the schedule, an annotation, an OpenBaoBackup.
+"""Each trigger creates one snapshot: the schedule, an annotation, an OpenBaoBackup.
 
 A schedule is due every quarter of an hour at most, so the scenario does not wait for one: it writes
 into `status.backup` that the next time has passed, as an operator finds it that was away.

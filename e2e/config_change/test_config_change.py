@@ -1,4 +1,4 @@
-"""One cluster of three servers whose configuration changes, while a client writes all the time."""
+"""Configuration changes of a cluster of three servers, under load."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""An object of a name that a cluster needs and that is not ours is told and never touched."""
+"""A foreign object with a name that a cluster needs is reported, and never changed."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A batch of clusters whose first operator is killed at one write each, and the one that follows.
+"""A batch of clusters whose first operators crash at one write each, and the next operator.
 
 The first operators are restricted to one namespace each; the operator that follows serves all of
 them at once.

@@ -1,4 +1,4 @@
-"""A datacenter with a vault, a log shipper that needs it, and an agent that a set brings.
+"""A datacenter with a vault, a log shipper that depends on it, and an agent from a service set.
 
 A hook of an installed package brings a fourth service, and breaks.
 """

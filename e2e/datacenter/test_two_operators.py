@@ -1,4 +1,4 @@
-"""Two operators at once: one leads and is killed; and, the worst case, both believe that they lead.
+"""Two operators: the leader is killed; and, the worst case, both act as the leader.
 
 Each of the two has an account of its own, so that the audit log tells them apart.
 """

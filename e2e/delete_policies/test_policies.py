@@ -1,4 +1,4 @@
-"""Deletion by each policy, in the middle of a first boot, and with the whole namespace."""
+"""Deletion with each policy, during a first boot, and with the namespace."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Retain: data and key outlive their cluster, and the next one of its name takes them up."""
+"""Retain: data and unseal key are kept, and the next cluster of the name reuses them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One cluster of three servers, and everything of it edited or deleted by somebody else."""
+"""All objects of a cluster of three servers are changed or deleted by another user."""
 
 import time
 from collections.abc import Iterator

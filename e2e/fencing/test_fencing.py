@@ -1,4 +1,4 @@
-"""Fences in a cluster of three that a client writes to all the time."""
+"""Fencing in a cluster of three servers, under load."""
 
 from collections.abc import Iterator
 

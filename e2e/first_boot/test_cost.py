@@ -1,4 +1,4 @@
-"""What a first boot costs the API server: the longer servers take to join, the more is told."""
+"""API requests of a first boot: the longer servers take to join, the more status updates."""
 
 from e2e.first_boot.sample import first_boot
 from e2e.harness.audit import AuditLog, tally, work, writes

@@ -1,4 +1,4 @@
-"""The quickstart sample: three servers, one cluster, a quiet operator, a lost server comes back."""
+"""The quickstart sample: three servers, one raft cluster, an idle operator, a lost server."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A cluster asks for a Gateway whose API is not there; it comes, is used, and goes again."""
+"""A cluster with a Gateway whose API is missing, installed, used, and removed again."""
 
 from collections.abc import Iterator
 

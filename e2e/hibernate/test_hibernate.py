@@ -1,4 +1,4 @@
-"""A cluster of three sleeps twice, and wakes with its data; once with fewer replicas asked for."""
+"""A cluster of three hibernates twice, and resumes with its data; once with fewer replicas."""
 
 import pytest
 

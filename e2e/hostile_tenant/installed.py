@@ -1,4 +1,4 @@
-"""The operator as it is shipped for many tenants, in pods with the limits of its manifests."""
+"""The operator from the multi-tenant overlay, in pods with the shipped limits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

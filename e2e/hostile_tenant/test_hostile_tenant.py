@@ -1,4 +1,4 @@
-"""One namespace harms the operator in every known way at once; another one notices nothing.
+"""All known attacks from one namespace at once; another namespace is not affected.
 
 The operator runs as it is shipped for many tenants: two pods with the memory limit of the
 manifests, reading what it may see one by one. Admission refuses nothing of what the hostile tenant

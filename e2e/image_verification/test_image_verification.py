@@ -1,4 +1,4 @@
-"""Images signed with real cosign in a real registry: what runs, what does not, what disturbs."""
+"""Images signed with cosign in a registry: accepted and refused ones, and failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

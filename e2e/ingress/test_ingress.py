@@ -1,4 +1,4 @@
-"""An Ingress: made, judged by its readiness mode, repaired, moved and taken away."""
+"""An Ingress: created, its readiness mode, drift, changed and deleted."""
 
 import base64
 

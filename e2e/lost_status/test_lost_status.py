@@ -1,4 +1,4 @@
-"""The most dangerous rows of docs/status-witnesses.md on three servers, while a client writes.
+"""The most dangerous rows of docs/status-witnesses.md on three servers, under load.
 
 No server is replaced, no volume or Secret goes, and no acknowledged write is lost, whatever the
 status says; with the status gone, an upgrade still takes its lock first.

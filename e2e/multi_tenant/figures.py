@@ -1,4 +1,4 @@
-"""What is measured of one mode: a bring-up, a quiet while, a killed server."""
+"""The measurements of one mode: a first boot, an idle period, a killed server."""
 
 import time
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Multi-tenant mode against cluster-wide mode in the same run, with both ways to read.
+"""Multi-tenant mode compared to cluster-wide mode in the same run, with watching and polling.
 
 E2E_QUIET_SECONDS makes the quiet window longer than that of a run in CI.
 """

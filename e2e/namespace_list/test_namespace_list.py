@@ -1,4 +1,4 @@
-"""Two namespaces of a list, one of them made later, and a third that is nobody's business.
+"""Two listed namespaces, one of them created later, and one that is not listed.
 
 The operator has rights in the namespaces of the list alone: what it must not look at, it could not.
 """

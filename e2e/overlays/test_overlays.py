@@ -1,4 +1,4 @@
-"""Each overlay of deploy, installed from the operator image, brings a cluster up.
+"""Each overlay of deploy, installed with the operator image, creates a cluster.
 
 In a namespace of its own, which is not the one that the manifests name: everything in them has to
 follow. What each overlay may do is asked in tests/integration/test_overlays.py.

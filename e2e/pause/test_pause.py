@@ -1,4 +1,4 @@
-"""spec.paused stops every write at once, also on the way of an upgrade; maintenance holds pods."""
+"""spec.paused stops all writes at once, also during an upgrade; maintenance keeps the pods."""
 
 import pytest
 

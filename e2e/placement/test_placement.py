@@ -1,4 +1,4 @@
-"""A new ServiceAccount under running servers, and an affinity that no node can satisfy."""
+"""A new ServiceAccount of running servers, and an affinity that no node can satisfy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Nobody edits anything: no write, no list. Then the leader dies, and the status keeps up.
+"""Without changes: no writes, no lists. Then the leader is killed, and the status follows.
 
 E2E_QUIET_SECONDS makes the quiet window longer than the minute of a run in CI.
 """

@@ -1,4 +1,4 @@
-"""The lives of two clusters in which the operator needs everything that it may do.
+"""The life cycles of two clusters, in which the operator needs all its permissions.
 
 `bao` has one server and goes through every change; `three` asks for three servers that no node
 takes: what is only made for several costs no time to start.

@@ -1,4 +1,4 @@
-"""Campaign C16: take one right after the other away, and ask again what needed it.
+"""Campaign C16: remove one permission after the other, and repeat the requests that need it.
 
 A question is the recorded request itself, with the operator's own token; a write is a dry run.
 """

@@ -1,4 +1,4 @@
-"""The same for an operator that looks after datacenters: it needs all of its second ClusterRole.
+"""The same for an operator with datacenters: it needs all of its second ClusterRole.
 
 A datacenter of two services, one per kind that this role brings; what else one may be made of is
 covered by the rights for clusters.

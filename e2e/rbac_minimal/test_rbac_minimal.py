@@ -1,4 +1,4 @@
-"""What the operator may do is what it needs: no right more, none less, and no pod with privileges.
+"""The operator has exactly the permissions that it needs, and no privileged pod.
 
 every right is used         granted minus needed, from the audit log, is nothing
 every right is needed       C16: taken away one by one, the same request is refused

@@ -1,4 +1,4 @@
-"""The same in multi-tenant mode: controller, provisioner and delegate use all that they hold.
+"""The same in multi-tenant mode: controller, provisioner and delegate need all their permissions.
 
 With informers in the namespace of the tenant: what polling needs is a part of that.
 """

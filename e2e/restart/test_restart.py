@@ -1,4 +1,4 @@
-"""Three servers, restarted on request or held in maintenance, and a client that writes on."""
+"""Three servers, restarted on request or in maintenance, under load."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""A snapshot is put back into a running cluster, once, and the servers are restarted and counted.
+"""A snapshot is restored into a running cluster, once, and the servers are restarted and verified.
 
 There are two clusters with one unseal key, the user's own; the snapshot is of one of them. The
 store is minio behind a proxy that slows it down, so that a job can be caught before it sends.

@@ -1,4 +1,4 @@
-"""A snapshot counts when a server has been restored from it; one that is bad is called so.
+"""A snapshot passes if a server was restored from it; bad snapshots are reported.
 
 The store is minio. What is bad is made bad in the store itself, behind the operator's back, and put
 right again. The cluster of the snapshots goes on meanwhile and must notice nothing.

@@ -1,4 +1,4 @@
-"""What every scenario of this folder does, and the rules that hold meanwhile."""
+"""Common steps of the scaling scenarios, and their invariants."""
 
 import threading
 from dataclasses import dataclass, field

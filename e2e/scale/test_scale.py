@@ -1,4 +1,4 @@
-"""Servers come and go, one voter at a time, while a client writes through the Service."""
+"""Servers are added and removed, one voter at a time, under load."""
 
 from collections.abc import Iterator
 from datetime import datetime

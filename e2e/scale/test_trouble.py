@@ -1,4 +1,4 @@
-"""Operators that are killed on the way down, two at a time, and one that may not ask the leader."""
+"""Scale-down with killed operators, with two operators, and without access to the leader."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Three servers move from one unseal key to the next; one of them crashes in the middle."""
+"""Three servers change to the next unseal key; one of them crashes during the rotation."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Three servers are opened by another OpenBao; what is missing is said before any pod starts."""
+"""Three servers are unsealed by another OpenBao; missing parts are reported before pods start."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A request of the first boot that fails is told, and the half-made cluster is never scaled out."""
+"""A failed self-init request is reported, and the incomplete cluster is never scaled out."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Requests of several kinds, a login for people and one for the operator, and no root token."""
+"""Self-init requests of several kinds, logins for users and the operator, and no root token."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Three servers whose volumes grow, under a client that writes ten times a second."""
+"""Volume expansion of three servers, under a load of ten writes per second."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The data volume claims of a cluster, and a storage driver that needs a new pod to grow."""
+"""The data PVCs of a cluster, and a storage driver that needs a new pod for an expansion."""
 
 import threading
 from collections.abc import Mapping

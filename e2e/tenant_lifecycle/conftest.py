@@ -1,4 +1,4 @@
-"""What the tests of tenants share: one identity that may grant, and what they look at."""
+"""Fixtures of the tenant tests: the provisioner, and its audit log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

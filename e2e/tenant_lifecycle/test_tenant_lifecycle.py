@@ -1,4 +1,4 @@
-"""The life of tenants: opened, refused, grown, repaired, forged, quiet, killed and closed."""
+"""The life cycle of tenants: provisioned, refused, extended, repaired, forged, idle, and closed."""
 
 import time
 from collections.abc import Iterator

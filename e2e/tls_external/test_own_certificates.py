@@ -1,4 +1,4 @@
-"""A cluster with certificates of its user, from the first boot on, through every mistake."""
+"""A cluster with external certificates from the first boot on, and all kinds of mistakes."""
 
 import dataclasses
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Renewal and a new authority, while a client keeps calling; no pod is started again."""
+"""Renewal and a new CA, under load and without pod restarts."""
 
 import base64
 import threading

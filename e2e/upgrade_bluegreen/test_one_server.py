@@ -1,6 +1,6 @@
 """One server and a read replica: an upgrade that ends early, and one that the replica ends.
 
-Another server meanwhile waits for an image that nobody has.
+Another upgrade waits for an image that does not exist.
 """
 
 from collections.abc import Iterator

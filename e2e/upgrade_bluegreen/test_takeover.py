@@ -1,4 +1,4 @@
-"""Three servers are followed by three others, under a client: at once, held, back, and once more.
+"""Blue/green upgrades of three servers, under load: at once, held, rolled back, and again.
 
 The versions are one source under several numbers: image, reported version and servers are real, a
 migration of data is not.

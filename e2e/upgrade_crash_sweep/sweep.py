@@ -1,4 +1,4 @@
-"""Clusters that are upgraded by operators which die at one write each, and by one that ends it all.
+"""Clusters that are upgraded by operators that crash at one write each, and by one that finishes.
 
 Each cluster has a namespace of its own; the first operators see one each. What became of the pods
 is read in the audit log: who deleted and who made them, how often.

@@ -1,4 +1,4 @@
-"""A sample of the writes of an upgrade by a second set: one server is followed by one other."""
+"""Crashes at a sample of the writes of a blue/green upgrade of one server."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

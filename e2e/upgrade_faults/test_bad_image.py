@@ -1,4 +1,4 @@
-"""An image that nobody has: it stops at the first pod, and a new target repairs it."""
+"""An image that does not exist: the upgrade stops at the first pod, and a new target repairs it."""
 
 import pytest
 

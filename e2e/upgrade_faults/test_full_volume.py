@@ -1,4 +1,4 @@
-"""A volume without room: the server on it is not well in the new version, and the others serve."""
+"""A full volume: its server is not healthy in the new version, and the others keep serving."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Job that asks the leader to step down fails: the leader is left alone until it can be asked.
+"""The step-down Job fails: the leader is not replaced until a retry succeeds.
 
 Each attempt has Jobs of its own, so a second upgrade within the hour meets none of the first.
 """

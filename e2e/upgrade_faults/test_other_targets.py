@@ -1,4 +1,4 @@
-"""Targets that are refused, and one that takes the place of another on the way."""
+"""Refused target versions, and a change of the target during an upgrade."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One server: its upgrade is an outage that is announced, and nobody is asked to step down."""
+"""One server: the upgrade is an announced outage, without step-down."""
 
 import pytest
 

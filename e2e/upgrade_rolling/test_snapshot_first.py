@@ -1,4 +1,4 @@
-"""spec.upgrade.preUpgradeSnapshot: no server is touched before the snapshot is kept."""
+"""spec.upgrade.preUpgradeSnapshot: no server is replaced before the snapshot is stored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Three servers brought from release to release, the leader at each ordinal, under a client."""
+"""Upgrades of three servers through all releases, with the leader at each ordinal, under load."""
 
 from collections.abc import Iterator
 

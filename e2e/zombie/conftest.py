@@ -1,4 +1,4 @@
-"""A second operator with the same rights."""
+"""A second operator with the same permissions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two operators: the leader is frozen in the middle of its work and resumed when it is too late."""
+"""Two operators: the leader is frozen during a reconcile, and resumed after it lost the Lease."""
 
 import signal
 

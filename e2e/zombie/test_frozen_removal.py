@@ -1,4 +1,4 @@
-"""The leader is frozen between its mark on a volume and the request to take that server out.
+"""The leader is frozen between marking a volume and the request to remove that raft peer.
 
 Another one leads meanwhile and takes the server out; the cluster grows again, and a new server of
 that name votes. Nothing on its volume tells the frozen one apart from the server that it marked.
