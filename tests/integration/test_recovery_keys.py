@@ -1,4 +1,4 @@
-"""Recovery keys on real servers: a first boot makes them, the operator hands them over."""
+"""Recovery keys on real servers: created by the first boot, delivered by the operator."""
 
 import base64
 from collections.abc import Iterator

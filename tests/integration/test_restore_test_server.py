@@ -1,4 +1,4 @@
-"""The job of a restore test against real servers: one that took the snapshot, and throw-aways.
+"""The restore test Job with real servers: the one of the snapshot, and ephemeral ones.
 
 The throw-away runs with the very file that its pod gets; only folders and ports are replaced. The
 store is a folder, as it is with provider pvc.

@@ -1,4 +1,4 @@
-"""Every seal on a real server: our keys are its keys, and what it refuses is not our configuration.
+"""All seal types on a real server, which knows all keys of the rendered stanza.
 
 A stand-in for the key services of clouds refuses everything and notes what it was asked.
 """
