@@ -66,7 +66,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List all that was measured beside its budget."""
+    """List all measured values with their budgets."""
     stats = terminalreporter.stats
     if measured := budgets.as_table(report for reports in stats.values() for report in reports):
         terminalreporter.section("budgets")
@@ -192,7 +192,7 @@ def namespace(make_namespace: MakeNamespace) -> str:
 
 
 def sweep(api: Api, namespace: str) -> None:
-    """Delete a namespace and what is ours in it, whether or not an operator is there to help."""
+    """Delete a namespace and our objects in it, also without a running operator."""
     for kind in (RESTORES, BACKUPS, CLUSTERS):
         for live in api.list(kind, namespace):
             name = live["metadata"]["name"]

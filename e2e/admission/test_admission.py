@@ -52,7 +52,7 @@ EVICTION = Resource("", "v1", "Eviction", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The cluster, and people who act beside its operator."""
+    """The cluster, and users other than its operator."""
 
     cluster: Cluster
     tenant: Asking
@@ -178,7 +178,7 @@ def _refusal(act: object) -> str:
 
 
 def test_an_administrator_repairs_what_is_marked(scene: Scene) -> None:
-    """And the operator, who is there again, puts right what was not meant to stay."""
+    """Afterwards the operator runs again and reverts the other changes."""
     namespace, name = scene.cluster.namespace, names.public_service(NAME)
     spoilt = {"spec": {"selector": {"no": "such"}}}
     _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, spoilt))

@@ -51,7 +51,7 @@ def mallory(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Mallory:
 
 @pytest.fixture(scope="module")
 def victim(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Iterator[Cluster]:
-    """A cluster of somebody else that serves, and that nobody may touch."""
+    """A running cluster of another user, which must not change."""
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, "victim"))
     cluster = Cluster(api, namespace, "victim")
@@ -133,7 +133,7 @@ def others(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
 def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
     rig: Rig, api: Api, victim: Cluster, mallory: Mallory
 ) -> None:
-    """Stored as they are; each is told with the field, and nothing is made for any of them."""
+    """They are stored unchanged; each is reported with the field, and no objects are created."""
     wrong: dict[str, str] = {}
     with no_guards(rig, mallory):
         for number, attempt in enumerate(ATTEMPTS):

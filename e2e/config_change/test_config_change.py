@@ -196,7 +196,7 @@ def waits(pod: Object) -> str:
 
 
 def events_of(cluster: Cluster, reason: str) -> int:
-    """Count the events of the cluster with that reason, repeated ones as often as they came."""
+    """Count the events of the cluster with that reason, including repeated ones."""
     found = [
         event for event in cluster.api.list(EVENT, cluster.namespace) if event["reason"] == reason
     ]

@@ -84,7 +84,7 @@ class Two:
 def two(
     api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, tmp_path: Path
 ) -> Iterator[Two]:
-    """The operator's own account, and another one; nobody has the lease."""
+    """The account of the operator, and another one; the Lease is free."""
     install_datacenters(api.rig)
     add_account(api, RIVAL)
     allow_datacenters(api, RIVAL)
@@ -158,7 +158,7 @@ def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
 def test_another_process_goes_on_where_the_killed_one_was(
     two: Two, make: MakeDatacenter, image: str
 ) -> None:
-    """Nothing is made anew or told twice; of each term there is one process that writes."""
+    """No object is recreated, no event repeated; in each term only one process writes."""
     begin = two.audit.mark()
     leader = two.start(two.one)
     leader.await_leading()

@@ -193,7 +193,7 @@ def copy_of(cluster: Cluster, name: str) -> Object:
 
 @contextmanager
 def absent(cluster: Cluster, *secrets: str) -> Iterator[None]:
-    """Insist that nobody made these Secrets while the block ran, nor for two seconds after."""
+    """Check that these Secrets are not created during the context, nor for two seconds after it."""
     yield
     end = time.monotonic() + 2.0
     while time.monotonic() < end:

@@ -152,7 +152,7 @@ def gated(pod: Object) -> bool:
 
 
 def is_gated(cluster: Cluster, name: str) -> bool:
-    """Tell whether the pod of that name is there and waits at the gate."""
+    """Whether the pod of that name exists and has the scheduling gate."""
     pod = cluster.api.find(POD, cluster.namespace, name)
     return pod is not None and gated(pod)
 

@@ -119,7 +119,7 @@ def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) 
 
 
 def until_voters(cluster: Cluster, token: str) -> None:
-    """Wait until each of the three servers has a vote, as the leader tells."""
+    """Wait until all three servers are voters, as reported by the leader."""
     wanted = {names.pod(cluster.name, ordinal) for ordinal in range(3)}
 
     def voters() -> bool:

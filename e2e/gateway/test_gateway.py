@@ -74,7 +74,7 @@ def find(api: Api, resource: Resource, namespace: str, name: str) -> Object | No
 
 
 def there(api: Api, namespace: str) -> list[str]:
-    """Name the objects of the way in that are there."""
+    """Return the existing Gateway API objects of the cluster."""
     return [name for kind, name in GATEWAY_OBJECTS if find(api, kind, namespace, name)]
 
 

@@ -36,7 +36,7 @@ class Objects(Protocol):
     """The objects of a store, by bucket and key."""
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a bucket; one that is there already is kept."""
+        """Create a bucket, if it does not exist."""
         ...
 
     def keys(self, bucket: str, prefix: str = "") -> list[str]:
@@ -103,7 +103,7 @@ class S3Objects:
     region: str = "us-east-1"
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a bucket; one that is there already is kept."""
+        """Create a bucket, if it does not exist."""
         try:
             self._call("PUT", f"/{bucket}")
         except StoreError as error:
@@ -173,7 +173,7 @@ class AzureObjects:
     key: str = field(repr=False)
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a container; one that is there already is kept."""
+        """Create a container, if it does not exist."""
         try:
             self._call("PUT", f"/{bucket}", {"restype": "container"})
         except StoreError as error:

@@ -1,6 +1,6 @@
 """A client in the network of the rig that writes ten secrets per second, and reports each write.
 
-    python -m e2e.harness.service_client [--read-back] <target.json >told
+    python -m e2e.harness.service_client [--read-back] <target.json >writes
 
 It keeps its connection, and opens a new one after a failure; writes are not retried. One line per
 write: number, end time (CLOCK_MONOTONIC, shared by all processes), duration in seconds, and the

@@ -31,7 +31,7 @@ def assert_nobody_is_touched(
 ) -> None:
     """Check for some time that the pods stay the same, and that only the status is written.
 
-    But for the status, which tells whenever the kubelet tries again to fetch an image.
+    The status is updated whenever the kubelet retries to pull an image.
     """
     pods = uids(cluster)
     requests.await_silence()

@@ -53,7 +53,7 @@ def held(cluster: Cluster) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What somebody writes into the status (None takes a field away), and what comes of it."""
+    """A change of the status (None removes a field), and its effect."""
 
     title: str
     values: Object
@@ -163,7 +163,7 @@ def play(cluster: Cluster, row: Row) -> float:
 
 
 def write(cluster: Cluster, values: Object) -> None:
-    """Write fields of the status, as whoever may does."""
+    """Write fields of the status."""
     cluster.api.patch_status(CLUSTERS, cluster.namespace, cluster.name, {"status": values})
 
 

@@ -40,7 +40,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class OperatorRun:
-    """A bring-up by the operator: requests up to Available, and from there to three voters."""
+    """A first boot with the operator: requests until Available, and from there to three voters."""
 
     milestones: list[Milestone]
     requests: Tally

@@ -153,5 +153,5 @@ def refused_to(eyes: Eyes, mark: int) -> str:
 
 
 def watched(entries: list[Entry]) -> set[str]:
-    """Return the kinds that somebody listed or watched."""
+    """Return the kinds that were listed or watched."""
     return {entry.resource for entry in entries if entry.verb in ("list", "watch")}

@@ -105,7 +105,7 @@ def world(
     make_namespace: MakeNamespace,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> World:
-    """Everything at hand, and no tenant of another run."""
+    """The environment, without tenants of another run."""
     folder = tmp_path_factory.mktemp("accounts")
     # The kinds first: an API server that takes in a new one is slow for a moment.
     provisioner = provisioner_identity(rig, api, folder)
@@ -119,7 +119,7 @@ def world(
 
 
 def cluster_wide(world: World, controller: Identity) -> BringUp:
-    """Measure a bring-up in cluster-wide mode, with the fresh eyes of a process that just began."""
+    """Measure a first boot in cluster-wide mode, with a new operator process."""
     operator = world.start(controller)
     cluster, measured = bring_up(world.eyes(controller), world.make_namespace(), "wide")
     print(f"\ncluster-wide: {measured}")

@@ -56,7 +56,7 @@ class Installed:
 
     @property
     def tenants(self) -> bool:
-        """Whether somebody has to open that namespace first."""
+        """Whether the namespace has to be provisioned first."""
         return self.overlay == "multi-tenant"
 
     @property
@@ -138,7 +138,7 @@ def _is_gone(api: Api, namespace: str) -> bool:
 
 
 def refusal(rig: Rig, namespace: str) -> str:
-    """What the operator is told when it makes a Secret that belongs to no cluster."""
+    """The error when the operator creates a Secret that belongs to no cluster."""
     metadata = {"name": "somebodys", "namespace": namespace}
     try:
         Asking(rig, account(HOME, ACCOUNT)).create(SECRET, {"metadata": metadata}, dry_run=True)

@@ -100,7 +100,7 @@ def test_a_restore_that_waits_touches_nothing(
 def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
     cluster: Cluster, requests: Requests
 ) -> None:
-    """The pause is longer than a server may take to come back, and nobody is blamed for it."""
+    """The pause is longer than the timeout of a server, which does not expire because of it."""
     requests.settle(cluster)
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": SECOND})

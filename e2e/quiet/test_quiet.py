@@ -173,7 +173,7 @@ def test_a_killed_leader_is_reported_as_soon_as_its_pod_and_the_next_leader_are(
 
 
 def test_it_is_reported_in_one_warning_and_its_end(cluster: Cluster) -> None:
-    """Available and Degraded flip together, in the same words, and that is told once."""
+    """Available and Degraded change together, with the same message, in one event."""
     until("the end is told", lambda: event_counts(cluster)["Ready"], 10.0)
     news = event_counts(cluster) - Counter(BRING_UP_EVENTS)
     print(f"\n{dict(news)}")

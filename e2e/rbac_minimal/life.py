@@ -83,7 +83,7 @@ _BODIES: dict[Resource, Object] = {
 
 
 def gateway(**more: Any) -> Object:
-    """A wish for a way in through the Gateway `public`."""
+    """spec.gateway for the Gateway `public`."""
     gateway = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": PUBLIC}}
     return {**gateway, **more}
 
@@ -195,7 +195,7 @@ def marked_and_reloaded(cluster: Cluster) -> None:
 
 
 def grown(cluster: Cluster) -> None:
-    """Let the volume grow, for which the StatefulSet is made anew."""
+    """Expand the volume, for which the StatefulSet is recreated."""
     api, namespace = cluster.api, cluster.namespace
     where = (STATEFUL_SET, namespace, names.stateful_set(cluster.name))
     before = uid_of(api.get(*where))

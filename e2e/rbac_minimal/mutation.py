@@ -45,7 +45,7 @@ _DRY = {"dryRun": "All"}
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How somebody reaches the API server."""
+    """Address and CA of the API server."""
 
     host: str
     port: int

@@ -62,7 +62,7 @@ class Lived:
 
     @property
     def to_give(self) -> tuple[Grain, ...]:
-        """Rights that are held because nobody may give away what he does not hold."""
+        """Permissions that are held only to grant them (escalation prevention)."""
         rules = (*self.role["rules"], *(rule for run in self.runs() for rule in run["rules"]))
         return tuple(grain for rule in rules for grain in grains(rule))
 
@@ -82,7 +82,7 @@ def roles(rig: Rig, api: Api) -> list[Bound]:
 
 @pytest.fixture(scope="module")
 def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
-    """A namespace that tells of each weak pod, on a rig that has every optional kind."""
+    """A namespace that warns about insecure pods, on a rig with all optional kinds."""
     namespace = make_namespace()
     level = {"pod-security.kubernetes.io/audit": "restricted"}
     api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": level}})

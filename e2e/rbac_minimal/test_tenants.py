@@ -122,7 +122,7 @@ def live(cluster: Cluster, other: Cluster) -> None:
 
 
 def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
-    """Read what each account may do, and what of it is there to be given away."""
+    """Return the permissions of each account, and those that are held only to grant them."""
     in_home = [(ROLE, home, name) for name in tenancy.ROLES if api.find(ROLE, home, name)]
     own = f"{CONTROLLER}-openbao-operator"
     granted = {

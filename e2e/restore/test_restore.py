@@ -131,7 +131,7 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
 def test_a_job_that_is_killed_before_its_claim_has_done_nothing(
     kept: Cluster, proxy: FaultProxy
 ) -> None:
-    """Who else wants the lock meanwhile is told who has it."""
+    """Others that request the lock get the name of its holder."""
     Reader.of(kept).write("greeting", "kept")
     with proxy.suffering(Slow(100.0, "down")):
         first = restore(kept, "tuesday", {"backup": "first"})

@@ -161,7 +161,7 @@ def tail(log: Path, lines: int = 12) -> str:
 
 
 def api_ready(kube: Kube) -> bool:
-    """Whether /readyz returns ok and the namespace `default` is there."""
+    """Whether /readyz returns ok and the namespace `default` exists."""
     try:
         return kube.text("/readyz") == "ok" and bool(kube.get("/api/v1/namespaces/default"))
     except (ApiError, OSError, http.client.HTTPException):

@@ -63,7 +63,7 @@ class Rules:
 
 
 def operator_token(cluster: Cluster) -> str:
-    """Log in as the operator at whoever leads."""
+    """Log in as the operator at the leader."""
     return cluster.operator_token(leading(cluster))
 
 

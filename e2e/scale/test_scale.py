@@ -192,7 +192,7 @@ def keep(cluster: Cluster, policy: str) -> None:
 
 @pytest.mark.timeout(400)
 def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
-    """Its server may join while it ends, without a vote yet: then it is removed afterwards.
+    """Its server may join as a non-voter while it stops: then it is removed afterwards.
 
     One that is told to end in the first moments of its process does not hear it, and ends with the
     grace of its pod.

@@ -131,7 +131,7 @@ def crash(
 
 
 def state(cluster: Cluster) -> str:
-    """Say what there is, in short."""
+    """Return the state as a short text."""
     claims = cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
     marked = [
         str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)

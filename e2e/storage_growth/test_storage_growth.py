@@ -56,7 +56,7 @@ def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
 
 
 def live_set(cluster: Cluster) -> Object | None:
-    """Return the StatefulSet, if it is there."""
+    """Return the StatefulSet, if it exists."""
     return cluster.api.find(STATEFUL_SET, cluster.namespace, names.stateful_set(cluster.name))
 
 

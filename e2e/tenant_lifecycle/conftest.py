@@ -76,7 +76,7 @@ class World:
         return {name for rule in rules for name in rule.get("resourceNames", ())}
 
     def sleeping(self, namespace: str, name: str, **spec: Any) -> None:
-        """Make a cluster that nobody works on."""
+        """Create a cluster that is not reconciled."""
         self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
 
     def left(self, namespace: str) -> list[str]:

@@ -140,7 +140,7 @@ def grow_and_shrink(world: World, namespace: str) -> None:
 
 
 def drift(world: World, namespace: str) -> None:
-    """A Role that somebody widened is as it was soon after."""
+    """A Role with added permissions is reverted soon after."""
     before = world.api.get(ROLE, namespace, tenancy.TENANT_ROLE)["rules"]
     wide = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     world.api.patch(ROLE, namespace, tenancy.TENANT_ROLE, {"rules": wide})

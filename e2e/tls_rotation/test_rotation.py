@@ -41,7 +41,7 @@ class Client:
         self.bundle = entry(self.cluster, names.tls_ca_secret(NAME), "ca.crt")
 
     def call(self, addresses: "list[str]") -> None:
-        """Shake hands with every server."""
+        """Do a TLS handshake with all servers."""
         for address in addresses:
             self.calls += 1
             try:

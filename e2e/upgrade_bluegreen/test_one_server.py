@@ -97,13 +97,13 @@ def clusters(
 
 
 def patient(one: Cluster) -> ServiceWriter:
-    """Return a client of a cluster that nobody is to disturb."""
+    """Return a client of a cluster that must not be disturbed."""
     return ServiceWriter(one, reads_back=True, patience=PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
-    """Its upgrade has begun, and goes on beside whatever else happens here."""
+    """Its upgrade has started, and continues during the other tests."""
     one = clusters[DOOMED]
     with taking_over(one) as takeover, patient(one) as writer:
         change(one, {"version": SECOND, "image": ABSENT})
@@ -178,7 +178,7 @@ def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
 
 
 def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float) -> None:
-    """No client had any reason to notice that somebody tried."""
+    """Check that clients were not affected by the failed upgrade."""
     (blue,) = seen.lives(seen.blue)
     assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
     assert len(seen.history.leaders()) == 1
@@ -192,7 +192,7 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float)
 
 
 def assert_blue_alone_is_left(cluster: Cluster, seen: TwoSets) -> None:
-    """Green is gone with its volumes, and nobody tries again without a word."""
+    """Check that green is deleted with its volumes, and that the upgrade is not retried."""
     blue, green = seen.blue, seen.green
     assert green != blue
     assert set_names(cluster) == {blue.stateful_set}

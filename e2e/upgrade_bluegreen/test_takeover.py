@@ -330,7 +330,7 @@ def held(cluster: Cluster) -> Object | None:
 
 
 def assert_held_still(takeover: Takeover, requests: Requests) -> None:
-    """Nothing goes on for a while, and no object is touched, the status aside."""
+    """Check for some time that nothing is written except the status."""
     cluster = takeover.cluster
     mark = requests.mark()
     until("somebody looks after it", lambda: requests.since(mark), 20.0)

@@ -56,7 +56,7 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        """What its first operator is told."""
+        """The plan of its first operator."""
         return Plan(
             self.cluster.namespace, self.write, self.occurrence, self.position, self.last_writes
         )
@@ -80,11 +80,11 @@ class Sweep:
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """Return what each operator is told: it has to know its own image, for the Jobs."""
+        """Return the environment of the operators: they need their own image for Jobs."""
         return {"OPERATOR_IMAGE": self.api.rig.load_operator_image()}
 
     def whole(self, *arguments: str) -> Operator:
-        """Start an operator that nobody kills."""
+        """Start an operator that is not killed."""
         return self.launcher.start(
             self.identity, NO_ELECTION, *arguments, environment=self.environment()
         )

@@ -28,7 +28,7 @@ UNTOUCHED_SECONDS = 5.0
 def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
-    """Three voters of the second version, which they were brought to."""
+    """Three voters that were upgraded to the second version."""
     rig.load_openbao(OPENBAO_UPGRADES)
     made = steady_voters(
         api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST

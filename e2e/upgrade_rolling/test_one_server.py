@@ -52,7 +52,7 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
 
 
 def announces(cluster: Object) -> bool:
-    """Tell whether a cluster says that nobody will be served for a while."""
+    """Whether a cluster announces the outage."""
     upgrading = condition(cluster, "Upgrading")
     return (
         upgrading is not None

@@ -95,7 +95,7 @@ def phase(backup: Object) -> str:
 
 
 def accepted(cluster: Object) -> str:
-    """Return the version that the servers are brought to."""
+    """Return the target version of the servers."""
     return str((status_of(cluster).get("release") or {}).get("version") or "")
 
 
