@@ -44,7 +44,7 @@ _DRY = {"dryRun": "All"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ApiAccess:
     """Address and CA of the API server."""
 
     host: str
@@ -54,14 +54,14 @@ class Way:
 
 
 @lru_cache
-def _way(kubeconfig: Path) -> Way:
+def _api_access(kubeconfig: Path) -> ApiAccess:
     config = orjson.loads(kubeconfig.read_bytes())
     cluster = config["clusters"][0]["cluster"]
     address = urlsplit(cluster["server"])
     authority = b64decode(cluster["certificate-authority-data"]).decode()
     context = ssl.create_default_context(cadata=authority)
     token = str(config["users"][0]["user"]["token"])
-    return Way(address.hostname or "", address.port or 443, context, token)
+    return ApiAccess(address.hostname or "", address.port or 443, context, token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Person:
 
     def ask(self, method: str, target: str, body: object = None) -> tuple[int, str]:
         """Send one request; return code and words of the answer."""
-        way = _way(self.identity.kubeconfig)
-        headers = {"Authorization": f"Bearer {way.token}", "User-Agent": "e2e"}
+        access = _api_access(self.identity.kubeconfig)
+        headers = {"Authorization": f"Bearer {access.token}", "User-Agent": "e2e"}
         headers |= _PATCH if method == "PATCH" else _JSON
         connection = http.client.HTTPSConnection(
-            way.host, way.port, context=way.context, timeout=10.0
+            access.host, access.port, context=access.context, timeout=10.0
         )
         try:
             data = None if body is None else orjson.dumps(body)
