@@ -66,11 +66,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List all that was measured beside its budget."""
+    """List all measured values with their budgets."""
     stats = terminalreporter.stats
-    if told := budgets.told(report for reports in stats.values() for report in reports):
+    if measured := budgets.as_table(report for reports in stats.values() for report in reports):
         terminalreporter.section("budgets")
-        terminalreporter.write_line(told)
+        terminalreporter.write_line(measured)
 
 
 @pytest.fixture(scope="session")
@@ -179,10 +179,10 @@ def make_namespace(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         return name
 
     yield make
-    said = leaks(api, made, tmp_path_factory.getbasetemp().rglob("operator-*.log"))
+    leaked = leaks(api, made, tmp_path_factory.getbasetemp().rglob("operator-*.log"))
     for name in made:
         sweep(api, name)
-    assert not said, "\n".join(said)
+    assert not leaked, "\n".join(leaked)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def namespace(make_namespace: MakeNamespace) -> str:
 
 
 def sweep(api: Api, namespace: str) -> None:
-    """Delete a namespace and what is ours in it, whether or not an operator is there to help."""
+    """Delete a namespace and our objects in it, also without a running operator."""
     for kind in (RESTORES, BACKUPS, CLUSTERS):
         for live in api.list(kind, namespace):
             name = live["metadata"]["name"]

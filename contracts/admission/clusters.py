@@ -8,7 +8,7 @@ from typing import Final
 
 from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW
 from contracts.admission.policy import PREFIX, AdmissionPolicy, Match, NamedExpression, Validation
-from contracts.admission.referenced_objects import THROW_AWAY, USES, Use
+from contracts.admission.referenced_objects import CREATE_IN_TEST_NAMESPACE, USES, Use
 from contracts.admission.secrets import SECRET_VALIDATIONS, SECRET_VARIABLES
 from contracts.admission.verb_gated_fields import GATES, VERBS, VerbGate
 from contracts.api.group import CLUSTERS, GROUP, VERSION
@@ -61,7 +61,7 @@ VALIDATE_CLUSTER = AdmissionPolicy(
     matches=MATCHES,
     conditions=CONDITIONS,
     variables=(*SPECS, *(NamedExpression(verb.variable, verb.allowed()) for verb in VERBS)),
-    validations=(*map(gated, GATES), *map(used, USES), THROW_AWAY),
+    validations=(*map(gated, GATES), *map(used, USES), CREATE_IN_TEST_NAMESPACE),
 )
 
 # A policy of its own: each question to the authorizer has a price, and a policy a budget.

@@ -122,7 +122,7 @@ RESTORE_USES: Final[tuple[Use, ...]] = (
 TEST_NAMESPACE: Final = _IN_TEST
 _THERE, _BEFORE_THERE = optional(_IN_TEST), optional(_IN_TEST, BEFORE)
 
-THROW_AWAY: Final = Validation(
+CREATE_IN_TEST_NAMESPACE: Final = Validation(
     rule_id="create-backup.restoreTest.namespace",
     field=_IN_TEST,
     expression=(

@@ -27,7 +27,7 @@ from contracts.builders.job_pod import (
 )
 from contracts.builders.job_store import store_part
 from contracts.builders.pod_part import PodPart
-from contracts.jobs import env as job_env
+from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
 from contracts.jobs.template import JobTemplate
 from contracts.naming import labels, names
 from runtime.builtin_kinds import JOB
@@ -72,7 +72,7 @@ class ServerSidecar(Protocol):
 def backup_job(
     template: JobTemplate,
     target: BackupTarget,
-    env: job_env.BackupEnv,
+    env: BackupEnv,
     more_labels: Mapping[str, str] | None = None,
 ) -> Object:
     """Build the Job of one backup; `more_labels` are labels of the Job besides our own."""
@@ -83,7 +83,7 @@ def backup_job(
     return job
 
 
-def restore_job(template: JobTemplate, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
+def restore_job(template: JobTemplate, target: BackupTarget, env: RestoreEnv) -> Object:
     """Build the Job of one restore: the whole snapshot is fetched and checked before it is sent."""
     shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
     room = scratch_mib(env.expected_size)
@@ -97,7 +97,7 @@ def restore_job(template: JobTemplate, target: BackupTarget, env: job_env.Restor
 
 
 def restore_test_job(
-    template: JobTemplate, target: BackupTarget, env: job_env.TestEnv, server: ServerSidecar
+    template: JobTemplate, target: BackupTarget, env: TestEnv, server: ServerSidecar
 ) -> Object:
     """Build the Job that restores a snapshot into a server of its own, within its pod.
 

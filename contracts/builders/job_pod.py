@@ -15,7 +15,7 @@ from contracts.builders.api_token_volume import api_token_volume
 from contracts.builders.job_store import SECRET_MODE, projected_token
 from contracts.builders.pod_part import PodPart
 from contracts.builders.security_context import container_security, pod_security
-from contracts.jobs import env as job_env
+from contracts.jobs.env import CA_PATH, JOB_UID, JWT_PATH, POD_NAME, POD_UID, TOKEN_PATH, Env
 from contracts.jobs.template import JobTemplate
 from contracts.naming import labels, mount_paths
 
@@ -105,7 +105,7 @@ def job_container(
     }
 
 
-def job_pod_part(template: JobTemplate, env: job_env.Env, *, reports: bool = True) -> PodPart:
+def job_pod_part(template: JobTemplate, env: Env, *, reports: bool = True) -> PodPart:
     """What every job has: variables, a login, and a folder to write.
 
     `reports`: and its own account at the API, to report its result in a status.
@@ -115,13 +115,13 @@ def job_pod_part(template: JobTemplate, env: job_env.Env, *, reports: bool = Tru
     if template.authority is not None:
         # The Secret of the CA may also hold its key: mount one entry, and no other.
         name, key = template.authority.secret, template.authority.key
-        parts.append(_entry(AUTHORITY_VOLUME, name, key, job_env.CA_PATH))
+        parts.append(_entry(AUTHORITY_VOLUME, name, key, CA_PATH))
     if template.login.role:
-        volume = projected_token(LOGIN_VOLUME, _file(job_env.JWT_PATH), template.audience)
-        parts.append(_files(volume, job_env.JWT_PATH))
+        volume = projected_token(LOGIN_VOLUME, _file(JWT_PATH), template.audience)
+        parts.append(_files(volume, JWT_PATH))
     else:
         token = template.login.token_secret
-        parts.append(_entry(TOKEN_VOLUME, token, "token", job_env.TOKEN_PATH))
+        parts.append(_entry(TOKEN_VOLUME, token, "token", TOKEN_PATH))
     return PodPart.merged((PodPart(env=tuple(_environment(env))), *parts))
 
 
@@ -157,12 +157,12 @@ def _resources(more: int, scratch: int, sure: int) -> Any:
     }
 
 
-def _environment(env: job_env.Env) -> list[Mapping[str, Any]]:
+def _environment(env: Env) -> list[Mapping[str, Any]]:
     variables: list[Mapping[str, Any]] = [
         {"name": "HOME", "value": mount_paths.TMP},
-        _downward(job_env.POD_NAME, "metadata.name"),
-        _downward(job_env.POD_UID, "metadata.uid"),
-        _downward(job_env.JOB_UID, f"metadata.labels['{JOB_UID_LABEL}']"),
+        _downward(POD_NAME, "metadata.name"),
+        _downward(POD_UID, "metadata.uid"),
+        _downward(JOB_UID, f"metadata.labels['{JOB_UID_LABEL}']"),
     ]
     # The kubelet replaces $(NAME) in a value, and takes two dollars for one.
     variables += [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.builders.security_context import container_security
-from contracts.hcl.restore_test_server import NODE_ID, is_local_seal, throw_away_config
+from contracts.hcl.restore_test_server import NODE_ID, is_local_seal, restore_test_config
 from contracts.naming import mount_paths
 from runtime.types import Object
 
@@ -68,7 +68,7 @@ class Sidecar:
     pull_secrets: tuple[str, ...] = ()
 
 
-def throw_away(stateful_set: Object, config: str) -> Sidecar:
+def restore_test_sidecar(stateful_set: Object, config: str) -> Sidecar:
     """Build the sidecar; `config` is config.hcl of the cluster.
 
     Raises ValueError when the StatefulSet has no server, or the file no seal.
@@ -79,7 +79,7 @@ def throw_away(stateful_set: Object, config: str) -> Sidecar:
         raise ValueError(f"StatefulSet {stateful_set['metadata']['name']} has no server")
     sources = {volume["name"]: volume for volume in pod.get("volumes") or ()}
     mounts, volumes = _folders(server, sources)
-    annotations = {CONFIG_ANNOTATION: throw_away_config(config)}
+    annotations = {CONFIG_ANNOTATION: restore_test_config(config)}
     items = [_file("config.hcl", CONFIG_ANNOTATION)]
     mounts.append({"name": _CONFIG_VOLUME, "mountPath": mount_paths.CONFIG, "readOnly": True})
     if is_local_seal(config):

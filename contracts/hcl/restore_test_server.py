@@ -25,7 +25,7 @@ _STARTS = ('seal "', 'plugin "kms" ')
 _ROOT = "plugin_"
 
 
-def throw_away_config(config: str) -> str:
+def restore_test_config(config: str) -> str:
     """The file for a server that holds nothing yet, from config.hcl as the operator renders it.
 
     Raises ValueError when that has no seal.

@@ -98,7 +98,7 @@ class JobTemplateSource(Protocol):
     """A source of the job template of a cluster."""
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
     ) -> JobTemplate | Wait | Blocked:
         """Return the template of a job, or the reason why there is none.
 

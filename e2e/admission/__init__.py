@@ -1,1 +1,1 @@
-"""A whole life of a cluster under all admission policies: nobody who has to act is kept from it."""
+"""The life cycle of a cluster with all admission policies: required actors are not blocked."""

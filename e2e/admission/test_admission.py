@@ -1,4 +1,4 @@
-"""A cluster fit for production lives and ends under all policies; others leave it alone."""
+"""The life cycle of a production cluster with all policies, which protect it from other users."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ EVICTION = Resource("", "v1", "Eviction", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The cluster, and people who act beside its operator."""
+    """The cluster, and users other than its operator."""
 
     cluster: Cluster
     tenant: Asking
@@ -97,13 +97,13 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     authority = secret(namespace, names.tls_ca_secret(NAME), ca_crt=root.pem)
     api.create(SECRET, authority)
     api.create(SECRET, secret(namespace, names.tls_server_secret(NAME), **files))
-    wishes = {
+    spec = {
         "profile": "Hardened",
         "tls": {"mode": "External"},
-        "unseal": sealer.wish(),
+        "unseal": sealer.unseal_spec(),
         "selfInit": self_init(key_value_engine(), *client_login(namespace)),
     }
-    api.create(CLUSTERS, manifest(namespace, NAME, replicas=SERVERS, **wishes))
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=SERVERS, **spec))
     cluster = Cluster(api, namespace, NAME)
     cluster.await_available(180.0)
     print(f"\n{watch.seconds:.1f} s: both clusters are Available")
@@ -134,11 +134,11 @@ def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
     cluster = scene.cluster
     cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=SEEN_WITHIN)
     taken = policies.unbind(rig, LOCK_SCALE.full_name())
-    told = cluster.await_condition(
+    condition = cluster.await_condition(
         "ProductionReady", "False", "AdmissionPoliciesMissing", seconds=SEEN_WITHIN
     )
-    assert LOCK_SCALE.name in told["message"]
-    assert "deploy/admission" in told["message"]
+    assert LOCK_SCALE.name in condition["message"]
+    assert "deploy/admission" in condition["message"]
     policies.bind(rig, taken)
     cluster.await_condition("ProductionReady", seconds=SEEN_WITHIN)
 
@@ -148,10 +148,10 @@ def test_others_are_refused_with_a_way_out(scene: Scene) -> None:
     config, claim = names.config_map(NAME), names.data_claim(NAME, 0)
     edit = {"data": {"config.hcl": "ui = true"}}
     for ask in (scene.tenant, scene.admin, Asking(cluster.api.rig)):
-        said = _refusal(lambda ask=ask: ask.patch(CONFIG_MAP, namespace, config, edit))
-        assert f"belongs to OpenBaoCluster {NAME}" in said
-        assert f"verb {MAINTAIN.name}" in said
-        assert labels.MAINTENANCE in said
+        refusal = _refusal(lambda ask=ask: ask.patch(CONFIG_MAP, namespace, config, edit))
+        assert f"belongs to OpenBaoCluster {NAME}" in refusal
+        assert f"verb {MAINTAIN.name}" in refusal
+        assert labels.MAINTENANCE in refusal
     for resource, name in (
         (STATEFUL_SET, NAME),
         (SERVICE, names.public_service(NAME)),
@@ -159,10 +159,10 @@ def test_others_are_refused_with_a_way_out(scene: Scene) -> None:
     ):
         _refusal(lambda kind=resource, name=name: scene.tenant.delete(kind, namespace, name))
     scale = {"spec": {"replicas": 1}}
-    said = _refusal(
+    refusal = _refusal(
         lambda: scene.tenant.patch(STATEFUL_SET, namespace, NAME, scale, subresource="scale")
     )
-    assert "scale the OpenBaoCluster instead" in said
+    assert "scale the OpenBaoCluster instead" in refusal
     mine = {"metadata": {"annotations": {"example.org/team": "a"}}}
     scene.tenant.patch(SERVICE, namespace, names.public_service(NAME), mine)
 
@@ -178,7 +178,7 @@ def _refusal(act: object) -> str:
 
 
 def test_an_administrator_repairs_what_is_marked(scene: Scene) -> None:
-    """And the operator, who is there again, puts right what was not meant to stay."""
+    """Afterwards the operator runs again and reverts the other changes."""
     namespace, name = scene.cluster.namespace, names.public_service(NAME)
     spoilt = {"spec": {"selector": {"no": "such"}}}
     _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, spoilt))
@@ -207,8 +207,8 @@ def test_pods_are_evicted_and_deleted_by_people(scene: Scene) -> None:
     _await_back(cluster, victims[0])
     scene.tenant.delete(POD, namespace, second)
     _await_back(cluster, victims[1])
-    said = _refusal(lambda: scene.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
-    assert labels.MAINTENANCE in said
+    refusal = _refusal(lambda: scene.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
+    assert labels.MAINTENANCE in refusal
 
 
 def _await_back(cluster: Cluster, victim: Object) -> None:
@@ -226,8 +226,8 @@ def _await_back(cluster: Cluster, victim: Object) -> None:
 def test_a_roll(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     before = {uid_of(pod) for pod in cluster.pods()}
-    wish = {"spec": {"runtime": {"restartAt": "now"}}}
-    scene.tenant.patch(CLUSTERS, namespace, NAME, wish)
+    change = {"spec": {"runtime": {"restartAt": "now"}}}
+    scene.tenant.patch(CLUSTERS, namespace, NAME, change)
 
     def all_new() -> bool:
         pods = [pod for pod in cluster.pods() if is_ready(pod)]

@@ -1,1 +1,1 @@
-"""The API server is away for a while: the operator stays, and catches up."""
+"""The API server is down for some time: the operator keeps running, and catches up."""

@@ -1,4 +1,4 @@
-"""The API server stops under a running operator and comes back with something to repair."""
+"""The API server stops while the operator runs, and returns with drift to repair."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

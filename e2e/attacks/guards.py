@@ -1,4 +1,4 @@
-"""A CRD without rules: what stands between a spec and the operator, taken away."""
+"""Removes the validation rules from a CRD."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Mallory: a ServiceAccount with the rights of an editor in one namespace, and her own token."""
+"""Mallory: a ServiceAccount with edit permissions in one namespace, and its token."""
 
 import http.client
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Texts that try to be more than text, and hosts that try to be somebody else. Pure."""
+"""Injection payloads, and host names that impersonate other hosts. Pure."""
 
 TEXTS: tuple[str, ...] = (
     # Paths.

@@ -1,4 +1,4 @@
-"""Clusters that nobody may have: what is asked for, and which rule refuses it, twice. Pure."""
+"""Specs of clusters that must be refused, and the rules that refuse them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The list of attacks, and what became of each: T01 to T22. Printed by
+"""The list of attacks and the result of each: T01 to T22. Printed by
 
     python -m e2e.attacks.table
 

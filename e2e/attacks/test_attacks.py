@@ -51,7 +51,7 @@ def mallory(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Mallory:
 
 @pytest.fixture(scope="module")
 def victim(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Iterator[Cluster]:
-    """A cluster of somebody else that serves, and that nobody may touch."""
+    """A running cluster of another user, which must not change."""
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, "victim"))
     cluster = Cluster(api, namespace, "victim")
@@ -133,7 +133,7 @@ def others(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
 def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
     rig: Rig, api: Api, victim: Cluster, mallory: Mallory
 ) -> None:
-    """Stored as they are; each is told with the field, and nothing is made for any of them."""
+    """They are stored unchanged; each is reported with the field, and no objects are created."""
     wrong: dict[str, str] = {}
     with no_guards(rig, mallory):
         for number, attempt in enumerate(ATTEMPTS):
@@ -143,10 +143,10 @@ def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
             assert not answer.refused, (attempt.name, answer.words)
         for number, attempt in enumerate(ATTEMPTS):
             cluster = Cluster(api, mallory.namespace, f"a-{number}")
-            told = cluster.await_condition("Stalled", seconds=60.0)
-            problem = complaint(attempt, told["message"])
-            if told["reason"] != "InvalidSpec" or attempt.field not in told["message"]:
-                problem = f"{told['reason']}: {told['message'][:300]}"
+            condition = cluster.await_condition("Stalled", seconds=60.0)
+            problem = complaint(attempt, condition["message"])
+            if condition["reason"] != "InvalidSpec" or attempt.field not in condition["message"]:
+                problem = f"{condition['reason']}: {condition['message'][:300]}"
             if problem:
                 wrong[attempt.name] = problem
         made = made_for(api, mallory.namespace)
@@ -180,9 +180,9 @@ def test_attack_t11_names_that_are_taken_are_left_alone(
     assert not mallory.create(SECRET, mine).refused
     before = api.get(SECRET, mallory.namespace, name)
     assert not mallory.create(CLUSTERS, manifest(mallory.namespace, "later")).refused
-    told = Cluster(api, mallory.namespace, "later").await_condition("Conflict", seconds=20.0)
-    assert told["reason"] == "ForeignObject"
-    assert name in told["message"]
+    condition = Cluster(api, mallory.namespace, "later").await_condition("Conflict", seconds=20.0)
+    assert condition["reason"] == "ForeignObject"
+    assert name in condition["message"]
     assert api.get(SECRET, mallory.namespace, name) == before
     assert api.find(STATEFUL_SET, mallory.namespace, "later") is None
     api.delete(CLUSTERS, mallory.namespace, "later")
@@ -199,8 +199,8 @@ def test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing(
     api.patch(CLUSTERS, victim.namespace, f"{victim.name}/status", lie)
 
     def is_true_again() -> bool:
-        told = victim.live()["status"]
-        return bool(told["ready"] == "1/1" and told["currentVersion"] != "9.9.9")
+        condition = victim.live()["status"]
+        return bool(condition["ready"] == "1/1" and condition["currentVersion"] != "9.9.9")
 
     until("the status is true again", is_true_again, 20.0)
     throughout("nothing is changed for it", lambda: untouched(api, victim) == before, 3.0)

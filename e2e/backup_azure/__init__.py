@@ -1,1 +1,1 @@
-"""Snapshots in Azure Blob Storage, as far as an emulator plays it."""
+"""Snapshots in Azure Blob Storage (emulator)."""

@@ -1,4 +1,4 @@
-"""Snapshots in Azure Blob Storage: both kinds of credentials, there and back, and what is told.
+"""Snapshots in Azure Blob Storage: both kinds of credentials, backup, restore, and errors.
 
 azurite plays the store (docs/limits.md): it checks keys, and has no identities.
 """
@@ -63,7 +63,7 @@ def test_a_connection_string_is_enough(cluster: Cluster, store: Store) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_a_wrong_key_is_told_and_nothing_is_stored(cluster: Cluster, store: Store) -> None:
+def test_a_wrong_key_is_reported_and_nothing_is_stored(cluster: Cluster, store: Store) -> None:
     before = store.keys()
     with with_credentials(cluster, {"accountKey": WRONG_KEY}):
         status = backup_now(cluster, "wrong-key").await_phase("Failed")
@@ -73,7 +73,7 @@ def test_a_wrong_key_is_told_and_nothing_is_stored(cluster: Cluster, store: Stor
 
 
 @pytest.mark.timeout(200)
-def test_a_container_that_is_not_there_is_told(cluster: Cluster, store: Store) -> None:
+def test_a_container_that_is_not_there_is_reported(cluster: Cluster, store: Store) -> None:
     with retargeted(cluster, store.target_of_missing("nowhere")):
         status = backup_now(cluster, "no-container").await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]

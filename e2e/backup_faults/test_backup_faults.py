@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a snapshot is taken has its reason, counts once and leaves nothing.
+"""Each fault during a backup has a reason, is counted once, and leaves nothing in the store.
 
 A proxy in front of a real store plays the faults; jobs and servers are disturbed for real. The
 snapshot has several parts, so that there is a middle to fail in.
@@ -51,8 +51,8 @@ def kept(
 ) -> Cluster:
     """One server with some megabytes that no compression makes smaller, and one good snapshot."""
     target = {**proxy.target(), "partSize": PART, "concurrency": 1}
-    wishes: Object = {"backup": {"retention": {"maxCount": 1}}, "storage": {"size": "256Mi"}}
-    made = make_backup_cluster(api, make_namespace(), target, store, **wishes)
+    spec: Object = {"backup": {"retention": {"maxCount": 1}}, "storage": {"size": "256Mi"}}
+    made = make_backup_cluster(api, make_namespace(), target, store, **spec)
     reader = Reader.of(made)
     for number in range(VALUES):
         reader.write(f"ballast-{number}", base64.b64encode(os.urandom(VALUE_BYTES)).decode())
@@ -113,7 +113,7 @@ def test_a_slow_store_gets_its_snapshot_all_the_same(
     until("good again", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
 
 
-def test_a_store_that_keeps_everything_is_told_and_fails_no_backup(
+def test_a_store_that_keeps_everything_is_reported_and_fails_no_backup(
     store: Store, proxy: FaultProxy, kept: Cluster
 ) -> None:
     before = store.keys()
@@ -176,7 +176,7 @@ def test_a_job_that_is_deleted_leaves_the_outcome_unknown(
             "--grace-period=0", "--force",
         )  # fmt: skip
         status = run.await_end(SECONDS)
-    assert status["phase"] == "Unknown", run.told()
+    assert status["phase"] == "Unknown", run.describe()
     assert status["reason"] == "OutcomeUnknown"
     until(
         "it counts, once",

@@ -1,1 +1,1 @@
-"""Snapshots in Google Cloud Storage, as far as an emulator plays it."""
+"""Snapshots in Google Cloud Storage (emulator)."""

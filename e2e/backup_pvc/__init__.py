@@ -1,1 +1,1 @@
-"""Snapshots on a volume, taken by jobs that a strict namespace admits."""
+"""Snapshots on a PVC, by Jobs that pod security level `restricted` admits."""

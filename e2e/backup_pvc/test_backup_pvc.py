@@ -1,4 +1,4 @@
-"""Snapshots on a volume: admitted by the strictest namespace, written once, read back."""
+"""Snapshots on a PVC: admitted at level `restricted`, written once, restored."""
 
 import hashlib
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Scenario: which snapshots go, and that nothing else ever does."""
+"""Scenario: retention deletes old snapshots, and nothing else."""

@@ -1,4 +1,4 @@
-"""Old snapshots go after a good one, by count and by age, and nothing else ever goes.
+"""Old snapshots are deleted after a successful backup, by count and by age, and nothing else.
 
 The store is minio. What is foreign to the cluster lies in the same folder of the same bucket: a
 snapshot of a cluster that had this name before, one that an upgrade took, one that was never

@@ -1,1 +1,1 @@
-"""Scenario: snapshots go to a real S3 with real credentials, by TLS under a private authority."""
+"""Scenario: snapshots in S3 with credentials, and TLS with a private CA."""

@@ -1,4 +1,4 @@
-"""A snapshot is in the store a few seconds after it was asked for, and what is wrong is named.
+"""A snapshot is in the store a few seconds after the request, and errors are reported.
 
 The store is minio: it checks signatures, and serves by TLS under an authority that nobody knows
 but the Secret. Each wrong thing is put right again, and the next snapshot forgets it.
@@ -74,13 +74,13 @@ def _watched(api: Api, run: Run) -> "tuple[Object, float, float]":
     ended = done = 0.0
     until_then = time.monotonic() + 90.0
     while not (ended and done):
-        assert time.monotonic() < until_then, run.told()
+        assert time.monotonic() < until_then, run.describe()
         job = run.job()
         if not ended and job and (job.get("status") or {}).get("completionTime"):
             ended = time.monotonic()
         if not done and run.status.get("phase") == "Completed":
             done = time.monotonic()
-        assert run.status.get("phase") not in ("Failed", "Unknown"), run.told()
+        assert run.status.get("phase") not in ("Failed", "Unknown"), run.describe()
         time.sleep(0.02)
     return run.status, ended, done
 
@@ -115,8 +115,8 @@ def test_the_snapshot_is_whole_and_says_where_the_log_was(store: Store, kept: Cl
         members = {member.name: tar.extractfile(member) for member in tar}
         meta = members["meta.json"]
         assert meta is not None
-        told = orjson.loads(meta.read())
-    assert (told["Index"], told["Term"]) == (snapshot["index"], snapshot["term"])
+        raft = orjson.loads(meta.read())
+    assert (raft["Index"], raft["Term"]) == (snapshot["index"], snapshot["term"])
     assert {"meta.json", "state.bin", "SHA256SUMS"} <= members.keys()
 
 
@@ -135,10 +135,10 @@ def test_no_secret_is_in_clear_in_the_store(store: Store) -> None:
 def test_the_cluster_tells_of_its_last_snapshot(kept: Cluster) -> None:
     run = backups_of(kept)[0]
 
-    def told() -> bool:
+    def reported() -> bool:
         return bool(recorded(kept).get("lastBackupName") == run.status["key"])
 
-    until("status.backup tells of it", told, 20.0)
+    until("status.backup tells of it", reported, 20.0)
     found, status = recorded(kept), run.status
     assert found["lastBackupSize"] == status["snapshot"]["size"]
     assert found["lastBackupTime"] == status["completedAt"]

@@ -1,1 +1,1 @@
-"""Scenario: snapshots by schedule, annotation and hand; an operator that dies meanwhile."""
+"""Scenario: backups by schedule, annotation and OpenBaoBackup; crashes of the operator."""

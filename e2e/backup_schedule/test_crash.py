@@ -1,4 +1,4 @@
-"""The operator dies at one write of a backup each; whoever comes next ends it, and counts it once.
+"""The operator crashes at one write of a backup; the next one completes it, and counts it once.
 
 All writes are tried in memory (tests/managers/backup/test_reconcile.py); here it is the real API
 server, the real Job and the real store, at the writes between which most can be lost.
@@ -86,9 +86,9 @@ def test_whoever_comes_next_ends_it_and_counts_it_once(
     first = launcher.start(controller, NO_ELECTION, environment=image)
     for cluster in clusters:
         make_credentials(api, cluster.namespace, store)
-        wish = {"schedule": SELDOM, "target": store.target()}
+        backup = {"schedule": SELDOM, "target": store.target()}
         init = self_init(key_value_engine())
-        body = manifest(cluster.namespace, NAME, replicas=1, backup=wish, selfInit=init)
+        body = manifest(cluster.namespace, NAME, replicas=1, backup=backup, selfInit=init)
         api.create(CLUSTERS, body)
     for cluster in clusters:
         await_schedule(cluster)
@@ -100,13 +100,13 @@ def test_whoever_comes_next_ends_it_and_counts_it_once(
         Plan(cluster.namespace, moment.write, 1, moment.position)
         for cluster, moment in zip(clusters, MOMENTS, strict=True)
     ]
-    asked, answered = tmp_path / "plans", tmp_path / "results"
-    write_plans(asked, plans)
+    plans_path, results_path = tmp_path / "plans", tmp_path / "results"
+    write_plans(plans_path, plans)
     crashing = launcher.start(
-        controller, str(asked), str(answered), module=CRASHING, environment=image
+        controller, str(plans_path), str(results_path), module=CRASHING, environment=image
     )
     crashing.wait(90.0)
-    results = read_results(answered)
+    results = read_results(results_path)
     for cluster, moment in zip(clusters, MOMENTS, strict=True):
         assert results[cluster.namespace].crashed, moment.sentence
 

@@ -1,4 +1,4 @@
-"""Whoever asks, there is one snapshot: the schedule, an annotation, an OpenBaoBackup.
+"""Each trigger creates one snapshot: the schedule, an annotation, an OpenBaoBackup.
 
 A schedule is due every quarter of an hour at most, so the scenario does not wait for one: it writes
 into `status.backup` that the next time has passed, as an operator finds it that was away.
@@ -111,8 +111,8 @@ def test_a_trigger_while_one_is_on_its_way_is_dropped(kept: Cluster) -> None:
 
 def test_windows_that_were_missed_collapse_into_one(store: Store, kept: Cluster) -> None:
     before = len(backups_of(kept))
-    said = {**recorded(kept), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    kept.api.patch_status(CLUSTERS, kept.namespace, kept.name, {"status": {"backup": said}})
+    status = {**recorded(kept), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    kept.api.patch_status(CLUSTERS, kept.namespace, kept.name, {"status": {"backup": status}})
     name = names.scheduled_backup(kept.name, MISSED)
     run = Run(kept.api, BACKUPS, kept.namespace, name)
     check_stored(store, run.await_phase("Completed"))

@@ -52,7 +52,7 @@ def main(  # noqa: PLR0913  the options
     *,
     keep: bool,
 ) -> None:
-    """Measure the runtime beside a Go program on controller-runtime, on a rig of its own."""
+    """Compare the runtime to a Go program on controller-runtime, on a separate rig."""
     rig = Rig(name)
     was_up = rig.exists
     load_before = os.getloadavg()[0]

@@ -13,7 +13,7 @@ SECONDS = 600.0
 
 
 class BenchError(Exception):
-    """A program did not do as it was told."""
+    """A program failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Contestant:
     command: tuple[str, ...]
 
     async def run(self, mode: str, flags: Mapping[str, object], writes: Writes | None) -> Results:
-        """Run one mode; once the program says that it is ready, do the writes.
+        """Run one mode; send the writes when the program is ready.
 
-        Raises BenchError when it ends otherwise than well, TimeoutError when it does not end.
+        Raises BenchError if it fails, TimeoutError if it does not end.
         """
-        told = [f"-{name}={value}" for name, value in flags.items() if value is not False]
-        told = [flag.removesuffix("=True") for flag in told]
+        flags_given = [f"-{name}={value}" for name, value in flags.items() if value is not False]
+        flags_given = [flag.removesuffix("=True") for flag in flags_given]
         process = await asyncio.create_subprocess_exec(
-            *self.command, f"-mode={mode}", *told, stdout=asyncio.subprocess.PIPE
+            *self.command, f"-mode={mode}", *flags_given, stdout=asyncio.subprocess.PIPE
         )
         try:
             async with asyncio.timeout(SECONDS):
@@ -40,7 +40,7 @@ class Contestant:
                     await writes()
                     line = await _line(process)
                 if await process.wait() != 0 or not line:
-                    raise BenchError(f"{self.name} -mode={mode} {' '.join(told)} failed")
+                    raise BenchError(f"{self.name} -mode={mode} {' '.join(flags_given)} failed")
         finally:
             if process.returncode is None:
                 process.kill()

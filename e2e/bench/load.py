@@ -21,7 +21,7 @@ END = ObjectKey("", "zz-end")
 
 @asynccontextmanager
 async def administrator(rig: Rig) -> AsyncIterator["Load"]:
-    """Somebody who may do anything, and is not slowed down by the server's priority levels."""
+    """An administrator that is exempt from API priority and fairness."""
     clock = SystemClock()
     who = await from_kubeconfig(str(rig.kubeconfig), None, clock)
     client = Client(who, user_agent="bench-load", clock=clock, timeout=60.0)
@@ -45,7 +45,7 @@ class Load:
             return
 
     async def fill(self, namespace: str, names: list[str], data: dict[str, str]) -> None:
-        """Have ConfigMaps of these names; labels and data are the same in all of them."""
+        """Create ConfigMaps with these names, all with the same labels and data."""
         await self.namespace(namespace)
 
         async def make(number: int) -> None:
@@ -68,7 +68,7 @@ class Load:
         await _spread(len(names), make)
 
     async def churn(self, namespace: str, names: list[str], updates: int) -> None:
-        """Update these ConfigMaps in turn, that often in all, and then end the mode."""
+        """Update these ConfigMaps in turn, that many times in total, and then end the mode."""
 
         async def touch(number: int) -> None:
             key = ObjectKey(namespace, names[number % len(names)])
@@ -79,7 +79,7 @@ class Load:
         await self.end(namespace)
 
     async def probe(self, namespace: str, samples: int) -> None:
-        """Apply probes one by one with a pause, each saying when it was sent; then end the mode."""
+        """Apply probes with a pause in between, each with its send time; then end the mode."""
         for number in range(samples):
             await asyncio.sleep(PROBE_PAUSE)
             body: Object = {
@@ -93,11 +93,11 @@ class Load:
         await self.end(namespace)
 
     async def end(self, namespace: str) -> None:
-        """Make the object that both programs end at."""
+        """Create the object at which both programs end."""
         await self.fill(namespace, [END.name], {"end": "yes"})
 
     async def reset(self, namespace: str) -> None:
-        """Take that object away again, for the next run."""
+        """Delete that object, for the next run."""
         key = ObjectKey(namespace, END.name)
         try:
             found = await self._client.get(CONFIG_MAP, key)
@@ -107,7 +107,7 @@ class Load:
 
 
 def page(size: int) -> dict[str, str]:
-    """Data of about that many bytes, in keys and values as a person would have them."""
+    """Data of about that size, with realistic keys and values."""
     return {f"setting-{number:03d}": "value " * 80 for number in range(size // 500)}
 
 

@@ -1,7 +1,7 @@
-"""Where the benchmark happens: a control plane, an identity, and both programs.
+"""The environment of the benchmark: a control plane, an identity, and both programs.
 
-The two programs are the same ServiceAccount, ours by files as a pod has them, the other by a
-kubeconfig with the same token.
+Both programs use the same ServiceAccount: ours with the files of a pod, the other with a kubeconfig
+with the same token.
 """
 
 import sys
@@ -19,7 +19,7 @@ ACCOUNT = "bench"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A rig that is up, and the command lines of both programs, modes and flags left out."""
+    """A running rig, and the command lines of both programs, without modes and flags."""
 
     rig: Rig
     ours: tuple[str, ...]
@@ -27,7 +27,7 @@ class Place:
 
 
 def prepare(rig: Rig, folder: Path) -> Place:
-    """Bring everything up; `folder` takes the identity. Raises RigError."""
+    """Start everything; `folder` is for the identity. Raises RigError."""
     program = builds.build(rig.cache, (BENCH,), rig.progress)[0]
     rig.up(control_plane=True)
     role = f"--clusterrole=cluster-admin --serviceaccount=default:{ACCOUNT}".split()

@@ -10,9 +10,9 @@ from e2e.demo import table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number of both programs, run by run; theirs is empty where there is nothing to compare.
+    """One figure of both programs, per run; theirs is empty if there is nothing to compare.
 
-    `digits` behind the point; `more` says that more is better. `budget` is for ours.
+    `digits` after the decimal point; `more`: more is better. `budget` is for ours.
     """
 
     what: str
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        """Whether ours is within the budget."""
+        """Whether ours is within its budget."""
         if self.budget is None:
             return True
         value = median(self.ours)
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where and when it was measured; load is the average of one minute, at begin and end."""
+    """The machine and the time; load is the one-minute average, at start and end."""
 
     when: str
     cores: int
@@ -69,7 +69,7 @@ def _number(row: Row, values: Sequence[float]) -> str:
 
 
 def headline(machine: Machine) -> str:
-    """When, where and on what."""
+    """Time, machine and versions."""
     runs = f"{machine.runs} {'run' if machine.runs == 1 else 'runs'}, medians"
     return (
         f"Measured {machine.when}: {machine.cores} cores, {machine.memory_gib:.0f} GiB, "

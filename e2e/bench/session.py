@@ -1,4 +1,4 @@
-"""All measurements in their order, and the rows that they become."""
+"""Runs all measurements, and returns the rows of the report."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much of everything; `scale` shrinks it for a quick look."""
+    """The sizes of the measurements; `scale` reduces them."""
 
     runs: int = 3
     objects: tuple[int, ...] = (10_000,)
@@ -32,13 +32,13 @@ class Sizes:
     parts: tuple[str, ...] = PARTS
 
     def of(self, number: int) -> int:
-        """That many, shrunk."""
+        """That many, scaled."""
         return max(int(number * self.scale), 20)
 
 
 @dataclass(slots=True)
 class Session:
-    """Runs the modes, ours first and theirs next to it, as often as asked."""
+    """Runs the modes, alternating between ours and theirs."""
 
     ours: Contestant
     theirs: Contestant

@@ -1,4 +1,4 @@
-"""The command line of the churn."""
+"""The command line of the churn measurement."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ Play = Callable[[Rig, Path, int], Coroutine[Any, Any, list[str]]]
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Measure what an operator keeps of clusters, on a control plane without nodes."""
+    """Measure the memory of an operator with many clusters, on a control plane without nodes."""
 
 
 @main.command()
@@ -34,14 +34,14 @@ def main() -> None:
     help="Below some hundreds the judgement of types names what comes and goes by itself.",
 )
 def gone(count: int) -> None:
-    """Let clusters of three servers come and go; fail when the operator holds more afterwards."""
+    """Create and delete clusters of three servers; fail if the operator holds more afterwards."""
     _measure(_come_and_go, count)
 
 
 @main.command()
 @click.option("--count", type=click.IntRange(1), default=500, show_default=True)
 def large(count: int) -> None:
-    """Make clusters of the most that the API server takes; fail when a thousand cost over 64 MB."""
+    """Create clusters of maximum size; fail if a thousand of them need more than 64 MB."""
     _measure(_large, count)
 
 

@@ -1,4 +1,4 @@
-"""Whether an operator holds more after many clusters than after a few. Pure."""
+"""Compares the live objects of an operator after few and after many clusters. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A type of which more objects live than before."""
+    """A type with more live objects than before."""
 
     kind: str
     before: int
@@ -21,7 +21,7 @@ class Grown:
 
 
 def grown(before: Mapping[str, int], after: Mapping[str, int], clusters: int) -> list[Grown]:
-    """List the types that grew with the clusters, those that grew most first."""
+    """Return the types that grew with the clusters, largest growth first."""
     found = [
         Grown(kind, before.get(kind, 0), count)
         for kind, count in after.items()

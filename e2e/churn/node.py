@@ -1,4 +1,4 @@
-"""The StatefulSet controller, the kubelet and the garbage collector, for servers that just run."""
+"""Simulates the StatefulSet controller, the kubelet and the garbage collector."""
 
 import asyncio
 from base64 import b64decode
@@ -50,7 +50,7 @@ _REVISION = "controller-revision-hash"
 
 
 class Node:
-    """One namespace, in which every pod runs at once."""
+    """One namespace, in which all pods run immediately."""
 
     def __init__(self, client: Client, namespace: str, owners: Resource, servers: Servers) -> None:
         self._client = client
@@ -59,7 +59,7 @@ class Node:
         self._servers = servers
 
     async def run(self) -> None:
-        """Look after the namespace, until cancelled."""
+        """Run the controllers of the namespace until cancelled."""
         while True:
             await asyncio.sleep(EVERY)
             try:
@@ -71,7 +71,7 @@ class Node:
                 continue
 
     async def left(self) -> list[str]:
-        """Name what is left of clusters in the namespace."""
+        """Return the remaining objects of clusters in the namespace."""
         found = [
             f"{resource.kind} {key_of(one).name}"
             for resource in (*OWNED, PVC)
@@ -81,7 +81,7 @@ class Node:
         return sorted(found)
 
     async def _collect(self) -> None:
-        """Delete what has an owner that is gone."""
+        """Delete objects without a living owner."""
         alive = {uid_of(one) for one in await self._list(self._owners)}
         for resource in OWNED:
             for one in await self._list(resource):
@@ -94,7 +94,7 @@ class Node:
         self._servers.keep(key_of(one).name for one in await self._list(POD))
 
     async def _release(self, resource: Resource, going: Object) -> None:
-        """Take the finalizers of what goes, as the controllers do that set them."""
+        """Remove finalizers of deleted objects, as the controllers that set them do."""
         if is_terminating(going) and going["metadata"].get("finalizers"):
             ops = [{"op": "remove", "path": "/metadata/finalizers"}]
             await self._client.json_patch(resource, key_of(going), ops)
@@ -120,15 +120,15 @@ class Node:
             "currentRevision": f"{name}-1",
             "updateRevision": f"{name}-1",
         }
-        told = stateful_set.get("status") or {}
-        if any(told.get(field) != value for field, value in status.items()):
+        reported = stateful_set.get("status") or {}
+        if any(reported.get(field) != value for field, value in status.items()):
             ops = [{"op": "add", "path": "/status", "value": status}]
             await self._client.json_patch(
                 STATEFUL_SET, key_of(stateful_set), ops, subresource="status"
             )
 
     async def _start(self, stateful_set: Object, name: str) -> None:
-        """Make a pod that runs, with its claims."""
+        """Create a running pod with its PVCs."""
         key, spec = ObjectKey(self._namespace, name), stateful_set["spec"]
         cluster = labels_of(stateful_set)[labels.CLUSTER]
         pair = await self._certificate(names.tls_server_secret(cluster))

@@ -1,7 +1,7 @@
-"""The operator in a process that writes down what it holds when it gets SIGUSR1.
+"""An operator process that writes a census of its live objects on SIGUSR1.
 
 Run as `python -m e2e.churn.operator FILE ARGUMENTS`, with the arguments of `python -m baoctl`. FILE
-gets a JSON object: the name of a type to how many objects of it live.
+gets a JSON object: the number of live objects by type.
 """
 
 import gc
@@ -17,7 +17,7 @@ from baoctl.cli import main
 
 
 def census() -> dict[str, int]:
-    """Count live objects that the collector of Python tracks, by type; garbage does not count."""
+    """Count the live objects that the garbage collector of Python tracks, by type."""
     # What the operator froze once it was up would come back into the count as it is replaced.
     gc.unfreeze()
     gc.collect()

@@ -1,7 +1,6 @@
-"""Servers of OpenBao as far as the operator talks to them, each at a loopback address of its own.
+"""Simulated OpenBao servers, each at a separate loopback address.
 
-Their TLS is real, with the certificate of the cluster. One that leaves its address leaves it to the
-next pod, as pods of a node do.
+TLS is real, with the certificate of the cluster. The address of a deleted pod is reused.
 """
 
 import ssl
@@ -22,7 +21,7 @@ ADDRESSES = "127.88.0.{}"
 
 @dataclass(slots=True)
 class Server:
-    """One address. `pod` and `cluster` are "" while no pod has it."""
+    """One address. `pod` and `cluster` are "" while it is free."""
 
     address: str
     context: ssl.SSLContext
@@ -33,7 +32,7 @@ class Server:
 
 @dataclass(slots=True)
 class Servers:
-    """All addresses, and what was written to the clusters behind them."""
+    """All addresses, and the data of the clusters behind them."""
 
     version: str
     servers: dict[str, Server] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class Servers:
     runners: list[web.AppRunner] = field(default_factory=list)
 
     async def listen(self, count: int) -> None:
-        """Serve so many addresses. Raises OSError when another process has one."""
+        """Serve that many addresses. Raises OSError if one is in use."""
         for number in range(1, count + 1):
             address = ADDRESSES.format(number)
             server = Server(address, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
@@ -55,12 +54,12 @@ class Servers:
             self.servers[address] = server
 
     async def close(self) -> None:
-        """End all of them."""
+        """Stop all of them."""
         for runner in self.runners:
             await runner.cleanup()
 
     def start(self, cluster: str, pod: str, *, leads: bool, pair: tuple[bytes, bytes]) -> str:
-        """Give a pod an address that is free, and return it. Raises LookupError when none is."""
+        """Assign a free address to a pod. Raises LookupError if there is none."""
         free = (one for one in self.servers.values() if not one.pod)
         server = next(free, None)
         if server is None:

@@ -1,4 +1,4 @@
-"""One churn: an operator, clusters that come and go, and what it holds at rest before and after."""
+"""Runs one measurement: an operator, and clusters that are created and deleted."""
 
 import asyncio
 import signal
@@ -47,12 +47,12 @@ PORTS = range(18200, 18300)
 
 
 class ChurnError(Exception):
-    """A cluster did not come, or did not go."""
+    """A cluster was not created or deleted in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the operator holds at rest: resident megabytes, and live objects by type."""
+    """The memory of the idle operator: resident megabytes, and live objects by type."""
 
     megabytes: float
     objects: dict[str, int]
@@ -60,7 +60,7 @@ class Held:
 
 @dataclass(slots=True)
 class Churn:
-    """Makes clusters and deletes them again."""
+    """Creates and deletes clusters."""
 
     client: Client
     node: Node
@@ -74,14 +74,14 @@ class Churn:
     """From a cluster's creation to its being gone."""
 
     async def through(self, count: int) -> None:
-        """Have so many clusters come and go, a few side by side. Raises ChurnError."""
+        """Create and delete that many clusters, a few in parallel. Raises ChurnError."""
         end = self.made + count
         async with asyncio.TaskGroup() as group:
             for _ in range(SIDE_BY_SIDE):
                 group.create_task(self._one_after_another(end))
 
     async def rest(self) -> Held:
-        """Wait until what is left was collected, and count it. Raises ChurnError."""
+        """Wait until garbage was collected, and take a census. Raises ChurnError."""
         await self._until(self._nothing_left, "nothing is left of the clusters")
         await asyncio.sleep(REST)
         megabytes = self.operator.resident_megabytes()
@@ -91,9 +91,9 @@ class Churn:
         return Held(megabytes, orjson.loads(self.file.read_bytes()))
 
     async def hold_large(self, count: int) -> None:
-        """Make so many clusters of the most that the API server takes, and wait for each status.
+        """Create that many clusters of maximum size, and wait for the status of each.
 
-        The node ends first: it would list all of them again and again.
+        Stops the node first, which would list all of them repeatedly.
         """
         await cancelled(self.node_runs)
         for number, (resource, body) in enumerate(attack.large_clusters(NAMESPACE, count), 1):
@@ -169,7 +169,7 @@ def _all_ready(cluster: Object) -> bool:
 
 @asynccontextmanager
 async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
-    """Start everything on a control plane that is up."""
+    """Start everything on a running control plane."""
     install(rig)
     api = Api(rig)
     api.make_namespace(NAMESPACE)
@@ -197,7 +197,7 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
 
 
 async def _scrape(url: str) -> None:
-    """Read the metrics now and then, as Prometheus does, until cancelled."""
+    """Scrape the metrics periodically, as Prometheus does, until cancelled."""
     async with aiohttp.ClientSession() as session:
         while True:
             await asyncio.sleep(SCRAPE_EVERY)
@@ -210,7 +210,7 @@ async def _scrape(url: str) -> None:
 
 
 def allocator() -> dict[str, str]:
-    """Return how the operator is shipped to use the allocator: variables by their name."""
+    """Return the allocator environment variables of the shipped Deployment."""
     deployment = yaml.safe_load((BASE / "deployment.yaml").read_text())
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     return {

@@ -1,1 +1,1 @@
-"""What a change of the configuration does to the servers: nothing, a reload, or a roll."""
+"""Effects of configuration changes on the servers: none, a reload, or a rollout."""

@@ -1,4 +1,4 @@
-"""One cluster of three servers whose configuration changes, while a client writes all the time."""
+"""Configuration changes of a cluster of three servers, under load."""
 
 from collections.abc import Iterator
 
@@ -130,8 +130,8 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
         until_debug(cluster, pod)
     assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0, 0]
     # Events are written behind the work that they tell of.
-    until("three reloads are told", lambda: told(cluster, "PodReloaded") == 3, 30.0)
-    assert told(cluster, "PodReplaced") == 0
+    until("three reloads are told", lambda: events_of(cluster, "PodReloaded") == 3, 30.0)
+    assert events_of(cluster, "PodReplaced") == 0
 
 
 def until_debug(cluster: Cluster, pod: Object) -> None:
@@ -152,7 +152,7 @@ def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
     cluster: Cluster, writer: Writer
 ) -> None:
     order = roll(cluster, {"configuration": {"defaultLeaseTTL": "12h"}})
-    until("the step-down is told", lambda: told(cluster, "LeaderSteppedDown") >= 1, 30.0)
+    until("the step-down is told", lambda: events_of(cluster, "LeaderSteppedDown") >= 1, 30.0)
     print(f"  replaced in this order: {', '.join(order)}")
 
 
@@ -195,8 +195,8 @@ def waits(pod: Object) -> str:
     return next((str((s["state"].get("waiting") or {}).get("reason", "")) for s in statuses), "")
 
 
-def told(cluster: Cluster, reason: str) -> int:
-    """Count the events of the cluster with that reason, repeated ones as often as they came."""
+def events_of(cluster: Cluster, reason: str) -> int:
+    """Count the events of the cluster with that reason, including repeated ones."""
     found = [
         event for event in cluster.api.list(EVENT, cluster.namespace) if event["reason"] == reason
     ]

@@ -1,1 +1,1 @@
-"""Names that are taken by somebody else, and specs that no API server should accept."""
+"""Name conflicts with foreign objects, and invalid specs."""

@@ -1,4 +1,4 @@
-"""Specs that are refused at `kubectl apply`, each with the path of the field that is wrong."""
+"""Specs that `kubectl apply` refuses, each with the path of the invalid field."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An object of a name that a cluster needs and that is not ours is told and never touched."""
+"""A foreign object with a name that a cluster needs is reported, and never changed."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ TAKEN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
 
 
 @pytest.mark.timeout(400)
-def test_somebody_elses_objects_are_told_and_left_alone(
+def test_somebody_elses_objects_are_reported_and_left_alone(
     api: Api, operator: Operator, namespace: str
 ) -> None:
     theirs = {}
@@ -41,9 +41,9 @@ def test_somebody_elses_objects_are_told_and_left_alone(
     clusters = [Cluster(api, namespace, name) for name in TAKEN]
     for cluster in clusters:
         resource, name_of, _ = TAKEN[cluster.name]
-        told = cluster.await_condition("Conflict", reason="ForeignObject", seconds=15.0)
-        assert f"{resource.kind} " in told["message"]
-        assert name_of(cluster.name) in told["message"]
+        condition = cluster.await_condition("Conflict", reason="ForeignObject", seconds=15.0)
+        assert f"{resource.kind} " in condition["message"]
+        assert name_of(cluster.name) in condition["message"]
         cluster.await_condition("Stalled", reason="ForeignObject", seconds=5.0)
 
     def touched() -> list[str]:

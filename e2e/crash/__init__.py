@@ -1,1 +1,1 @@
-"""The operator killed at each of its writes: whoever comes next finishes, with one key and CA."""
+"""Crashes of the operator at each write: the next one finishes, with one unseal key and CA."""

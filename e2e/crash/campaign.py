@@ -1,4 +1,4 @@
-"""A batch of clusters whose first operator is killed at one write each, and the one that follows.
+"""A batch of clusters whose first operators crash at one write each, and the next operator.
 
 The first operators are restricted to one namespace each; the operator that follows serves all of
 them at once.
@@ -103,11 +103,15 @@ class Campaign:
 
     def _crash(self, plans: list[Plan]) -> dict[str, Result]:
         number = len(list(self.folder.glob("plans-*")))
-        asked, answered = (self.folder / f"{word}-{number}" for word in ("plans", "results"))
-        write_plans(asked, plans)
-        process = self.launcher.start(self.identity, str(asked), str(answered), module=CRASHING)
+        plans_path, results_path = (
+            self.folder / f"{word}-{number}" for word in ("plans", "results")
+        )
+        write_plans(plans_path, plans)
+        process = self.launcher.start(
+            self.identity, str(plans_path), str(results_path), module=CRASHING
+        )
         process.wait(20.0 + SECONDS_EACH * len(plans))
-        return read_results(answered)
+        return read_results(results_path)
 
 
 def _await(case: Case, seconds: float) -> None:
@@ -123,9 +127,9 @@ def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
     if case.result is None:
         return ["no result"]
     found, cluster = [], case.cluster
-    told = cluster.live()["status"]["adminOps"]["raft"]["clusterID"]
-    if (ids := cluster.cluster_ids()) != {told}:
-        found.append(f"cluster ids {ids}, status says {told}")
+    reported = cluster.live()["status"]["adminOps"]["raft"]["clusterID"]
+    if (ids := cluster.cluster_ids()) != {reported}:
+        found.append(f"cluster ids {ids}, status says {reported}")
     after = _secrets(cluster)
     if changed := [name for name, was in case.secrets.items() if after.get(name) != was]:
         found.append(f"changed: {changed}")

@@ -1,4 +1,4 @@
-"""A first boot whose operator is killed between any two Kubernetes writes."""
+"""A first boot whose operator crashes between any two writes."""
 
 from pathlib import Path
 

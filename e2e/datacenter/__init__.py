@@ -1,1 +1,1 @@
-"""A datacenter with a vault and shared services: made, edited, broken, and gone without a trace."""
+"""A datacenter with a vault and shared services: created, changed, broken, and deleted."""

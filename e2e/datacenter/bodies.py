@@ -1,4 +1,4 @@
-"""Bodies of shared services whose containers are the operator's own image: it holds a Python."""
+"""Manifests of shared services whose containers use the operator image, which has Python."""
 
 from typing import Any
 

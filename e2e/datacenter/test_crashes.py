@@ -1,4 +1,4 @@
-"""Operators that die after each of their writes, over the whole life of a datacenter."""
+"""Operators that crash after each write, during the life cycle of a datacenter."""
 
 import uuid
 from collections.abc import Iterator

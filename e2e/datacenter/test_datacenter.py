@@ -1,4 +1,4 @@
-"""A datacenter with a vault, a log shipper that needs it, and an agent that a set brings.
+"""A datacenter with a vault, a log shipper that depends on it, and an agent from a service set.
 
 A hook of an installed package brings a fourth service, and breaks.
 """
@@ -119,7 +119,7 @@ def datacenter(
 def test_services_appear_by_themselves(
     datacenter: DatacenterUnderTest, requests: Requests, rig: Rig
 ) -> None:
-    """The shipper is made when the vault is ready, and is told its address and authority."""
+    """The shipper is created when the vault is ready, and gets its address and CA."""
     watch = Stopwatch()
     datacenter.await_running(240.0)
     print(f"\n  {watch.seconds:.1f} s: all run")
@@ -190,14 +190,14 @@ def test_what_somebody_deletes_comes_back(api: Api, datacenter: DatacenterUnderT
 def test_a_failing_hook_keeps_what_it_gave(
     datacenter: DatacenterUnderTest, package: Package, image: str
 ) -> None:
-    """A change of the datacenter makes the operator ask anew; nobody else is held back."""
+    """A change of the datacenter triggers the hook again; other services are not blocked."""
     good = package.file.read_bytes()
     package.file.write_text("broken")
     before = datacenter.uids("probe")
     datacenter.change(labels={"tier": "edge", "asked": "again"})
-    told = datacenter.await_condition("SourcesReady", "False", "SourceDegraded")
-    print(f"\n  {told['message']}")
-    assert "the inventory is away" in told["message"]
+    condition = datacenter.await_condition("SourcesReady", "False", "SourceDegraded")
+    print(f"\n  {condition['message']}")
+    assert "the inventory is away" in condition["message"]
     assert datacenter.state("probe") == "Running"
     assert datacenter.uids("probe") == before
     package.file.write_bytes(good)

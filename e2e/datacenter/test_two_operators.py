@@ -1,4 +1,4 @@
-"""Two operators at once: one leads and is killed; and, the worst case, both believe that they lead.
+"""Two operators: the leader is killed; and, the worst case, both act as the leader.
 
 Each of the two has an account of its own, so that the audit log tells them apart.
 """
@@ -37,7 +37,7 @@ LEASE_NAME = "openbao-operator"
 # The lease, and what a candidate waits between two looks.
 TAKEOVER_WITHIN = 35.0
 # The leader is killed before the second service can be ready, even if it tells of the first late.
-TOLD, FRONT_DELAY = 5.0, 7
+EVENT_SECONDS, FRONT_DELAY = 5.0, 7
 QUIET_SECONDS = 15.0
 BASE, FRONT, AGENT = NAMES = ("base", "front", "agent")
 CHILDREN = tuple(zip((STATEFUL_SET, DEPLOYMENT, DAEMON_SET), NAMES, strict=True))
@@ -70,21 +70,21 @@ class Two:
         """Start an operator that looks after datacenters."""
         return self.launcher.start(who, *arguments, environment=ON)
 
-    def await_asked(self, who: Identity, mark: int, *wanted: tuple[str, str]) -> None:
+    def await_requests(self, who: Identity, mark: int, *wanted: tuple[str, str]) -> None:
         """Wait until it has asked for each of these: resource, and verb."""
 
-        def asked() -> bool:
+        def requested() -> bool:
             found = self.audit.since(mark, who.user)
             return {(one.resource, one.verb) for one in found} >= set(wanted)
 
-        until(f"{who.user} asks", asked, 30.0)
+        until(f"{who.user} asks", requested, 30.0)
 
 
 @pytest.fixture
 def two(
     api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, tmp_path: Path
 ) -> Iterator[Two]:
-    """The operator's own account, and another one; nobody has the lease."""
+    """The account of the operator, and another one; the Lease is free."""
     install_datacenters(api.rig)
     add_account(api, RIVAL)
     allow_datacenters(api, RIVAL)
@@ -158,12 +158,12 @@ def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
 def test_another_process_goes_on_where_the_killed_one_was(
     two: Two, make: MakeDatacenter, image: str
 ) -> None:
-    """Nothing is made anew or told twice; of each term there is one process that writes."""
+    """No object is recreated, no event repeated; in each term only one process writes."""
     begin = two.audit.mark()
     leader = two.start(two.one)
     leader.await_leading()
     standby = two.start(two.other)
-    two.await_asked(two.other, begin, (LEASES, "get"))
+    two.await_requests(two.other, begin, (LEASES, "get"))
 
     datacenter = make(*services(image, delay=FRONT_DELAY))
     killed_within(two, datacenter, leader, begin)
@@ -172,7 +172,7 @@ def test_another_process_goes_on_where_the_killed_one_was(
     print("\n".join(f"  {one}" for one in sorted(before)))
     assert complete(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
 
-    until("the other one leads", lambda: standby.said("became leader"), TAKEOVER_WITHIN)
+    until("the other one leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
     print(f"  {watch.seconds:.1f} s: taken over")
     datacenter.await_running()
     print(f"  {watch.seconds:.1f} s: all run")
@@ -185,12 +185,12 @@ def test_another_process_goes_on_where_the_killed_one_was(
     print(f"  {watch.seconds:.1f} s: gone")
     # It sends all that it has to tell before it ends.
     assert standby.stop() == 0
-    told = {name: Counter(datacenter.told_of(name)) for name in NAMES}
-    print(f"  told: {told}")
+    reasons = {name: Counter(datacenter.event_reasons(name)) for name in NAMES}
+    print(f"  told: {reasons}")
     # Nobody tells again what the killed one may not have sent any more.
-    assert told[FRONT].pop("Started", 0) <= 1
-    assert told.pop(FRONT) == {"Succeeded": 1, "Retired": 1}
-    assert told == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
+    assert reasons[FRONT].pop("Started", 0) <= 1
+    assert reasons.pop(FRONT) == {"Succeeded": 1, "Retired": 1}
+    assert reasons == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
     seen = two.audit.since(begin)
     one_writer_per_term(seen, two)
     assert made(seen) == dict.fromkeys(parts(datacenter), 1)
@@ -204,7 +204,11 @@ def killed_within(two: Two, datacenter: DatacenterUnderTest, leader: Operator, m
         return (DEPLOYMENT.plural, datacenter.child(FRONT)) in made(found)
 
     until("the second one is made", halfway, 30.0, every=0.02)
-    until("that the first one runs is told", lambda: "Succeeded" in datacenter.told_of(BASE), TOLD)
+    until(
+        "that the first one runs is told",
+        lambda: "Succeeded" in datacenter.event_reasons(BASE),
+        EVENT_SECONDS,
+    )
     leader.faults_expected = True
     leader.kill()
     print(f"\n  killed after: {tally(of(datacenter, two.audit.since(mark, two.one.user)))}")
@@ -229,7 +233,7 @@ def test_two_processes_that_both_believe_to_lead_do_no_harm(
     for who in two.both:
         two.start(who, NO_ELECTION)
     for who in two.both:
-        two.await_asked(who, mark, *((kind, "watch") for kind in WATCHED))
+        two.await_requests(who, mark, *((kind, "watch") for kind in WATCHED))
     datacenter, watch = make(*services(image)), Stopwatch()
     datacenter.await_running()
     print(f"\n  {watch.seconds:.1f} s: all run")
@@ -250,10 +254,10 @@ def test_two_processes_that_both_believe_to_lead_do_no_harm(
         assert mine
     assert made(seen) == dict.fromkeys(parts(datacenter), 1)
     assert [str(one) for one in seen if one.verb == "delete"] == []
-    told = {name: datacenter.told_of(name) for name in NAMES}
-    assert told[AGENT] == told[BASE] == ["Started", "Succeeded"]
+    reasons = {name: datacenter.event_reasons(name) for name in NAMES}
+    assert reasons[AGENT] == reasons[BASE] == ["Started", "Succeeded"]
     # Made, and changed: the same process says the same once in ten minutes.
-    assert max(Counter(told[FRONT]).values()) <= 2
+    assert max(Counter(reasons[FRONT]).values()) <= 2
 
     datacenter.delete()
     datacenter.await_gone()

@@ -1,6 +1,6 @@
 """Volumes of StatefulSets of a datacenter: when Kubernetes refuses a change, and at the end.
 
-The StatefulSet is made anew around its pods. Volumes stay, unless the service says otherwise.
+The StatefulSet is recreated around its pods. Volumes are kept, unless the service sets otherwise.
 """
 
 import uuid

@@ -1,1 +1,1 @@
-"""What goes with a cluster, what stays, and how what stayed is taken up again."""
+"""What is deleted with a cluster, what is retained, and how it is reused."""

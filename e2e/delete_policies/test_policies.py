@@ -1,4 +1,4 @@
-"""Deletion by each policy, in the middle of a first boot, and with the whole namespace."""
+"""Deletion with each policy, during a first boot, and with the namespace."""
 
 import os
 import signal
@@ -57,18 +57,18 @@ def test_volumes_go_after_the_last_server(
     deletes = [e for e in audit.since(mark) if e.namespace == namespace and e.verb == "delete"]
     for cluster in clusters:
         claim, pod = names.data_claim(cluster.name, 0), names.pod(cluster.name, 0)
-        (asked,) = [e.at for e in deletes if e.name == claim and e.user == controller.user]
+        (claim_deleted,) = [e.at for e in deletes if e.name == claim and e.user == controller.user]
         # kubelet deletes a pod for good when its last process has ended.
         ended = [e.at for e in deletes if e.name == pod and e.user.startswith("system:node:")]
         assert ended
-        assert max(ended) < asked
+        assert max(ended) < claim_deleted
 
 
 def test_a_cluster_may_go_while_it_is_made(api: Api, operator: Operator, namespace: str) -> None:
     api.create(CLUSTERS, manifest(namespace, "early", selfInit=self_init(key_value_engine())))
     cluster = Cluster(api, namespace, "early")
-    asked = "the first pod is asked for"
-    until(asked, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
+    what = "the first pod is asked for"
+    until(what, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
     api.delete(CLUSTERS, namespace, "early")
     await_gone(cluster)
 
@@ -113,7 +113,7 @@ def test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace(
     print(f"{watch.seconds:.1f} s: the namespace is gone")
 
 
-def test_volumes_of_an_earlier_cluster_are_kept_and_told(
+def test_volumes_of_an_earlier_cluster_are_kept_and_reported(
     api: Api, operator: Operator, namespace: str
 ) -> None:
     """One that carries the name and not the UID, as after Retain."""
@@ -127,11 +127,11 @@ def test_volumes_of_an_earlier_cluster_are_kept_and_told(
     until("nothing but it is left", lambda: cluster.belongings() == left, GONE_WITHIN)
     assert not is_terminating(api.get(PVC, namespace, claim))
 
-    def told() -> bool:
+    def reported() -> bool:
         found = [one for one in api.list(EVENT, namespace) if one["reason"] == "VolumesKept"]
         return any(claim in str(one["note"]) for one in found)
 
-    until("it is told", told, 20.0)
+    until("it is told", reported, 20.0)
 
 
 def earlier_volume(namespace: str, name: str) -> Object:

@@ -1,4 +1,4 @@
-"""Retain: data and key outlive their cluster, and the next one of its name takes them up."""
+"""Retain: data and unseal key are kept, and the next cluster of the name reuses them."""
 
 import pytest
 
@@ -110,8 +110,8 @@ def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
 
     second = api.create(CLUSTERS, body)
     assert uid_of(second) != uid_of(first)
-    told = cluster.await_condition("Conflict", reason="ForeignObject")
-    assert key in told["message"]
+    condition = cluster.await_condition("Conflict", reason="ForeignObject")
+    assert key in condition["message"]
     assert api.find(STATEFUL_SET, namespace, NAME) is None, "a server was started without its key"
     untouched = api.get(SECRET, namespace, key)
     assert resource_version_of(untouched) == resource_version_of(after)

@@ -1,4 +1,4 @@
-"""The demo: from a bare machine to a live OpenBao cluster that has proved itself.
+"""The demo: creates an OpenBao cluster on an empty machine, and tests that it survives a failover.
 
 May use e2e.rig, contracts (names and reasons), the standard library, click, orjson and pyyaml;
 never runtime or managers. Called by `make demo`; e2e.measure builds on its parts.

@@ -1,4 +1,4 @@
-"""Two ways to a Service or a pod: inside the network of the rig, or through a port-forward."""
+"""Access to Services and pods: in the network of the rig, or through a port-forward."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request without an address: the rest of a Call."""
+    """A request without the address: the other fields of a Call."""
 
     server_name: str
     authority: str
@@ -45,7 +45,7 @@ class Ask:
 
 
 class Access(Protocol):
-    """Sends a request to a target; failure is an Answer with status 0."""
+    """Sends a request to a target; a failure is an Answer with status 0."""
 
     def call(self, target: Target, ask: Ask) -> Answer:
         """Send ``ask`` to ``target``, at its API port."""
@@ -54,16 +54,16 @@ class Access(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InsideRig:
-    """Dials cluster IPs and pod IPs from within the network namespace of the rig.
+    """Connects to cluster IPs and pod IPs from the network namespace of the rig.
 
-    The client Service is thus used as pods use it, with its load balancing.
+    So the client Service is used as by pods, including its load balancing.
     """
 
     rig: Rig
     api: Api
 
     def call(self, target: Target, ask: Ask) -> Answer:
-        """Send ``ask`` by a child process inside the namespace."""
+        """Send ``ask`` from a child process in the network namespace."""
         address = self._address(target)
         if not address:
             return Answer(0, error=f"{target.kind} {target.name} has no address")
@@ -77,8 +77,8 @@ class InsideRig:
             check=False,
         )
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()
-            raise DemoError(f"cannot run a client inside the rig: {said[-500:]}")
+            output = done.stderr.decode(errors="replace").strip()
+            raise DemoError(f"cannot run a client inside the rig: {output[-500:]}")
         return Answer(**orjson.loads(done.stdout))
 
     def _address(self, target: Target) -> str:
@@ -96,7 +96,7 @@ class InsideRig:
 
 @dataclass(frozen=True, slots=True)
 class PortForward:
-    """Opens a port-forward for each request: one to a pod that is gone would be of no use."""
+    """Opens a port-forward for each request, because it breaks when its pod is deleted."""
 
     kubectl: Kubectl
 
@@ -120,9 +120,9 @@ class PortForward:
 
 
 def _local_port(process: "subprocess.Popen[str]") -> int:
-    """Read the port from kubectl's first words. Raises DemoError when it says something else."""
+    """Read the port from the first line of kubectl. Raises DemoError if it cannot be parsed."""
     assert process.stdout is not None
-    said: list[str] = []
+    output: list[str] = []
     # Ends the loop below when kubectl keeps still.
     deadline = threading.Timer(_FORWARD_SECONDS, process.terminate)
     deadline.start()
@@ -130,10 +130,10 @@ def _local_port(process: "subprocess.Popen[str]") -> int:
         for line in process.stdout:
             if (port := parse_port(line)) is not None:
                 return port
-            said.append(line.strip())
+            output.append(line.strip())
     finally:
         deadline.cancel()
-    raise DemoError(f"kubectl port-forward: {' '.join(said)[-300:] or 'no word'}")
+    raise DemoError(f"kubectl port-forward: {' '.join(output)[-300:] or 'no word'}")
 
 
 def parse_port(line: str) -> int | None:

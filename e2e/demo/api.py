@@ -1,7 +1,7 @@
 """The Kubernetes API as JSON, through a `kubectl proxy` on a unix socket.
 
-One child process serves every read, apply and watch of a demo, whatever way the kubeconfig logs
-in; the socket lies in a folder that nobody else can open.
+One child process serves all requests of a demo, independent of the login of the kubeconfig; the
+socket is in a folder that only the user can open.
 """
 
 import http.client
@@ -25,7 +25,7 @@ _JSON = {"Accept": "application/json"}
 
 
 class ApiError(Exception):
-    """An answer other than 2xx: HTTP code and what the server said."""
+    """A response other than 2xx: HTTP status code and message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -45,7 +45,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Api:
-    """Calls on one API server; every call is a connection of its own. Safe for threads."""
+    """Requests to one API server, each on a new connection. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -56,7 +56,7 @@ class Api:
         return found
 
     def find(self, path: str) -> Object | None:
-        """GET a JSON document; None when there is none. Raises ApiError, OSError."""
+        """GET a JSON document; None if it does not exist. Raises ApiError, OSError."""
         try:
             return self.get(path)
         except ApiError as error:
@@ -74,7 +74,7 @@ class Api:
         return items or []
 
     def apply(self, path: str, body: Object) -> Object:
-        """Apply an object server-side, winning every conflict. Raises ApiError, OSError."""
+        """Apply an object server-side, forcing conflicts. Raises ApiError, OSError."""
         query = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
         headers = {"Content-Type": "application/apply-patch+yaml"}
         found: Object = orjson.loads(self._send("PATCH", query, orjson.dumps(body), headers))
@@ -115,7 +115,7 @@ class Api:
 
 @contextmanager
 def connect(kubectl: Kubectl, deadline: float = 20.0) -> Iterator[Api]:
-    """Serve the API for as long as the context lasts. Raises DemoError when it is not there."""
+    """Serve the API during the context. Raises DemoError if it is not available."""
     with tempfile.TemporaryDirectory(prefix="openbao-demo-") as folder:
         path = Path(folder) / "api.sock"
         proxy = kubectl.start("proxy", f"--unix-socket={path}")
@@ -124,8 +124,8 @@ def connect(kubectl: Kubectl, deadline: float = 20.0) -> Iterator[Api]:
             until = time.monotonic() + deadline
             while (refusal := _refusal(api)) is not None:
                 if proxy.poll() is not None:
-                    said = proxy.stdout.read().strip() if proxy.stdout else ""
-                    raise DemoError(f"kubectl proxy ended: {said}")
+                    output = proxy.stdout.read().strip() if proxy.stdout else ""
+                    raise DemoError(f"kubectl proxy ended: {output}")
                 if time.monotonic() > until:
                     raise DemoError(f"the API server does not answer: {refusal}")
                 time.sleep(0.05)

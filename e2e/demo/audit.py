@@ -1,7 +1,7 @@
-"""Counting requests in the audit log of a kube-apiserver (audit.k8s.io/v1, level Metadata). Pure.
+"""Counts requests in the audit log of a kube-apiserver (audit.k8s.io/v1, level Metadata). Pure.
 
-A request is counted once, by its auditID: a watch is logged when it starts and when it ends.
-Lease renewals are left out: they go on for as long as an operator runs, whatever it does.
+A request is counted once, by its auditID: a watch is logged at its start and at its end. Lease
+renewals are not counted: they continue as long as an operator runs.
 """
 
 from collections import Counter
@@ -22,10 +22,10 @@ OPERATOR_AGENT = "openbao-operator"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as the API server answered it; ``at`` is when it came in, UTC.
+    """One completed request; ``at`` is the time of its arrival, UTC.
 
-    ``resource`` is the plural name with its subresource (pods/log), or the path of a request that
-    is about no resource.
+    ``resource`` is the plural name with its subresource (pods/log), or the path of a
+    non-resource request.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Tally:
 
 
 def parse(lines: Iterable[bytes]) -> Iterator[Request]:
-    """Read the log; a last line that is only half written is left out."""
+    """Parse the log; an incomplete last line is ignored."""
     seen: set[str] = set()
     for line in lines:
         if not line.endswith(b"\n"):
@@ -89,7 +89,7 @@ def is_operator(request: Request) -> bool:
 
 
 def tally(requests: Iterable[Request], since: datetime, until: datetime) -> Tally:
-    """Count the operator's requests that came in from ``since`` up to ``until``."""
+    """Count the requests of the operator from ``since`` to ``until``."""
     found = Tally()
     for request in requests:
         if not since <= request.at < until:

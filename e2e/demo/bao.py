@@ -1,4 +1,4 @@
-"""OpenBao as an application sees it: log in with a ServiceAccount, write a secret, read it."""
+"""An OpenBao client of an application: logs in with a ServiceAccount, writes and reads secrets."""
 
 import base64
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What one server says of itself (sys/health, which needs no login)."""
+    """The health of one server (sys/health, without login)."""
 
     initialized: bool
     sealed: bool
@@ -25,21 +25,21 @@ class Health:
 
     @property
     def leads(self) -> bool:
-        """Whether the server is the active one."""
+        """Whether the server is the active node."""
         return self.initialized and not self.sealed and not self.standby
 
 
 class DeniedError(DemoError):
-    """The server answered, and refused (4xx): asking again will not help."""
+    """An error response that is not retryable (4xx)."""
 
 
 class UnavailableError(DemoError):
-    """No answer, or one that says "not now" (5xx)."""
+    """No response, or a retryable error (5xx)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenBao:
-    """One cluster, trusted by the authority in its Secret. Calls raise this module's errors."""
+    """A client of one cluster, with the CA in its Secret. Raises the errors of this module."""
 
     access: Access
     namespace: str
@@ -49,7 +49,7 @@ class OpenBao:
 
     @classmethod
     def trusting(cls, access: Access, api: Api, namespace: str, cluster: str) -> "OpenBao":
-        """Take the authority from the Secret that the operator wrote."""
+        """Read the CA from the Secret that the operator created."""
         name = names.tls_ca_secret(cluster)
         secret = api.find(f"/api/v1/namespaces/{namespace}/secrets/{name}")
         content = ((secret or {}).get("data") or {}).get("ca.crt")
@@ -58,7 +58,7 @@ class OpenBao:
         return cls(access, namespace, cluster, base64.b64decode(content).decode())
 
     def health(self, pod: str) -> Health | None:
-        """Ask one pod how it is; None when it does not answer."""
+        """Return the health of one pod; None if it does not respond."""
         answer = self.access.call(Target("pod", self.namespace, pod), self._ask("sys/health"))
         if not answer.status or "initialized" not in answer.body:
             return None
@@ -72,7 +72,7 @@ class OpenBao:
         )
 
     def login(self, mount: str, role: str, jwt: str) -> "OpenBao":
-        """Log in at the client Service; return the same cluster with a token."""
+        """Log in at the client Service; return a client with the token."""
         answer = self._serve(f"auth/{mount}/login", {"role": role, "jwt": jwt})
         return replace(self, token=str(answer.body["auth"]["client_token"]))
 
@@ -100,8 +100,8 @@ class OpenBao:
         answer = self.access.call(target, self._ask(path, body))
         if 200 <= answer.status < 300:
             return answer
-        said = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
-        words = f"{path}: {answer.status or 'no answer'} {said}".rstrip()
+        reason = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
+        words = f"{path}: {answer.status or 'no answer'} {reason}".rstrip()
         if 400 <= answer.status < 500:
             raise DeniedError(words)
         raise UnavailableError(words)

@@ -59,9 +59,9 @@ def main(
     openbao_image: str,
     quiet: float,
 ) -> None:
-    """Bring up an OpenBao cluster and prove that it survives the death of its leader.
+    """Create an OpenBao cluster and test that it survives the loss of its leader.
 
-    Run it again as often as you like: it replaces the cluster that the last run made.
+    It can be run repeatedly: it replaces the cluster of the last run.
     """
 
     def place(screen: Screen) -> Place:
@@ -73,17 +73,17 @@ def main(
 
 
 def guarded(work: Callable[[Screen], None]) -> int:
-    """Do the work in front of a screen; return the exit status and never a traceback of ours."""
+    """Run the demo with a screen; return the exit status. Known errors have no traceback."""
     with Screen() as screen:
         try:
             work(screen)
         except (RigError, DemoError, ApiError, OSError, http.client.HTTPException) as error:
-            screen.trouble(f"The demo did not get to its end: {error}")
+            screen.trouble(f"The demo failed: {error}")
             return 1
         except subprocess.TimeoutExpired as error:
-            screen.trouble(f"The demo did not get to its end: {error}")
+            screen.trouble(f"The demo failed: {error}")
             return 1
         except KeyboardInterrupt:
-            screen.trouble("Interrupted. Nothing is lost: the next run starts where it must.")
+            screen.trouble("Interrupted. Run it again to continue.")
             return 130
     return 0

@@ -1,5 +1,5 @@
-"""What ends the demo before its end."""
+"""The error of the demo."""
 
 
 class DemoError(Exception):
-    """Something that the demo promises did not happen; the text is for a person."""
+    """A step of the demo failed; the message is for the user."""

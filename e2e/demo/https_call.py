@@ -1,8 +1,8 @@
-"""One HTTPS request, verified against one authority and one server name.
+"""One HTTPS request, verified with one CA and one server name.
 
 Runs by itself, with the standard library alone: `python -I https_call.py` reads a Call as JSON
-from stdin and writes an Answer to stdout. So it can be started where pod and Service addresses
-are reachable, and tokens never appear in a command line.
+from stdin and writes an Answer to stdout. So it can run where pod and Service addresses
+are reachable, and tokens are never on a command line.
 """
 
 import http.client
@@ -16,7 +16,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Call:
-    """What to ask whom. ``authority`` is PEM text, ``body`` is sent as JSON unless None."""
+    """A request and its target. ``authority`` is PEM text, ``body`` is sent as JSON unless None."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """HTTP status and JSON body; status 0 and ``error`` when there was no answer."""
+    """HTTP status and JSON body; status 0 and ``error`` without a response."""
 
     status: int
     body: dict[str, Any] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Answer:
 
 
 class _Connection(http.client.HTTPSConnection):
-    """Dials an address and expects the certificate of a name that no DNS knows."""
+    """Connects to an address, and verifies the certificate for a name that is not in DNS."""
 
     def __init__(self, call: Call, context: ssl.SSLContext) -> None:
         super().__init__(call.host, call.port, timeout=call.timeout, context=context)
@@ -56,7 +56,7 @@ class _Connection(http.client.HTTPSConnection):
 
 
 def perform(call: Call) -> Answer:
-    """Send the request; every failure to get an answer is an Answer too."""
+    """Send the request; connection errors are returned as an Answer."""
     context = ssl.create_default_context(cadata=call.authority)
     connection = _Connection(call, context)
     headers = {"Content-Type": "application/json", **call.headers}

@@ -1,4 +1,4 @@
-"""The operator on the cluster: applied, both pods ready, and one of them the leader."""
+"""Installs the operator, and waits until both pods are ready and one of them is the leader."""
 
 import time
 from pathlib import Path
@@ -31,12 +31,12 @@ _DEPLOYMENT = f"/apis/apps/v1/namespaces/{OPERATOR_NAMESPACE}/deployments/{OPERA
 _LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases/{LEASE}"
 
 
-def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) -> None:
-    """Apply CRD and operator, and wait until they work. Raises DemoError."""
+def install(kubectl: Kubectl, api: Api, installation: Installation, screen: Screen) -> None:
+    """Apply the CRDs and the operator, and wait until it is ready. Raises DemoError."""
     rendered = kubectl("kustomize", str(OVERLAY))
-    objects = operator_objects(rendered, wishes)
+    objects = operator_objects(rendered, installation)
     apply(kubectl, objects)
-    screen.say(f"applied {len(objects)} objects; operator image {wishes.image}")
+    screen.say(f"applied {len(objects)} objects; operator image {installation.image}")
     wait_established(kubectl, f"crd/{CRD}")
     until = time.monotonic() + READY_SECONDS
     while (missing := _missing(api)) is not None:
@@ -49,21 +49,21 @@ def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) ->
 
 
 def apply(kubectl: Kubectl, objects: list[Object]) -> None:
-    """Apply objects server-side as the demo. Raises DemoError."""
+    """Apply objects server-side, with the field manager of the demo. Raises DemoError."""
     options = ["--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}"]
     kubectl("apply", *options, "-f", "-", stdin=as_list(objects))
 
 
 def operator_pods(api: Api) -> list[Object]:
-    """Return the pods of the operator that are not on their way out."""
+    """Return the pods of the operator that are not terminating."""
     found = [pod for pod in api.items(_PODS) if OPERATOR_SELECTOR.items() <= labels_of(pod).items()]
     return [pod for pod in found if not is_terminating(pod)]
 
 
 def leader(api: Api) -> str | None:
-    """Return the name of the operator pod that holds the Lease, None when none does.
+    """Return the name of the operator pod that holds the Lease; None without holder.
 
-    The identity of a holder is the name of its pod, an underscore and a random part.
+    The holder identity is the name of the pod, an underscore and a random suffix.
     """
     lease = api.find(_LEASE)
     holder = str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
@@ -72,7 +72,7 @@ def leader(api: Api) -> str | None:
 
 
 def _missing(api: Api) -> str | None:
-    """Say what is still missing; None when the operator is as it should be."""
+    """Return what is missing; None if the operator is ready."""
     deployment = api.get(_DEPLOYMENT)
     status = status_of(deployment)
     if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:

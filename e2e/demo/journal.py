@@ -1,4 +1,4 @@
-"""Watches that write down what they see and when: the eyes of progress lines and of timelines."""
+"""Records watch events with their times, for progress lines and timelines."""
 
 import http.client
 import threading
@@ -19,8 +19,8 @@ _RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """One change as a watch reported it.
+class JournalEntry:
+    """One watch event.
 
     ``at`` is time.monotonic() at its arrival, ``kind`` the plural name of the resource.
     """
@@ -41,7 +41,7 @@ class View:
 
 
 def cluster_views(namespace: str) -> tuple[View, ...]:
-    """Return what there is to see of the clusters of a namespace; it need not exist yet."""
+    """Return the views of the clusters of a namespace, which does not have to exist."""
     core = f"/api/v1/namespaces/{namespace}"
     return (
         View(
@@ -58,14 +58,14 @@ def cluster_views(namespace: str) -> tuple[View, ...]:
 
 @dataclass(slots=True)
 class Journal:
-    """Everything the views report, in order of arrival. Use as a context manager.
+    """All watch events of the views, in order of arrival. A context manager.
 
-    On entering, each view is listed once, so what was there before is known (and not journalled).
+    On entering, each view is listed once: existing objects are known, and not recorded.
     """
 
     api: Api
     views: Iterable[View]
-    _sights: list[Sight] = field(default_factory=list)
+    _entries: list[JournalEntry] = field(default_factory=list)
     _alive: dict[str, dict[str, Object]] = field(default_factory=dict)
     _news: threading.Condition = field(default_factory=threading.Condition)
     _stopped: bool = False
@@ -87,23 +87,23 @@ class Journal:
             self._stopped = True
             self._news.notify_all()
 
-    def sights(self) -> list[Sight]:
-        """Return what was seen so far."""
+    def entries(self) -> list[JournalEntry]:
+        """Return the events so far."""
         with self._news:
-            return list(self._sights)
+            return list(self._entries)
 
     def alive(self, kind: str) -> list[Object]:
-        """Return the objects that exist now, as last seen, by name."""
+        """Return the existing objects, as last observed, by name."""
         with self._news:
             found = self._alive.get(kind, {}).values()
             return sorted(found, key=name_of)
 
     def find(self, kind: str, name: str) -> Object | None:
-        """Return one object as last seen."""
+        """Return one object, as last observed."""
         return next((one for one in self.alive(kind) if name_of(one) == name), None)
 
     def wait(self, seconds: float) -> None:
-        """Return when something is seen, at the latest after ``seconds``."""
+        """Wait for the next event, at most ``seconds``."""
         with self._news:
             self._news.wait(seconds)
 
@@ -154,7 +154,7 @@ class Journal:
             return
         else:
             known[uid_of(seen)] = seen
-        self._sights.append(Sight(time.monotonic(), kind, change, seen))
+        self._entries.append(JournalEntry(time.monotonic(), kind, change, seen))
         self._news.notify_all()
 
 

@@ -19,7 +19,7 @@ class Kubectl:
     def __call__(self, *args: str, stdin: str | None = None, timeout: float = 60.0) -> str:
         """Run one command and return its output.
 
-        Raises DemoError with kubectl's own words, or when it takes longer than ``timeout`` seconds.
+        Raises DemoError with the output of kubectl, or after ``timeout`` seconds.
         """
         shown = f"kubectl {' '.join(args)}"
         try:
@@ -37,12 +37,12 @@ class Kubectl:
         except subprocess.TimeoutExpired as error:
             raise DemoError(f"`{shown}` did not end within {timeout:.0f} s") from error
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise DemoError(f"`{shown}` failed: {said[-_SHOWN:]}")
+            output = (done.stderr or done.stdout).strip()
+            raise DemoError(f"`{shown}` failed: {output[-_SHOWN:]}")
         return done.stdout
 
     def start(self, *args: str) -> "subprocess.Popen[str]":
-        """Start a command that goes on, with stdout and stderr in one pipe; the caller ends it."""
+        """Start a long-running command with stdout and stderr in one pipe; the caller stops it."""
         return subprocess.Popen(
             [self.binary, *args],
             stdin=subprocess.DEVNULL,
@@ -54,7 +54,7 @@ class Kubectl:
 
 
 def end(process: "subprocess.Popen[str]", grace: float = 2.0) -> None:
-    """End a child that was started here, and reap it."""
+    """Stop a child process that was started here."""
     process.terminate()
     try:
         process.wait(grace)

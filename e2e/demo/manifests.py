@@ -1,4 +1,4 @@
-"""The operator's manifests as the demo applies them. Pure."""
+"""The manifests of the operator, adjusted for the demo. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ CONTENT_ANNOTATION = "demo.openbao.org/image-content"
 class Installation:
     """How the operator is installed.
 
-    ``content`` names what is behind ``image`` (a digest), "" when that is not known.
+    ``content`` is the digest of ``image``, "" if it is not known.
     """
 
     image: str
@@ -37,20 +37,20 @@ class Installation:
 
 
 def documents(text: str) -> list[Object]:
-    """Parse a YAML stream; empty documents are left out."""
+    """Parse a YAML stream; empty documents are dropped."""
     # As safe as the other loader, and ten times as fast: the definitions are half a megabyte.
     return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
 
 
 def as_list(objects: Iterable[Object]) -> str:
-    """Return objects as one List, which kubectl takes apart again."""
+    """Return the objects as one List."""
     return orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects]}).decode()
 
 
-def operator_objects(rendered: str, wishes: Installation) -> list[Object]:
-    """Return a rendered overlay with its Deployments as ``wishes`` asks.
+def operator_objects(rendered: str, installation: Installation) -> list[Object]:
+    """Return a rendered overlay with its Deployments adjusted to ``installation``.
 
-    Raises DemoError when there is no Deployment with the container that is expected.
+    Raises DemoError if there is no Deployment with the expected container.
     """
     objects = documents(rendered)
     deployments = {name_of(one): one for one in objects if one["kind"] == "Deployment"}
@@ -58,11 +58,11 @@ def operator_objects(rendered: str, wishes: Installation) -> list[Object]:
         raise DemoError(f"the overlay holds no Deployment {OPERATOR_DEPLOYMENT}")
     for name, deployment in deployments.items():
         container = OPERATOR_CONTAINER if name == OPERATOR_DEPLOYMENT else PROVISIONER_CONTAINER
-        _adjust(deployment, container, wishes)
+        _adjust(deployment, container, installation)
     return objects
 
 
-def _adjust(deployment: Object, name: str, wishes: Installation) -> None:
+def _adjust(deployment: Object, name: str, installation: Installation) -> None:
     spec = deployment["spec"]
     spec["replicas"] = REPLICAS
     template = spec["template"]
@@ -71,22 +71,22 @@ def _adjust(deployment: Object, name: str, wishes: Installation) -> None:
     if not found:
         raise DemoError(f"Deployment {name_of(deployment)} has no container {name}")
     container = found[0]
-    container["image"] = wishes.image
-    container["imagePullPolicy"] = wishes.pull_policy
-    set_variable(container, "RELATED_IMAGE_OPENBAO", wishes.openbao_repository)
-    if wishes.content:
+    container["image"] = installation.image
+    container["imagePullPolicy"] = installation.pull_policy
+    set_variable(container, "RELATED_IMAGE_OPENBAO", installation.openbao_repository)
+    if installation.content:
         annotations = template.setdefault("metadata", {}).setdefault("annotations", {})
-        annotations[CONTENT_ANNOTATION] = wishes.content
+        annotations[CONTENT_ANNOTATION] = installation.content
 
 
 def set_variable(container: dict[str, Any], name: str, value: str) -> None:
-    """Set an environment variable of a container, replacing what was there."""
+    """Set an environment variable of a container, replacing an existing one."""
     others = [one for one in container.get("env") or [] if one["name"] != name]
     container["env"] = [*others, {"name": name, "value": value}]
 
 
 def one_of_kind(objects: Iterable[Object], kind: str) -> Object:
-    """Return the only object of a kind. Raises DemoError when there are none or several."""
+    """Return the only object of a kind. Raises DemoError unless there is exactly one."""
     found = [one for one in objects if one["kind"] == kind]
     if len(found) != 1:
         raise DemoError(f"expected one {kind}, found {len(found)}")

@@ -1,4 +1,4 @@
-"""How much memory a process in a pod holds, read from its own /proc by kubectl exec."""
+"""Reads the memory of a process in a pod from /proc with kubectl exec."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _READ = "print(open('/proc/1/status').read())"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Resident memory of one process in MB (10^6 bytes): now, and at its highest."""
+    """Resident memory of one process in MB (10^6 bytes): current and peak."""
 
     pod: str
     now: float
@@ -20,11 +20,11 @@ class Memory:
 
 
 def parse(pod: str, status: str) -> Memory:
-    """Read /proc/PID/status (man 5 proc). Raises KeyError when the lines are missing."""
+    """Parse /proc/PID/status (man 5 proc). Raises KeyError if the lines are missing."""
     found = {name: int(size) * 1024 / 1e6 for name, size in _LINE.findall(status)}
     return Memory(pod, found["VmRSS"], found["VmHWM"])
 
 
 def of_pod(kubectl: Kubectl, namespace: str, pod: str) -> Memory:
-    """Ask process 1 of a pod. Raises DemoError."""
+    """Read the memory of process 1 of a pod. Raises DemoError."""
     return parse(pod, kubectl("exec", "-n", namespace, pod, "--", "python3", "-c", _READ))

@@ -1,4 +1,4 @@
-"""Reading Kubernetes objects as plain dicts. Pure; used by everything that looks at the cluster."""
+"""Accessors for Kubernetes objects as plain dicts. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ def name_of(obj: Object) -> str:
 
 
 def uid_of(obj: Object) -> str:
-    """Return metadata.uid, "" for an object that was never stored."""
+    """Return metadata.uid, "" for an object that was not created yet."""
     return str(obj["metadata"].get("uid", ""))
 
 
@@ -23,12 +23,12 @@ def labels_of(obj: Object) -> dict[str, str]:
 
 
 def is_terminating(obj: Object) -> bool:
-    """Whether deletion was asked for."""
+    """Whether it has a deletionTimestamp."""
     return "deletionTimestamp" in obj["metadata"]
 
 
 def status_of(obj: Object) -> Object:
-    """Return status, {} when nobody has written one."""
+    """Return status, {} if it is not set."""
     return obj.get("status") or {}
 
 
@@ -41,9 +41,9 @@ def condition(obj: Object, kind: str) -> Object | None:
 
 
 def holds(obj: Object, kind: str) -> bool:
-    """Whether the condition is True and speaks of the present spec.
+    """Whether the condition is True for the current generation.
 
-    A condition or status without observedGeneration counts as current, as those of pods have none.
+    A condition or status without observedGeneration, as of pods, counts as current.
     """
     found = condition(obj, kind)
     if found is None or found.get("status") != "True":
@@ -54,7 +54,7 @@ def holds(obj: Object, kind: str) -> bool:
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether a pod is Ready and stays."""
+    """Whether a pod is Ready and not terminating."""
     return holds(pod, "Ready") and not is_terminating(pod)
 
 

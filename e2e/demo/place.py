@@ -1,4 +1,4 @@
-"""Where the demo runs: on a rig that it brings up itself, or on the reader's own cluster."""
+"""Where the demo runs: on a rig that it creates, or on an existing cluster."""
 
 import os
 import shlex
@@ -19,41 +19,41 @@ OPENBAO_ON_RIG = "localhost/openbao"
 
 
 class Place(Protocol):
-    """A Kubernetes cluster to be, and how its services are reached."""
+    """A Kubernetes cluster, and the access to its Services."""
 
     @property
     def title(self) -> str:
-        """A few words for the first line."""
+        """The text for the first line."""
         ...
 
     @property
     def kubectl(self) -> Kubectl:
-        """kubectl as administrator; works once `up` has returned."""
+        """kubectl as administrator; usable after `up`."""
         ...
 
     @property
     def audit_log(self) -> Path | None:
-        """The audit log of the API server; None where it cannot be read."""
+        """The audit log of the API server; None if it is not accessible."""
         ...
 
     def up(self, screen: Screen) -> None:
-        """Make sure that the cluster is there. Raises DemoError, RigError."""
+        """Ensure that the cluster runs. Raises DemoError, RigError."""
         ...
 
     def image(self, screen: Screen) -> Installation:
-        """Make sure that the operator image is there. Raises DemoError, RigError."""
+        """Ensure that the operator image is available. Raises DemoError, RigError."""
         ...
 
     def access(self, api: Api) -> Access:
-        """Return a way to Services and pods."""
+        """Return the access to Services and pods."""
         ...
 
     def environment_lines(self) -> list[str]:
-        """Return the shell lines that point kubectl at the cluster."""
+        """Return the shell commands that configure kubectl for the cluster."""
         ...
 
     def stop_lines(self, namespace: str, cluster: str) -> list[str]:
-        """Return the commands that remove what the demo made."""
+        """Return the commands that delete what the demo created."""
         ...
 
 
@@ -70,32 +70,32 @@ class OnRig:
 
     @property
     def kubectl(self) -> Kubectl:
-        """The rig's own kubectl."""
+        """The kubectl of the rig."""
         return Kubectl(str(self.rig.bin("kubectl")), self.rig.environment())
 
     @property
     def audit_log(self) -> Path | None:
-        """The log of the rig's API server."""
+        """The audit log of the rig."""
         return self.rig.audit_log
 
     def up(self, screen: Screen) -> None:
-        """Bring the rig up; what runs already is kept."""
+        """Start the rig; running parts are kept."""
         self.rig.up()
         screen.say(f"kubeconfig {self.rig.kubeconfig}")
 
     def image(self, screen: Screen) -> Installation:
-        """Build the image from the checkout and load it; nothing happens when it is current."""
+        """Build the image from the checkout and load it, if it is outdated."""
         reference = self.rig.load_operator_image()
         content = images.digest(self.rig.layout, reference) or ""
         screen.say(f"{reference} {content.removeprefix('sha256:')[:12]}")
         return Installation(reference, "IfNotPresent", OPENBAO_ON_RIG, content)
 
     def access(self, api: Api) -> Access:
-        """Go through the network namespace of the rig."""
+        """Access through the network namespace of the rig."""
         return InsideRig(self.rig, api)
 
     def environment_lines(self) -> list[str]:
-        """Return KUBECONFIG, and PATH for the rig's kubectl."""
+        """Return KUBECONFIG, and PATH for the kubectl of the rig."""
         folder = shlex.quote(str(self.rig.paths.bin))
         return [
             f"export KUBECONFIG={shlex.quote(str(self.rig.kubeconfig))}",
@@ -103,39 +103,39 @@ class OnRig:
         ]
 
     def stop_lines(self, namespace: str, cluster: str) -> list[str]:
-        """Take the whole rig down."""
+        """The command that removes the rig."""
         return ["make down"]
 
 
 @dataclass(frozen=True, slots=True)
 class OnCluster:
-    """A cluster that is there, by the KUBECONFIG of the environment."""
+    """An existing cluster, from KUBECONFIG."""
 
     installation: Installation
 
     @property
     def title(self) -> str:
-        """That it is the reader's."""
+        """The text for an existing cluster."""
         return "on the cluster of your kubeconfig"
 
     @property
     def kubectl(self) -> Kubectl:
-        """The kubectl on PATH, in the environment as it is."""
+        """The kubectl on PATH, in the current environment."""
         return Kubectl(shutil.which("kubectl") or "kubectl", dict(os.environ))
 
     @property
     def audit_log(self) -> Path | None:
-        """Not for us to read."""
+        """None: not accessible."""
         return None
 
     def up(self, screen: Screen) -> None:
-        """Say which cluster it is, and that it answers."""
+        """Print the context, and check that the cluster responds."""
         context = self.kubectl("config", "current-context").strip()
         self.kubectl("get", "--raw", "/readyz", "--request-timeout=10s")
-        screen.say(f"context {context} answers")
+        screen.say(f"context {context} responds")
 
     def image(self, screen: Screen) -> Installation:
-        """Take the image that was named."""
+        """Use the configured image."""
         if not self.installation.image:
             raise DemoError(
                 "which operator image? set OPERATOR_IMAGE to one that this cluster can pull, "
@@ -145,15 +145,15 @@ class OnCluster:
         return self.installation
 
     def access(self, api: Api) -> Access:
-        """Go through kubectl port-forward."""
+        """Access through kubectl port-forward."""
         return PortForward(self.kubectl)
 
     def environment_lines(self) -> list[str]:
-        """Nothing to set: kubectl points there already."""
+        """Empty: kubectl is already configured."""
         return []
 
     def stop_lines(self, namespace: str, cluster: str) -> list[str]:
-        """Delete the cluster with its data, and then the operator."""
+        """The commands that delete the cluster with its data, and then the operator."""
         return [
             f"kubectl -n {namespace} patch openbaocluster {cluster} --type merge "
             """-p '{"spec":{"deletionPolicy":"DeleteAll"}}'""",

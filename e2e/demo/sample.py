@@ -1,4 +1,4 @@
-"""The cluster of config/samples/quickstart.yaml: what it is called, applied, and removed again."""
+"""The cluster of config/samples/quickstart.yaml: its names, and how to apply and delete it."""
 
 import copy
 import time
@@ -34,7 +34,7 @@ class Sample:
 
     @classmethod
     def load(cls) -> "Sample":
-        """Read the file. Raises DemoError when it holds other documents than these three."""
+        """Read the file. Raises DemoError if it has other documents than these three."""
         found = documents(SAMPLE.read_text())
         kinds = ("Namespace", "ServiceAccount", "OpenBaoCluster")
         namespace, account, cluster = (one_of_kind(found, kind) for kind in kinds)
@@ -54,12 +54,12 @@ class Sample:
 
     @property
     def application(self) -> str:
-        """The ServiceAccount of the application, which is its role in OpenBao too."""
+        """The ServiceAccount of the application, and the name of its role in OpenBao."""
         return name_of(self.account)
 
     @property
     def replicas(self) -> int:
-        """How many servers it has."""
+        """The number of servers."""
         return int(self.cluster["spec"]["replicas"])
 
     @property
@@ -69,35 +69,35 @@ class Sample:
 
 
 def cluster_path(namespace: str, name: str = "") -> str:
-    """Return the API path of one cluster, or of all of a namespace."""
+    """Return the API path of one cluster, or of all in a namespace."""
     path = f"/apis/openbao.org/v1alpha1/namespaces/{namespace}/openbaoclusters"
     return f"{path}/{name}" if name else path
 
 
 def marked(obj: Object) -> Object:
-    """Return a copy that says a demo made it."""
+    """Return a copy that is marked as created by the demo."""
     made = copy.deepcopy(obj)
     made["metadata"].setdefault("annotations", {})[MADE] = "true"
     return made
 
 
 def is_marked(obj: Object) -> bool:
-    """Whether a demo made it."""
+    """Whether it is marked as created by the demo."""
     annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
     return annotations.get(MADE) == "true"
 
 
 def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
-    """Apply a namespace, marked as the demo's unless somebody else made it."""
+    """Apply a namespace; it is marked unless it already existed."""
     found = api.find(f"/api/v1/namespaces/{name_of(namespace)}")
     ours = found is None or is_marked(found)
     apply(kubectl, [marked(namespace) if ours else namespace])
 
 
 def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> bool:
-    """Remove a cluster that an earlier demo made, with volumes and keys; True when there was one.
+    """Delete the cluster of an earlier demo with volumes and keys; True if there was one.
 
-    Raises DemoError when there is one that no demo made, or when it does not go away.
+    Raises DemoError if there is a cluster without the mark, or if it is not deleted in time.
     """
     found = api.find(cluster_path(home, name))
     if found is not None:
@@ -125,7 +125,7 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
 
 
 def delete(kubectl: Kubectl, api: Api, cluster: Object, policy: str, screen: Screen) -> None:
-    """Delete a cluster by a deletion policy and wait until it is gone. Raises DemoError."""
+    """Delete a cluster with a deletion policy and wait until it is gone. Raises DemoError."""
     home, name = cluster["metadata"]["namespace"], name_of(cluster)
     which = ("openbaocluster", name, "-n", home)
     if "deletionTimestamp" not in cluster["metadata"]:

@@ -1,7 +1,7 @@
-"""What the person in front of it sees: steps, notes, and one line that says what is waited for.
+"""The output of the demo: steps, notes, and a progress line for the current wait.
 
-On a terminal that line is alive and ticks; elsewhere it is printed when its words change (once a
-second at most) and every 20 seconds, so that nobody has to ask whether the demo still runs.
+On a terminal the progress line is updated in place; otherwise it is printed when its text changes
+(at most once per second), and every 20 seconds.
 """
 
 import os
@@ -22,14 +22,14 @@ _CLEAR = "\r\x1b[K"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part of the demo that has ended: its title and how many seconds it took."""
+    """A finished step: title and duration in seconds."""
 
     title: str
     seconds: float
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as a person says them: 4.2 s, 1 min 05 s."""
+    """Format seconds: 4.2 s, 1 min 05 s."""
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -37,14 +37,14 @@ def duration(seconds: float) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Cut a line to the width of a terminal; a longer one could not be taken back."""
+    """Truncate a line to the width of a terminal; a longer one could not be erased."""
     if len(text) <= width:
         return text
     return text[: max(width - 3, 0)] + "..."[: max(width, 0)]
 
 
 class Screen:
-    """Prints to one stream. Use as a context manager; safe for threads."""
+    """Prints to one stream. A context manager; thread-safe."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stdout
@@ -57,8 +57,8 @@ class Screen:
         self._step_began = self._began
         self._waiting = ""
         self._waiting_began = self._began
-        self._said = ""
-        self._said_at = 0.0
+        self._printed = ""
+        self._waiting_printed_at = 0.0
         self._printed_at = self._began
         self._painted = False
         self.steps: list[Step] = []
@@ -79,12 +79,12 @@ class Screen:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the screen was made."""
+        """Seconds since the screen was created."""
         return time.monotonic() - self._began
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """Run one part: its title before, its duration after, when it ended well."""
+        """Run one step: prints the title before it, and the duration after success."""
         with self._lock:
             self._line("")
             self._line(self._style(title, "1"))
@@ -95,18 +95,18 @@ class Screen:
             with self._lock:
                 self._erase()
                 took = time.monotonic() - self._step_began
-                self._step = self._waiting = self._said = ""
+                self._step = self._waiting = self._printed = ""
         self.steps.append(Step(title, took))
         self.say(self._style(f"done in {duration(took)}", "32"))
 
     def say(self, text: str) -> None:
-        """Print a note below the present step, with the time since the start."""
+        """Print a note below the current step, with the time since the start."""
         with self._lock:
             for line in text.splitlines() or [""]:
                 self._line(f"{self.elapsed:7.1f}s  {line}")
 
     def plain(self, text: str = "") -> None:
-        """Print text as it is: tables, the output of kubectl."""
+        """Print text unchanged: tables, the output of kubectl."""
         with self._lock:
             for line in text.splitlines() or [""]:
                 self._line(line)
@@ -118,14 +118,14 @@ class Screen:
             self._line(self._style(text, "1"))
 
     def trouble(self, text: str) -> None:
-        """Print what went wrong."""
+        """Print an error."""
         with self._lock:
             self._line("")
             for line in text.splitlines() or [""]:
                 self._line(self._style(line, "31"))
 
     def waiting(self, words: str) -> None:
-        """Say what is waited for right now; "" when nothing is."""
+        """Set the text of the progress line; "" for none."""
         with self._lock:
             if words == self._waiting:
                 return
@@ -133,7 +133,7 @@ class Screen:
                 self._waiting_began = time.monotonic()
             self._waiting = words
             if not words:
-                self._said = ""
+                self._printed = ""
                 self._erase()
             elif self._live:
                 self._paint()
@@ -150,8 +150,8 @@ class Screen:
 
     def _say_waiting(self) -> None:
         now = time.monotonic()
-        if self._waiting != self._said and now - self._said_at >= TICK_SECONDS:
-            self._said, self._said_at = self._waiting, now
+        if self._waiting != self._printed and now - self._waiting_printed_at >= TICK_SECONDS:
+            self._printed, self._waiting_printed_at = self._waiting, now
             self.say(self._waiting)
         elif now - self._printed_at >= HEARTBEAT_SECONDS:
             self.say(f"still: {self._waiting or self._step} ({self._since()})")

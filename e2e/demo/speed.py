@@ -1,4 +1,4 @@
-"""The numbers at the end of the demo: time line, requests, memory."""
+"""The figures at the end of the demo: timeline, requests, memory."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from e2e.demo.timeline import Milestone
 
 @dataclass(slots=True)
 class AuditReader:
-    """Counts the operator's requests from the audit log, from where the log ended at the start."""
+    """Counts the requests of the operator in the audit log, from the start of the demo on."""
 
     log: Path | None
     _offset: int = 0
@@ -24,11 +24,11 @@ class AuditReader:
             self._offset = self.log.stat().st_size
 
     def tally(self, since: datetime, until: datetime) -> audit.Tally | None:
-        """Count from ``since`` up to ``until``; None when there is no log to read."""
+        """Count from ``since`` to ``until``; None without an audit log."""
         return None if self.log is None else self.count(since, until)
 
     def count(self, since: datetime, until: datetime) -> audit.Tally:
-        """Count likewise. Raises DemoError when there is no log to read."""
+        """The same. Raises DemoError without an audit log."""
         if self.log is None:
             raise DemoError("there is no audit log to count requests in")
         with self.log.open("rb") as file:
@@ -40,7 +40,7 @@ class AuditReader:
 
 
 def wall(monotonic: float) -> datetime:
-    """Return the wall-clock time of a time.monotonic() reading of this process."""
+    """Return the wall-clock time of a time.monotonic() value."""
     return datetime.fromtimestamp(time.time() - time.monotonic() + monotonic, UTC)
 
 
@@ -56,7 +56,7 @@ def request_row(name: str, found: audit.Tally) -> table.Row:
 
 
 def requests_table(rows: Sequence[table.Row]) -> str:
-    """Lay out request counts for a terminal."""
+    """Format request counts for a terminal."""
     return table.plain(("operator's API requests", "all", "reads", "watches", "writes"), rows)
 
 
@@ -67,5 +67,5 @@ def by_resource(found: audit.Tally) -> dict[str, int]:
 
 
 def memory_rows(found: Sequence[Memory]) -> list[tuple[str, str, str]]:
-    """One row per pod: resident memory now and at its highest."""
+    """One row per pod: current and peak resident memory."""
     return [(one.pod, f"{one.now:.0f} MB", f"{one.peak:.0f} MB") for one in found]

@@ -1,4 +1,4 @@
-"""The demo from its first step to its last."""
+"""The steps of the demo."""
 
 import http.client
 import time
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from e2e.demo import speed, table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.bao import OpenBao
+from e2e.demo.data_check import DataCheck
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install, leader, operator_pods
 from e2e.demo.journal import Journal, cluster_views
@@ -15,7 +16,6 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import Memory, of_pod
 from e2e.demo.objects import name_of
 from e2e.demo.place import Place
-from e2e.demo.proof import Proof
 from e2e.demo.sample import SAMPLE, Sample, marked, prepare_namespace, remove
 from e2e.demo.screen import Screen, duration
 from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
@@ -27,7 +27,7 @@ VOTERS_SECONDS = 120.0
 
 @dataclass(slots=True)
 class Numbers:
-    """What was measured on the way."""
+    """The measured values."""
 
     milestones: list[Milestone] = field(default_factory=list)
     requests: list[table.Row] = field(default_factory=list)
@@ -35,17 +35,17 @@ class Numbers:
 
 
 def run(place: Place, screen: Screen, quiet: float) -> None:
-    """Tell the whole story. Raises DemoError, RigError, ApiError, OSError."""
+    """Run the demo. Raises DemoError, RigError, ApiError, OSError."""
     screen.heading(f"OpenBao operator, a demo {place.title}")
     with screen.step("Kubernetes"):
         place.up(screen)
     with screen.step("The operator image"):
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, wishes, screen)
+                install(place.kubectl, api, installation, screen)
             Story(place, screen, api, sample).tell(quiet)
         except (DemoError, ApiError, OSError, http.client.HTTPException):
             screen.waiting("")
@@ -55,7 +55,7 @@ def run(place: Place, screen: Screen, quiet: float) -> None:
 
 @dataclass(slots=True)
 class Story:
-    """The part that needs the API: everything after the operator is there."""
+    """The steps after the installation of the operator."""
 
     place: Place
     screen: Screen
@@ -66,10 +66,10 @@ class Story:
     def tell(self, quiet: float) -> None:
         """Run the steps and print the results. Raises DemoError, ApiError, OSError."""
         sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
-        with screen.step("A clean start"):
+        with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             if not remove(kubectl, self.api, sample.home, sample.name, screen):
-                screen.say("nothing is left of an earlier demo")
+                screen.say("there is nothing of an earlier demo")
         reader = speed.AuditReader(self.place.audit_log)
         with Journal(self.api, cluster_views(sample.home)) as journal:
             self._bring_up(journal, reader)
@@ -87,14 +87,14 @@ class Story:
             apply(self.place.kubectl, [sample.account, marked(sample.cluster)])
             until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
         until = datetime.now(UTC)
-        with screen.step("A vote for every server"):
+        with screen.step("All servers are voters"):
             until_condition(journal, screen, sample.name, "RaftMembershipReady", VOTERS_SECONDS)
         settled = datetime.now(UTC)
-        sights = journal.sights()
-        start = created(sights, sample.name)
+        entries = journal.entries()
+        start = created(entries, sample.name)
         if start is None:
-            raise DemoError(f"cluster {sample.name} was never seen")
-        self.numbers.milestones = bring_up(sights, sample.name, sample.replicas, start)
+            raise DemoError(f"cluster {sample.name} was never observed")
+        self.numbers.milestones = bring_up(entries, sample.name, sample.replicas, start)
         self._count(reader, "from apply to Available", since, until)
         self._count(reader, "until every server votes", until, settled)
 
@@ -102,13 +102,13 @@ class Story:
         sample, screen = self.sample, self.screen
         access = self.place.access(self.api)
         bao = OpenBao.trusting(access, self.api, sample.home, sample.name)
-        proof = Proof(sample, self.place.kubectl, journal, screen, bao)
-        with screen.step("A secret, written by an application"):
-            value = proof.write_secret()
-        with screen.step("The leader is killed"):
-            proof.kill_leader(value)
-        with screen.step("Whole again"):
-            proof.whole_again()
+        check = DataCheck(sample, self.place.kubectl, journal, screen, bao)
+        with screen.step("An application writes a secret"):
+            value = check.write_secret()
+        with screen.step("Kill the leader"):
+            check.kill_leader(value)
+        with screen.step("Recovery"):
+            check.whole_again()
 
     def _be_quiet(self, reader: speed.AuditReader, seconds: float) -> None:
         since = datetime.now(UTC)
@@ -117,7 +117,7 @@ class Story:
         with self.screen.step(f"{duration(seconds)} of quiet"):
             end = time.monotonic() + seconds
             while (left := end - time.monotonic()) > 0:
-                self.screen.waiting("nothing is to be done, and nothing should be")
+                self.screen.waiting("the operator should be idle")
                 time.sleep(min(left, 1.0))
             self.screen.waiting("")
         self._count(reader, f"in {duration(seconds)} of quiet", since, datetime.now(UTC))
@@ -143,10 +143,10 @@ class Story:
 
     def _results(self) -> None:
         screen, numbers = self.screen, self.numbers
-        screen.heading("What is there now")
+        screen.heading("Objects")
         kinds = "openbaocluster,pods,svc,pvc"
         screen.plain(self.place.kubectl("get", kinds, "-n", self.sample.home).rstrip())
-        screen.heading("What took how long")
+        screen.heading("Durations")
         rows = [(step.title, duration(step.seconds)) for step in screen.steps]
         screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
         screen.heading("Speed and memory")
@@ -156,9 +156,9 @@ class Story:
         screen.plain()
         if numbers.requests:
             screen.plain(speed.requests_table(numbers.requests))
-            screen.plain("  (Lease renewals left out; make measure takes its time and compares)")
+            screen.plain("  (without Lease renewals; make measure has detailed figures)")
         else:
-            screen.plain("  API requests: not counted, the audit log of this cluster is not ours")
+            screen.plain("  API requests: not counted, the audit log is not accessible")
         if numbers.memory:
             screen.plain()
             rows3 = speed.memory_rows(numbers.memory)
@@ -167,7 +167,7 @@ class Story:
 
     def _farewell(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
-        screen.heading("How to go on")
+        screen.heading("Next steps")
         lines = self.place.environment_lines()
         lines += [
             f"kubectl -n {home} get openbaocluster {name} -o yaml      # read the conditions",
@@ -176,9 +176,9 @@ class Story:
         ]
         for line in lines:
             screen.plain(f"  {line}")
-        screen.heading("How to stop")
+        screen.heading("Clean up afterwards")
         for line in self.place.stop_lines(home, name):
             screen.plain(f"  {line}")
         available = seconds_to(self.numbers.milestones, "Available")
         took = f"Available after {duration(available)}, " if available is not None else ""
-        screen.heading(f"All of it worked: {took}everything in {duration(screen.elapsed)}.")
+        screen.heading(f"Succeeded: {took}everything in {duration(screen.elapsed)}.")

@@ -6,7 +6,7 @@ Row = Sequence[str]
 
 
 def plain(headers: Row, rows: Sequence[Row], indent: str = "  ") -> str:
-    """Lay out a table for a terminal: first column to the left, all others to the right."""
+    """Format a table for a terminal: the first column left-aligned, all others right-aligned."""
     widths = [max(len(line[column]) for line in (headers, *rows)) for column in range(len(headers))]
     lines = [_line(headers, widths), "  ".join("-" * width for width in widths)]
     lines += [_line(row, widths) for row in rows]
@@ -22,7 +22,7 @@ def _line(row: Row, widths: Sequence[int]) -> str:
 
 
 def markdown(headers: Row, rows: Sequence[Row]) -> str:
-    """Lay out the same table as Markdown; a bar in a cell is escaped."""
+    """Format the table as Markdown; bars in cells are escaped."""
     marks = ["---", *("---:" for _ in headers[1:])]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"

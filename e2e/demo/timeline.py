@@ -1,13 +1,13 @@
-"""When a cluster reached what, from the changes that watches reported. Pure.
+"""The milestones of a cluster, from recorded watch events. Pure.
 
-The times are those at which a change arrived here: object timestamps have whole seconds only.
+Times are those of the arrival of events: timestamps in objects have whole seconds only.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contracts.naming import labels
-from e2e.demo.journal import Sight
+from e2e.demo.journal import JournalEntry
 from e2e.demo.objects import Object, condition, holds, is_ready, labels_of, name_of, status_of
 
 Test = Callable[[Object], bool]
@@ -17,21 +17,23 @@ CHILDREN = frozenset({"statefulsets", "services", "configmaps", "serviceaccounts
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Something that was reached, ``seconds`` after the start."""
+    """A milestone, and the ``seconds`` from the start to it."""
 
     name: str
     seconds: float
 
 
-def created(sights: Sequence[Sight], cluster: str) -> float | None:
-    """Return when the API server first showed the cluster, as time.monotonic()."""
-    return _first(sights, CLUSTERS, lambda obj: name_of(obj) == cluster)
+def created(entries: Sequence[JournalEntry], cluster: str) -> float | None:
+    """Return when the cluster was first observed, as time.monotonic()."""
+    return _first(entries, CLUSTERS, lambda obj: name_of(obj) == cluster)
 
 
-def bring_up(sights: Sequence[Sight], cluster: str, replicas: int, start: float) -> list[Milestone]:
-    """Return the milestones of a first boot that were reached, in the order of the boot.
+def bring_up(
+    entries: Sequence[JournalEntry], cluster: str, replicas: int, start: float
+) -> list[Milestone]:
+    """Return the reached milestones of a first boot, in order.
 
-    Works without an operator too: then the milestones that only it announces are missing.
+    Without an operator, the milestones that it reports are missing.
     """
     first_pod = f"{cluster}-0"
 
@@ -39,46 +41,46 @@ def bring_up(sights: Sequence[Sight], cluster: str, replicas: int, start: float)
         return lambda obj: name_of(obj) == name and test(obj)
 
     marks: list[tuple[str, float | None]] = [
-        ("first child", _first_child(sights, cluster)),
-        ("StatefulSet", _first(sights, "statefulsets", of(cluster, lambda _: True))),
-        ("first pod scheduled", _first(sights, "pods", of(first_pod, _scheduled))),
-        ("first pod runs", _first(sights, "pods", of(first_pod, _runs))),
-        ("initialised", _first(sights, "pods", of(first_pod, _initialised))),
-        ("first pod Ready", _first(sights, "pods", of(first_pod, is_ready))),
+        ("first child", _first_child(entries, cluster)),
+        ("StatefulSet", _first(entries, "statefulsets", of(cluster, lambda _: True))),
+        ("first pod scheduled", _first(entries, "pods", of(first_pod, _scheduled))),
+        ("first pod runs", _first(entries, "pods", of(first_pod, _runs))),
+        ("initialised", _first(entries, "pods", of(first_pod, _initialised))),
+        ("first pod Ready", _first(entries, "pods", of(first_pod, is_ready))),
     ]
     if replicas > 1:
         wanted = of(cluster, lambda obj: obj["spec"].get("replicas") == replicas)
-        marks.append(("scaled out", _first(sights, "statefulsets", wanted)))
+        marks.append(("scaled out", _first(entries, "statefulsets", wanted)))
         marks += [
-            (f"pod {number} Ready", _first(sights, "pods", of(f"{cluster}-{number}", is_ready)))
+            (f"pod {number} Ready", _first(entries, "pods", of(f"{cluster}-{number}", is_ready)))
             for number in range(1, replicas)
         ]
     marks += [
-        (kind, _first(sights, CLUSTERS, of(cluster, _holds(kind))))
+        (kind, _first(entries, CLUSTERS, of(cluster, _holds(kind))))
         for kind in ("Available", "RaftMembershipReady")
     ]
     return [Milestone(name, at - start) for name, at in marks if at is not None]
 
 
 def seconds_to(milestones: Sequence[Milestone], name: str) -> float | None:
-    """Return when a milestone was reached."""
+    """Return the seconds to a milestone."""
     return next((mark.seconds for mark in milestones if mark.name == name), None)
 
 
-def _first(sights: Sequence[Sight], kind: str, test: Test) -> float | None:
-    for sight in sights:
-        if sight.kind == kind and sight.change != "DELETED" and test(sight.object):
-            return sight.at
+def _first(entries: Sequence[JournalEntry], kind: str, test: Test) -> float | None:
+    for entry in entries:
+        if entry.kind == kind and entry.change != "DELETED" and test(entry.object):
+            return entry.at
     return None
 
 
-def _first_child(sights: Sequence[Sight], cluster: str) -> float | None:
+def _first_child(entries: Sequence[JournalEntry], cluster: str) -> float | None:
     times = [
-        sight.at
-        for sight in sights
-        if sight.kind in CHILDREN
-        and sight.change != "DELETED"
-        and labels_of(sight.object).get(labels.CLUSTER) == cluster
+        entry.at
+        for entry in entries
+        if entry.kind in CHILDREN
+        and entry.change != "DELETED"
+        and labels_of(entry.object).get(labels.CLUSTER) == cluster
     ]
     return min(times, default=None)
 

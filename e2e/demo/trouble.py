@@ -1,4 +1,4 @@
-"""What a person wants to see when the demo has failed. Every part is shown if it can be."""
+"""Diagnostics after a failure of the demo. Each part is shown if available."""
 
 import http.client
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.objects import Object, by_name, name_of, status_of
 from e2e.demo.sample import cluster_path
 from e2e.demo.screen import Screen
-from e2e.demo.words import pod_words, told
+from e2e.demo.words import pod_words, reason_and_message
 
 LOG_LINES = 15
 EVENTS = 10
@@ -23,7 +23,7 @@ _POLARITY = {kind.name: kind.polarity for kind in TYPES}
 
 
 def show(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> None:
-    """Print conditions, pods, warnings and the operator's last words."""
+    """Print conditions, pods, warning events and the end of the operator log."""
     parts: list[tuple[str, Callable[[], str]]] = [
         (f"Conditions of OpenBaoCluster {name}", lambda: _conditions(api, home, name)),
         (f"Pods in {home}", lambda: _pods(api, home)),
@@ -47,10 +47,10 @@ def _conditions(api: Api, home: str, name: str) -> str:
 
 
 def condition_lines(conditions: Sequence[Object]) -> list[str]:
-    """Write conditions one per line; below a bad one what a person does about it."""
+    """Format conditions, one per line, each bad one followed by its next step."""
     lines = []
     for found in conditions:
-        lines.append(f"  {found['type']:<22}{found['status']:<9}{told(found)}")
+        lines.append(f"  {found['type']:<22}{found['status']:<9}{reason_and_message(found)}")
         reason = REASONS.get(str(found.get("reason", "")))
         if reason is not None and is_bad(found):
             lines.append(f"  {'':<31}-> {reason.next_step}")
@@ -82,7 +82,7 @@ def _warnings(api: Api, namespace: str, name: str) -> str:
 
 
 def event_lines(events: Sequence[Object], since: str) -> list[str]:
-    """Write the newest events from ``since`` (RFC 3339) on, one per line, the newest last."""
+    """Format the newest events from ``since`` (RFC 3339) on, one per line, newest last."""
 
     def when(event: Object) -> str:
         return str(event.get("lastTimestamp") or event.get("eventTime") or "")
@@ -110,7 +110,7 @@ def _log(kubectl: Kubectl, api: Api) -> str:
 
 
 def log_line(line: str) -> str:
-    """Write a JSON log line for a person: time, level, message, then what else it says."""
+    """Format a JSON log line as text: time, level, message, other fields."""
     try:
         found = orjson.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Waiting for a cluster with open eyes: every wait has a deadline and says what it waits for."""
+"""Waits for a cluster, with a timeout and a progress line."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.objects import Object, condition, holds, labels_of
 from e2e.demo.screen import Screen
-from e2e.demo.words import progress, told
+from e2e.demo.words import progress, reason_and_message
 
 _LOOK_SECONDS = 0.5
 # A cluster that says for this long that a person must act will not get there by itself.
@@ -22,14 +22,14 @@ _OF_A_JOB = "batch.kubernetes.io/job-name"
 
 
 def cluster_pods(journal: Journal, name: str) -> list[Object]:
-    """Return the pods of the servers of a cluster as last seen."""
+    """Return the server pods of a cluster, as last observed."""
     found = [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
     return [pod for pod in found if _OF_A_JOB not in labels_of(pod)]
 
 
 @dataclass(slots=True)
 class Patience:
-    """Ends a wait: after ``seconds``, or when the cluster has been stalled for long."""
+    """Ends a wait after ``seconds``, or when the cluster has been stalled for some time."""
 
     seconds: float
     began: float
@@ -41,7 +41,7 @@ class Patience:
         return cls(seconds, time.monotonic())
 
     def check(self, cluster: Object | None, waits_for: str, words: str) -> None:
-        """Raise DemoError when there is no point in waiting on."""
+        """Raise DemoError if waiting longer is pointless."""
         now = time.monotonic()
         stalled = None if cluster is None else condition(cluster, "Stalled")
         if stalled is None or stalled["status"] != "True":
@@ -49,9 +49,8 @@ class Patience:
         else:
             self.stalled_since = self.stalled_since or now
             if now - self.stalled_since > STALLED_SECONDS:
-                raise DemoError(
-                    f"the cluster waits for a person. {told(stalled)}{_advice(stalled)}"
-                )
+                why = reason_and_message(stalled)
+                raise DemoError(f"the cluster requires manual action. {why}{_advice(stalled)}")
         if now - self.began > self.seconds:
             raise DemoError(f"not {waits_for} after {self.seconds:.0f} s: {words}")
 
@@ -66,21 +65,21 @@ def until_condition(
 ) -> Object:
     """Wait until a condition of the cluster is True and current; return the cluster.
 
-    Raises DemoError when that takes longer than ``seconds``.
+    Raises DemoError after ``seconds``.
     """
     return until(journal, screen, name, kind, Until(lambda found: holds(found, kind), seconds))
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """What a cluster must be like, and how many seconds it has for that."""
+    """The expected state of a cluster, and a timeout in seconds."""
 
     test: Callable[[Object], bool]
     seconds: float
 
 
 def until(journal: Journal, screen: Screen, name: str, kind: str, wanted: Until) -> Object:
-    """Wait until the cluster passes a test; ``kind`` is the condition that the words speak of."""
+    """Wait until the cluster passes a test; ``kind`` is the condition for the progress line."""
     patience = Patience.of(wanted.seconds)
     while True:
         cluster = journal.find("openbaoclusters", name)

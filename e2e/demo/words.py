@@ -1,4 +1,4 @@
-"""What the demo waits for, in the words of the conditions and pods. Pure."""
+"""Progress lines from conditions and pods. Pure."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ _LONGEST = 160
 
 
 def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> str:
-    """Say in one line how far the cluster is on its way to the condition ``waits_for``.
+    """Return, on one line, the progress of the cluster to the condition ``waits_for``.
 
-    The words are those of the condition Ready while it says why not, else those of ``waits_for``;
-    behind them each pod that is not ready yet.
+    The text is that of the condition Ready while it is not True, otherwise that of ``waits_for``,
+    followed by each pod that is not ready.
     """
     rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in by_name(pods) if not is_ready(pod)]
     return "; ".join([_about_cluster(cluster, waits_for), *rest])
@@ -35,18 +35,18 @@ def _about_cluster(cluster: Object | None, waits_for: str) -> str:
     for kind in ("Ready", waits_for):
         found = condition(cluster, kind)
         if found is not None and found["status"] != "True":
-            return told(found)
+            return reason_and_message(found)
     return f"{waits_for} is {'true' if holds(cluster, waits_for) else 'not known yet'}"
 
 
-def told(found: Object) -> str:
+def reason_and_message(found: Object) -> str:
     """Return reason and message of a condition."""
     message = _short(str(found.get("message", "")))
     return f"{found.get('reason', '')}: {message}" if message else str(found.get("reason", ""))
 
 
 def pod_words(pod: Object) -> str:
-    """Say in a few words what a pod does."""
+    """Return the state of a pod as text."""
     if is_terminating(pod):
         return "is stopping"
     if is_ready(pod):
@@ -58,7 +58,7 @@ def pod_words(pod: Object) -> str:
     for container in status.get("containerStatuses") or ():
         state = container.get("state") or {}
         if "waiting" in state:
-            return f"waits: {told(state['waiting'])}"
+            return f"waits: {reason_and_message(state['waiting'])}"
         if "terminated" in state:
             return f"has ended with exit code {state['terminated'].get('exitCode')}"
         if "running" in state:

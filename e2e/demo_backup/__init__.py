@@ -1,5 +1,5 @@
-"""The second demo: data is written, kept in a store, destroyed, put back, and read.
+"""The backup demo: writes data, takes a snapshot, destroys the data, restores it, and reads it.
 
 Builds on the parts of e2e.demo and on the object store of e2e.harness. Called by
-`make demo-backup`; only on a rig, because the store lives on its node.
+`make demo-backup`; only on a rig, because the store runs on its node.
 """

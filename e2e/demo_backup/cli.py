@@ -17,7 +17,7 @@ from e2e.rig import Rig
 def main(name: str) -> None:
     """Write, back up, destroy the data, restore, and read back, with times. Needs root.
 
-    Run it again as often as you like: it replaces the cluster that the last run made.
+    It can be run repeatedly: it replaces the cluster of the last run.
     """
 
     def work(screen: Screen) -> None:

@@ -1,4 +1,4 @@
-"""OpenBaoBackup and OpenBaoRestore as kubectl users make them: applied, and waited for."""
+"""Applies OpenBaoBackups and OpenBaoRestores, and waits for them."""
 
 import time
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _PLURALS = {BACKUP_KIND: BACKUPS.plural, RESTORE_KIND: RESTORES.plural}
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What asks for snapshots and restores in one namespace."""
+    """Creates backups and restores in one namespace."""
 
     kubectl: Kubectl
     api: Api

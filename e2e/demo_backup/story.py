@@ -1,4 +1,4 @@
-"""The demo of backup and restore from its first step to its last."""
+"""The steps of the demo of backup and restore."""
 
 import copy
 import http.client
@@ -12,12 +12,12 @@ from contracts.naming import labels, names
 from e2e.demo import table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.bao import DeniedError, OpenBao
+from e2e.demo.data_check import SECRET_PATH, DataCheck
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.objects import Object, name_of
 from e2e.demo.place import OnRig
-from e2e.demo.proof import SECRET_PATH, Proof
 from e2e.demo.sample import Sample, delete, marked, prepare_namespace, remove
 from e2e.demo.screen import Screen, duration
 from e2e.demo.waiting import until_condition
@@ -34,18 +34,18 @@ _POLL_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, folder: Path) -> None:
-    """Tell the whole story; the store keeps its files in the folder. Raises as e2e.demo does."""
+    """Run the demo; the store keeps its files in the folder. Raises as e2e.demo does."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of backup and restore {place.title}")
     with screen.step("Kubernetes"):
         place.up(screen)
     with screen.step("The operator image"):
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, wishes, screen)
+                install(place.kubectl, api, installation, screen)
             with s3_store(Ground.of_rig(rig), folder) as store:
                 Story(place, screen, api, sample, store).tell()
         except NotSoError as error:
@@ -58,7 +58,7 @@ def run(rig: Rig, screen: Screen, folder: Path) -> None:
 
 @dataclass(slots=True)
 class Story:
-    """The part that needs the API and the store."""
+    """The steps that need the API and the store."""
 
     place: OnRig
     screen: Screen
@@ -67,9 +67,9 @@ class Story:
     store: Store
 
     def tell(self) -> None:
-        """Run the steps and print what took how long. Raises DemoError, ApiError, OSError."""
+        """Run the steps and print their durations. Raises DemoError, ApiError, OSError."""
         sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
-        with screen.step("A clean start, and a store"):
+        with screen.step("Clean up, and start a store"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
             apply(kubectl, [_login(sample.home, self.store)])
@@ -80,7 +80,7 @@ class Story:
             with screen.step(f"{sample.replicas} servers that know the store"):
                 self._bring_up(journal)
             with screen.step("A secret, written by an application"):
-                value = self._proof(journal).write_secret()
+                value = self._check(journal).write_secret()
             with screen.step("A snapshot"):
                 self._back_up(runs, f"demo-{moment}")
             with screen.step("A copy of the unseal key, kept elsewhere"):
@@ -94,13 +94,13 @@ class Story:
                 status = runs.carry_out(RESTORE_KIND, f"demo-{moment}", spec)
                 screen.say(str(status.get("message") or ""))
             with screen.step("The secret, read by the application"):
-                proof = self._proof(journal)
-                proof.log_in()
-                proof.read_back(value)
+                check = self._check(journal)
+                check.log_in()
+                check.read_back(value)
                 screen.say(f"{SECRET_PATH} holds what was written before the disaster")
-            with screen.step("Whole again"):
+            with screen.step("Recovery"):
                 until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
-                self._proof(journal).whole_again()
+                self._check(journal).whole_again()
         self._results()
 
     def _bring_up(self, journal: Journal) -> None:
@@ -110,10 +110,10 @@ class Story:
         until_condition(journal, self.screen, self.sample.name, "Available", AVAILABLE_SECONDS)
         self.sample = Sample(self.sample.namespace, self.sample.account, cluster)
 
-    def _proof(self, journal: Journal) -> Proof:
+    def _check(self, journal: Journal) -> DataCheck:
         access = self.place.access(self.api)
         bao = OpenBao.trusting(access, self.api, self.sample.home, self.sample.name)
-        return Proof(self.sample, self.place.kubectl, journal, self.screen, bao)
+        return DataCheck(self.sample, self.place.kubectl, journal, self.screen, bao)
 
     def _back_up(self, runs: Runs, name: str) -> None:
         snapshot = runs.carry_out(BACKUP_KIND, name, {"cluster": self.sample.name})["snapshot"]
@@ -122,7 +122,7 @@ class Story:
         self.screen.say(f"in the store: {', '.join(self.store.keys())}")
 
     def _copied_key(self) -> Object:
-        """Return a Secret that gives the key back to a cluster of the same name."""
+        """Return a Secret that provides the unseal key to a cluster of the same name."""
         home, name = self.sample.home, names.unseal_key_secret(self.sample.name)
         live = self.api.get(f"/api/v1/namespaces/{home}/secrets/{name}")
         # Nobody takes over a key by chance: the new cluster is told that this one is meant for it.
@@ -151,10 +151,10 @@ class Story:
     def _rebuild(self, journal: Journal, key: Object) -> None:
         apply(self.place.kubectl, [key])
         self._bring_up(journal)
-        proof = self._proof(journal)
-        proof.log_in()
+        check = self._check(journal)
+        check.log_in()
         try:
-            proof.bao.read(SECRET_PATH)
+            check.bao.read(SECRET_PATH)
         except DeniedError:
             self.screen.say(f"the application asks for {SECRET_PATH}: there is nothing")
         else:

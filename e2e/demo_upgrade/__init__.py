@@ -1,4 +1,4 @@
-"""A demo of an upgrade: three servers, a new version, and a client that notices little of it.
+"""The upgrade demo: upgrades three servers while a client writes.
 
-Called by `make demo-upgrade`. The story is told by `story`, what is drawn is made by `tree`.
+Called by `make demo-upgrade`. `story` has the steps, `tree` draws the state.
 """

@@ -22,7 +22,7 @@ from e2e.rig import Rig
 def main(name: str, strategy: str) -> None:
     """Upgrade three servers while a client writes, and draw each step. Needs root.
 
-    Run it again as often as you like: it replaces the cluster that the last run made.
+    It can be run repeatedly: it replaces the cluster of the last run.
     """
 
     def work(screen: Screen) -> None:

@@ -1,4 +1,4 @@
-"""The demo of an upgrade from its first step to its last."""
+"""The steps of the upgrade demo."""
 
 import http.client
 from dataclasses import dataclass
@@ -38,19 +38,19 @@ _LOOK_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, strategy: str) -> None:
-    """Tell the whole story. Raises as e2e.demo does."""
+    """Run the demo. Raises as e2e.demo does."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
     with screen.step("Kubernetes"):
         place.up(screen)
         rig.load_openbao((FROM, TO))
     with screen.step("The operator image"):
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, wishes, screen)
+                install(place.kubectl, api, installation, screen)
             Story(place, screen, api, _clients(sample, strategy)).tell()
         except NotSoError as error:
             raise DemoError(str(error)) from error
@@ -61,7 +61,7 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
 
 
 def _clients(sample: Sample, strategy: str) -> Sample:
-    """Return the sample with a cluster that the writing client has a login of."""
+    """Return the sample, with a login for the writing client."""
     kept = {"autoRollback": {"stabilizationSeconds": KEPT_SECONDS}}
     upgrade = {"strategy": strategy, **({"blueGreen": kept} if strategy == "BlueGreen" else {})}
     requests = (key_value_engine(), *client_login(sample.home))
@@ -73,7 +73,7 @@ def _clients(sample: Sample, strategy: str) -> Sample:
 
 @dataclass(slots=True)
 class Story:
-    """The part that needs the API: everything after the operator is there."""
+    """The steps after the installation of the operator."""
 
     place: OnRig
     screen: Screen
@@ -81,9 +81,9 @@ class Story:
     sample: Sample
 
     def tell(self) -> None:
-        """Run the steps and print what they cost. Raises DemoError, ApiError, OSError."""
+        """Run the steps and print the figures. Raises DemoError, ApiError, OSError."""
         sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
-        with screen.step("A clean start"):
+        with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
         cluster = Cluster(Administrator(self.place.rig), sample.home, sample.name)
@@ -103,17 +103,17 @@ class Story:
     def _upgrade(self, cluster: Cluster, journal: Journal, reader: speed.AuditReader) -> None:
         name, screen = self.sample.name, self.screen
         servers = [pod for pod in journal.alive("pods") if is_server(pod, name)]
-        seen, since = len(journal.sights()), datetime.now(UTC)
+        seen, since = len(journal.entries()), datetime.now(UTC)
         with ServiceWriter(cluster, reads_back=True) as writer:
             screen.say(f"kubectl patch openbaocluster {name} ... version: {TO}")
             change(cluster, {"version": TO})
             self._draw(journal)
             until = datetime.now(UTC)
             until_condition(journal, screen, name, "RaftMembershipReady", AVAILABLE_SECONDS)
-        history = History(name, servers, journal.sights()[seen:])
+        history = History(name, servers, journal.entries()[seen:])
         if lost := [*writer.lost(), *writer.missed]:
             raise DemoError(f"writes that were acknowledged are gone: {lost}")
-        screen.say(f"{writer.told()}; all of them are there")
+        screen.say(f"{writer.describe()}; all of them are there")
         self._costs(history, reader.tally(since, until))
 
     def _draw(self, journal: Journal) -> None:

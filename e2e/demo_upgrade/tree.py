@@ -1,4 +1,4 @@
-"""An upgrade as a small tree: the cluster and its step, and below it each server. Pure."""
+"""Draws an upgrade as a tree: the cluster with its step, and its servers. Pure."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _ENDS = ("Complete", "Failed")
 
 
 def tree(cluster: Object, pods: Sequence[Object], jobs: Sequence[Object]) -> list[str]:
-    """Draw one moment as lines: the step first, then the servers by number, then the Jobs."""
+    """Draw one state as lines: the step, the servers by ordinal, the Jobs."""
     below = [_server(pod, status_of(cluster)) for pod in by_name(pods)]
     below += [f"Job {name_of(job)} {_job_words(job)}" for job in by_name(jobs)]
     last = len(below) - 1
@@ -26,10 +26,12 @@ def _head(cluster: Object) -> str:
         return f"{name} to {second['greenVersion']}  {second['phase']}"
     if not upgrade:
         waits = condition(cluster, "Upgrading")
-        asked = cluster["spec"]["version"]
+        wanted = cluster["spec"]["version"]
         runs = str(status.get("currentVersion") or "")
-        told = f": {waits['message']}" if waits and waits.get("message") and asked != runs else ""
-        return f"{name} {runs}{told}"
+        message = (
+            f": {waits['message']}" if waits and waits.get("message") and wanted != runs else ""
+        )
+        return f"{name} {runs}{message}"
     done, size = len(upgrade.get("completedPods") or ()), cluster["spec"]["replicas"]
     failure = upgrade.get("failure")
     step = str(failure["reason"]) if failure else str(upgrade.get("phase") or "")

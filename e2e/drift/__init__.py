@@ -1,1 +1,1 @@
-"""What others change or delete of a cluster's objects, and how soon it is back."""
+"""Changes and deletions of managed objects by others, and how fast they are reverted."""

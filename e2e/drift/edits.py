@@ -1,4 +1,4 @@
-"""What is done to the objects of the cluster `drift`: each of these must be undone."""
+"""The changes to the objects of the cluster `drift`, all of which must be reverted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One cluster of three servers, and everything of it edited or deleted by somebody else."""
+"""All objects of a cluster of three servers are changed or deleted by another user."""
 
 import time
 from collections.abc import Iterator
@@ -156,12 +156,16 @@ def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> 
     for name in copies:
         cluster.api.delete(SECRET, cluster.namespace, name)
     with absent(cluster, *copies):
-        told = cluster.await_condition("Stalled", reason="UnsealKeyMissing", seconds=SECRET_WITHIN)
-    assert unseal in told["message"]
+        condition = cluster.await_condition(
+            "Stalled", reason="UnsealKeyMissing", seconds=SECRET_WITHIN
+        )
+    assert unseal in condition["message"]
     cluster.api.create(SECRET, copies[unseal])
     with absent(cluster, authority):
-        told = cluster.await_condition("Stalled", reason="CASecretMissing", seconds=SECRET_WITHIN)
-    assert authority in told["message"]
+        condition = cluster.await_condition(
+            "Stalled", reason="CASecretMissing", seconds=SECRET_WITHIN
+        )
+    assert authority in condition["message"]
     cluster.api.create(SECRET, copies[authority])
     cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
     cluster.await_available()
@@ -189,7 +193,7 @@ def copy_of(cluster: Cluster, name: str) -> Object:
 
 @contextmanager
 def absent(cluster: Cluster, *secrets: str) -> Iterator[None]:
-    """Insist that nobody made these Secrets while the block ran, nor for two seconds after."""
+    """Check that these Secrets are not created during the context, nor for two seconds after it."""
     yield
     end = time.monotonic() + 2.0
     while time.monotonic() < end:

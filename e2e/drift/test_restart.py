@@ -1,4 +1,4 @@
-"""What changed while no operator ran is found by the next one, which is silent otherwise."""
+"""Changes while no operator runs are reverted by the next one, which writes nothing else."""
 
 import pytest
 

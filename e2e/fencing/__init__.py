@@ -1,1 +1,1 @@
-"""Servers that are kept from running, while the others serve on."""
+"""Fenced servers, while the others keep serving."""

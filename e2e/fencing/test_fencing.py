@@ -1,4 +1,4 @@
-"""Fences in a cluster of three that a client writes to all the time."""
+"""Fencing in a cluster of three servers, under load."""
 
 from collections.abc import Iterator
 
@@ -80,7 +80,7 @@ def test_a_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
         ("OpenBaoSealed", "False", "Unsealed"),
         ("RaftMembershipReady", "True", "AllVoters"),
     ):
-        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.told()}"
+        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.describe()}"
     assert "operation" not in cluster.live()["status"]
 
 
@@ -152,7 +152,7 @@ def gated(pod: Object) -> bool:
 
 
 def is_gated(cluster: Cluster, name: str) -> bool:
-    """Tell whether the pod of that name is there and waits at the gate."""
+    """Whether the pod of that name exists and has the scheduling gate."""
     pod = cluster.api.find(POD, cluster.namespace, name)
     return pod is not None and gated(pod)
 

@@ -1,1 +1,1 @@
-"""From `kubectl apply` to a cluster that serves: what a user sees, and what it costs."""
+"""From `kubectl apply` to an available cluster: status, and cost."""

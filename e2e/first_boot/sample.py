@@ -1,4 +1,4 @@
-"""The quickstart sample, applied to a rig where nothing of it is left."""
+"""The quickstart sample, applied to a rig without its objects."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a first boot costs the API server: the longer servers take to join, the more is told."""
+"""API requests of a first boot: the longer servers take to join, the more status updates."""
 
 from e2e.first_boot.sample import first_boot
 from e2e.harness.audit import AuditLog, tally, work, writes
@@ -16,7 +16,7 @@ def test_costs_few_requests(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> None:
     with first_boot(rig, api, audit, controller, launcher) as boot:
-        asked, changed = work(boot.entries), writes(boot.entries)
-        print(f"\n{len(asked)} requests, {len(changed)} writes: {tally(asked)}")
-        budget("first boot", len(asked), REQUESTS, "requests")
+        requests, changed = work(boot.entries), writes(boot.entries)
+        print(f"\n{len(requests)} requests, {len(changed)} writes: {tally(requests)}")
+        budget("first boot", len(requests), REQUESTS, "requests")
         budget("first boot", len(changed), WRITES, "writes")

@@ -1,4 +1,4 @@
-"""The quickstart sample: three servers, one cluster, a quiet operator, a lost server comes back."""
+"""The quickstart sample: three servers, one raft cluster, an idle operator, a lost server."""
 
 import os
 from collections.abc import Iterator
@@ -39,8 +39,8 @@ def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:
     until_voters(cluster, token)
     raft = cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=30.0)
     assert raft["message"] == "3 of 3 servers are voters"
-    told = cluster.live()["status"]["adminOps"]["raft"]
-    assert {told["clusterID"]} == cluster.cluster_ids()
+    status = cluster.live()["status"]["adminOps"]["raft"]
+    assert {status["clusterID"]} == cluster.cluster_ids()
 
 
 def test_every_condition_says_what_why_and_of_which_spec(boot: Boot) -> None:
@@ -119,7 +119,7 @@ def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) 
 
 
 def until_voters(cluster: Cluster, token: str) -> None:
-    """Wait until each of the three servers has a vote, as the leader tells."""
+    """Wait until all three servers are voters, as reported by the leader."""
     wanted = {names.pod(cluster.name, ordinal) for ordinal in range(3)}
 
     def voters() -> bool:

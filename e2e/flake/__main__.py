@@ -21,7 +21,7 @@ _TEST_SECONDS = 900
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Keep `count` processes busy until the end, each of which would fill a core."""
+    """Run `count` busy processes during the context."""
     loops = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(count)]
     try:
         yield
@@ -33,7 +33,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def run_once(folder: Path, rig: str, report: Path) -> Run:
-    """Run the tests of a folder on a rig that stays up; return what failed and how long it took."""
+    """Run the tests of a folder on a rig that is kept; return the failures and the duration."""
     began = time.monotonic()
     done = subprocess.run(
         [
@@ -50,7 +50,7 @@ def run_once(folder: Path, rig: str, report: Path) -> Run:
 
 
 def run_all(folder: Path, rig: str, runs: int, loops: int) -> list[Run]:
-    """Run a scenario `runs` times beside busy loops, and print each run as it ends."""
+    """Run a scenario `runs` times under load, and print each result."""
     ended: list[Run] = []
     with tempfile.TemporaryDirectory(prefix="flake-") as reports, busy_loops(loops):
         for number in range(1, runs + 1):
@@ -62,7 +62,7 @@ def run_all(folder: Path, rig: str, runs: int, loops: int) -> list[Run]:
 
 
 def folder_of(scenario: str) -> Path:
-    """Return the folder of a scenario. Raises click.BadParameter with the names that there are."""
+    """Return the folder of a scenario. Raises click.BadParameter with the existing names."""
     folder = REPOSITORY / "e2e" / scenario.replace("-", "_")
     if not list(folder.glob("test_*.py")):
         known = sorted({path.parent.name for path in (REPOSITORY / "e2e").glob("*/test_*.py")})
@@ -78,7 +78,7 @@ def folder_of(scenario: str) -> Path:
 @click.option("--name", default="flake", show_default=True, help="Which rig.")
 @click.option("--keep", is_flag=True, help="Leave the rig up.")
 def main(scenarios: Sequence[str], runs: int, loops: int, name: str, *, keep: bool) -> None:
-    """Run scenarios RUNS times each beside busy loops; exit with 1 when a run failed."""
+    """Run scenarios RUNS times each under load; exit with 1 if a run failed."""
     folders = {scenario: folder_of(scenario) for scenario in scenarios}
     try:
         results = {

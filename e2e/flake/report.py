@@ -1,4 +1,4 @@
-"""What the runs of a scenario came to. Pure, but for reading a JUnit report of pytest."""
+"""The results of the runs of a scenario. Pure, except for reading a JUnit report of pytest."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ HEADERS = ("scenario", "runs", "failed", "median", "slowest", "tests that failed
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A test that failed once, with the words of pytest."""
+    """A failed test, with the message of pytest."""
 
     test: str
     text: str
@@ -28,7 +28,7 @@ class Run:
     failures: tuple[Failure, ...]
 
     def summary(self) -> str:
-        """Say in a line how the run ended."""
+        """Return the result of the run on one line."""
         failed = f"{len(self.failures)} failed" if self.failures else "all passed"
         return f"{self.tests} tests in {self.seconds:.0f} s, {failed}"
 
@@ -36,8 +36,8 @@ class Run:
 def read(report: Path, code: int, output: str, seconds: float) -> Run:
     """Read the JUnit report of a run that ended with `code`.
 
-    A run without a report, or one that failed without a failed test, is a failure with the end of
-    its output.
+    A run without a report, or one that failed without a failed test, counts as a failure with the
+    end of its output.
     """
     if not report.exists():
         return Run(seconds, 0, (Failure("the run itself", output),))

@@ -1,4 +1,4 @@
-"""A fleet of datacenters on a control plane without nodes: what the first pass and quiet cost.
+"""Measures the cost of many datacenters, on a control plane without nodes.
 
     python -m e2e.fleet --datacenters 1500 --minutes 10
 

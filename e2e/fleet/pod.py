@@ -1,4 +1,4 @@
-"""An operator beside a control plane without nodes that takes itself for one in a pod.
+"""Runs an operator as if it were in a pod, next to a control plane without nodes.
 
 Uses the harness. A pod reads its token from files, where a kubeconfig is read by a library that
 needs tens of megabytes. Called by e2e.fleet and e2e.churn, which measure memory.
@@ -24,10 +24,10 @@ def start_in_pod(
     module: Sequence[str] = ("baoctl",),
     listen: int = 0,
 ) -> Operator:
-    """Start it with the files of a ServiceAccount in a mount namespace of its own.
+    """Start it with the files of a ServiceAccount in a separate mount namespace.
 
-    `module` runs it, followed by arguments that stand before those of `python -m baoctl`; `listen`
-    is the port of its metrics, 0 for any.
+    `module` runs it; its arguments come before those of `python -m baoctl`. `listen` is the metrics
+    port, 0 for any.
     """
     config = orjson.loads(identity.kubeconfig.read_bytes())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
@@ -41,5 +41,5 @@ def start_in_pod(
         "unshare", "--map-root-user", "--mount", "sh", "-c", _MOUNT, str(folder), MOUNTED,
         sys.executable, "-m", *module, "run", "--port", str(listen), NO_ELECTION,
     ]  # fmt: skip
-    told = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-    return launcher.launch(identity, argv, {**environment, **told})
+    api_server = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    return launcher.launch(identity, argv, {**environment, **api_server})

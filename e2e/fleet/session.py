@@ -1,4 +1,4 @@
-"""Makes the fleet, starts an operator, and prints what it took."""
+"""Creates the datacenters, starts an operator, and prints the figures."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ from runtime.builtin_kinds import DEPLOYMENT
 SERVICES = ("agent", "probe", "shipper")
 # So many datacenters share a namespace: namespaces are not what is measured.
 SHARE = 50
-HANDS = 8
+WORKERS = 8
 PATIENCE = 900.0
 EVERY = 0.5
 LOOK = 1.0
@@ -42,25 +42,25 @@ RESTS = 20_000
 
 @dataclass(slots=True)
 class Figures:
-    """What was measured."""
+    """The measured values."""
 
     rows: list[tuple[str, str]] = field(default_factory=list)
 
     def note(self, what: str, value: str) -> None:
-        """Keep one figure, and print it at once."""
+        """Record one figure, and print it."""
         self.rows.append((what, value))
         click.echo(f"{what}: {value}")
 
 
 @dataclass(slots=True)
 class Memory:
-    """The most that an operator held so far."""
+    """The peak memory of an operator so far."""
 
     operator: Operator
     most: float = 0.0
 
     def look(self) -> bool:
-        """Look at it once more; false, so that it can stand in a condition."""
+        """Measure again; returns false, so that it can be part of a wait condition."""
         self.most = max(self.most, self.operator.resident_megabytes())
         return False
 
@@ -80,7 +80,7 @@ def datacenter(number: int) -> Object:
 
 
 def service(name: str, replicas: int = 1) -> Object:
-    """Return a Deployment as people write it."""
+    """Return a realistic Deployment."""
     main = {
         "name": "main",
         "image": "registry.example.com/agent:1.0.0",
@@ -97,7 +97,7 @@ def namespace(number: int) -> str:
 
 @contextmanager
 def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
-    """Bring up a control plane with that many datacenters, which nobody looks after yet."""
+    """Start a control plane with that many datacenters, without an operator."""
     rig = Rig(f"fleet-{os.getpid()}")
     rig.up(control_plane=True)
     try:
@@ -106,15 +106,15 @@ def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
         api = Api(rig)
         for name in sorted({namespace(number) for number in range(count)}):
             api.make_namespace(name)
-        with ThreadPoolExecutor(HANDS) as hands:
-            list(hands.map(lambda n: api.create(DATACENTERS, datacenter(n)), range(count)))
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(lambda n: api.create(DATACENTERS, datacenter(n)), range(count)))
         yield rig, api
     finally:
         rig.down()
 
 
 def resting(audit: AuditLog) -> Callable[[], bool]:
-    """Make a question: whether hardly anything was asked since the question before."""
+    """Return a check whether there were few requests since its last call."""
     marks = [audit.mark()]
 
     def rests() -> bool:
@@ -125,9 +125,9 @@ def resting(audit: AuditLog) -> Callable[[], bool]:
 
 
 def settled(api: Api, count: int) -> bool:
-    """Tell whether every datacenter has spoken of the three services that were made for it."""
-    told = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
-    if sum(status.get("services") == len(SERVICES) for status in told) < count:
+    """Whether the status of all datacenters has their three services."""
+    statuses = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
+    if sum(status.get("services") == len(SERVICES) for status in statuses) < count:
         return False
     rows = api.list(WORKLOADS, None)
     states = Counter((row.get("status") or {}).get("state", "") for row in rows)
@@ -135,7 +135,7 @@ def settled(api: Api, count: int) -> bool:
 
 
 def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]) -> list[str]:
-    """Wait so long, and return what was written meanwhile."""
+    """Wait that long, and return the writes during that time."""
     mark, end = audit.mark(), time.monotonic() + minutes * 60.0
     while time.monotonic() < end:
         also()
@@ -144,7 +144,7 @@ def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]
 
 
 def one_change(api: Api, number: int) -> float:
-    """Ask one datacenter for another number of pods; return the seconds until it was told."""
+    """Change the replicas of one datacenter; return the seconds until its status is current."""
     name = f"dc{number}"
     bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
     child = names.child(name, "agent")
@@ -158,7 +158,7 @@ def one_change(api: Api, number: int) -> float:
 
 
 def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Figures:
-    """Start an operator on a fleet and measure it."""
+    """Start an operator and measure it."""
     figures, audit = Figures(), AuditLog(rig.audit_log)
     who, launcher = identity(rig, api, folder), Launcher(rig, folder)
     mark, began, rests = audit.mark(), datetime.now(UTC), resting(audit)
@@ -171,11 +171,11 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
 
         until("the fleet is made", made, PATIENCE, every=LOOK)
         figures.note("processor time of it", f"{operator.processor_seconds():.1f} s")
-        asked = audit.since(mark, who.user)
-        took = datetime.fromisoformat(writes(asked)[-1].at) - began
+        requests = audit.since(mark, who.user)
+        took = datetime.fromisoformat(writes(requests)[-1].at) - began
         figures.note("first pass, from start to last write", f"{took.total_seconds():.1f} s")
-        figures.note("requests of it", str(len(asked)))
-        figures.note("of which", tally(asked))
+        figures.note("requests of it", str(len(requests)))
+        figures.note("of which", tally(requests))
         written = quiet(audit, who.user, minutes, memory.look)
         figures.note(f"writes in {minutes:g} min of quiet", str(len(written)))
         click.echo("\n".join(itertools.islice(written, 20)))
@@ -192,7 +192,7 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
 @click.option("--datacenters", type=click.IntRange(1, 5000), default=1500, show_default=True)
 @click.option("--minutes", type=float, default=10.0, show_default=True, help="Of quiet.")
 def main(datacenters: int, minutes: float) -> None:
-    """Measure an operator that looks after a fleet of datacenters with three services each."""
+    """Measure an operator with many datacenters of three services each."""
     with tempfile.TemporaryDirectory() as name, fleet(datacenters) as (rig, api):
         figures = measure(rig, api, datacenters, minutes, Path(name))
     click.echo(markdown(("what", "measured"), figures.rows))

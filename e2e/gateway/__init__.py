@@ -1,1 +1,1 @@
-"""Ways in through a Gateway, whose API may be absent, come, and go."""
+"""Exposure through a Gateway, whose API may be missing, installed later, and removed."""

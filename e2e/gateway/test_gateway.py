@@ -1,4 +1,4 @@
-"""A cluster asks for a Gateway whose API is not there; it comes, is used, and goes again."""
+"""A cluster with a Gateway whose API is missing, installed, used, and removed again."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ GATEWAY_OBJECTS: tuple[tuple[Resource, str], ...] = (
     (POLICY, names.backend_tls_policy(NAME)),
     (CONFIG_MAP, names.gateway_ca_config_map(NAME)),
 )
-WISH = {"enabled": True, "hostname": HOST, "gatewayRef": {"name": PUBLIC}}
+GATEWAY_SPEC = {"enabled": True, "hostname": HOST, "gatewayRef": {"name": PUBLIC}}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def home(
 ) -> Iterator[str]:
     """A namespace with a cluster that asks for a Gateway on a rig that has no Gateway API."""
     namespace = make_namespace()
-    api.create(CLUSTERS, manifest(namespace, NAME, gateway=WISH))
+    api.create(CLUSTERS, manifest(namespace, NAME, gateway=GATEWAY_SPEC))
     yield namespace
     gateway_api.uninstall(rig, wait=False)
 
@@ -74,7 +74,7 @@ def find(api: Api, resource: Resource, namespace: str, name: str) -> Object | No
 
 
 def there(api: Api, namespace: str) -> list[str]:
-    """Name the objects of the way in that are there."""
+    """Return the existing Gateway API objects of the cluster."""
     return [name for kind, name in GATEWAY_OBJECTS if find(api, kind, namespace, name)]
 
 
@@ -86,7 +86,7 @@ def await_none(api: Api, namespace: str) -> None:
     until("none is there", lambda: not there(api, namespace), 15.0)
 
 
-def told_of(cluster: Cluster) -> set[str]:
+def condition_types(cluster: Cluster) -> set[str]:
     return {str(one["type"]) for one in cluster.conditions()}
 
 
@@ -99,11 +99,11 @@ def test_b09_an_absent_api_stops_nothing_and_costs_nothing(
     cluster: Cluster, audit: AuditLog, controller: Identity, absent: int
 ) -> None:
     cluster.await_available()
-    told = cluster.await_condition(READY, "False", "GatewayAPIMissing", seconds=20)
-    assert "httproutes.gateway.networking.k8s.io" in told["message"]
-    asked = audit.since(absent, controller.user)
-    assert not of_gateway_api(asked)
-    looked = [entry for entry in asked if entry.resource == DEFINITION.plural]
+    found = cluster.await_condition(READY, "False", "GatewayAPIMissing", seconds=20)
+    assert "httproutes.gateway.networking.k8s.io" in found["message"]
+    requests = audit.since(absent, controller.user)
+    assert not of_gateway_api(requests)
+    looked = [entry for entry in requests if entry.resource == DEFINITION.plural]
     # One watch each; its line is written when it ends, after some minutes.
     assert {entry.verb for entry in looked} <= {"watch", "list"}
     budget("absent API: looks at definitions", len(looked), 4, "requests")
@@ -151,9 +151,9 @@ def test_the_condition_follows_the_gateway_and_its_answer(
     watch = Stopwatch()
     no = condition("Accepted", "False", "NotAllowedByListeners", "nobody may")
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, no)
-    told = cluster.await_condition(READY, "False", "GatewayRouteRefused", seconds=5)
+    found = cluster.await_condition(READY, "False", "GatewayRouteRefused", seconds=5)
     print(f"\na refusal of the Gateway is told after {watch.seconds:.2f} s")
-    assert "nobody may" in told["message"]
+    assert "nobody may" in found["message"]
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, *refs)
     cluster.await_condition(READY, "True", READY, seconds=5)
     cluster.await_available(10)
@@ -193,7 +193,7 @@ def test_passthrough_replaces_the_route_and_needs_no_policy(
 
 
 @pytest.mark.timeout(200)
-def test_a_route_of_somebody_else_is_told_and_not_touched(
+def test_a_route_of_somebody_else_is_reported_and_not_touched(
     cluster: Cluster, api: Api, home: str
 ) -> None:
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"enabled": False}}})
@@ -204,8 +204,8 @@ def test_a_route_of_somebody_else_is_told_and_not_touched(
     metadata = {"name": names.http_route(NAME), "namespace": home}
     theirs = api.create(HTTP, {"metadata": metadata, "spec": {"hostnames": ["a.example.com"]}})
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"enabled": True}}})
-    told = cluster.await_condition("Conflict", "True", "ForeignObject", seconds=15)
-    assert names.http_route(NAME) in told["message"]
+    found = cluster.await_condition("Conflict", "True", "ForeignObject", seconds=15)
+    assert names.http_route(NAME) in found["message"]
     cluster.await_condition("Available", seconds=10)
     live = api.get(HTTP, home, names.http_route(NAME))
     assert resource_version_of(live) == resource_version_of(theirs)

@@ -1,7 +1,7 @@
-"""The Kubernetes API as somebody else sees it: the administrator acts in their name.
+"""A Kubernetes API client that impersonates a user.
 
-The API server judges the request as theirs, rights and admission included; the audit log names
-both. One small blocking client, for refusals whose whole text matters.
+The API server authorizes the request as the user, including admission; the audit log has both
+names. A small blocking client for tests that check the full text of a refusal.
 """
 
 import http.client
@@ -24,14 +24,14 @@ _KINDS = {"POST": "application/json", "PATCH": "application/merge-patch+json"}
 
 @dataclass(frozen=True, slots=True)
 class Somebody:
-    """A user as the API server knows one."""
+    """A user of the API server: name, groups and extra fields."""
 
     name: str
     groups: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def headers(self) -> list[tuple[str, str]]:
-        """The headers of impersonation."""
+        """The impersonation headers."""
         found = [("Impersonate-User", self.name)]
         found += [("Impersonate-Group", group) for group in (*self.groups, "system:authenticated")]
         found += [
@@ -43,12 +43,12 @@ class Somebody:
 def account(namespace: str, name: str, **extra: str) -> Somebody:
     """A ServiceAccount; `pod` is the pod that its token was made for."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    told = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
-    return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, told)
+    extra_info = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
+    return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
 
 
 class Asking:
-    """Calls in somebody's name. Raises ApiError with the whole answer for a refusal."""
+    """Requests as another user. Raises ApiError with the full response if refused."""
 
     def __init__(self, rig: Rig, who: Somebody | None = None) -> None:
         config = orjson.loads(rig.kubeconfig.read_bytes())
@@ -88,7 +88,7 @@ class Asking:
         *,
         subresource: str | None = None,
     ) -> Object:
-        """Merge a change into an object (RFC 7386: null removes)."""
+        """Send a JSON merge patch (RFC 7386: null removes)."""
         return self._send("PATCH", resource.path(namespace, name, subresource), change)
 
     def delete(self, resource: Resource, namespace: str | None, name: str, **options: Any) -> None:
@@ -115,12 +115,12 @@ class Asking:
         finally:
             connection.close()
         if response.status >= 300:
-            raise ApiError(response.status, _told(content))
+            raise ApiError(response.status, _message_of(content))
         found: Object = orjson.loads(content)
         return found
 
 
-def _told(content: bytes) -> str:
+def _message_of(content: bytes) -> str:
     try:
         return str(orjson.loads(content).get("message", ""))
     except orjson.JSONDecodeError:

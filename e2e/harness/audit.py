@@ -1,4 +1,4 @@
-"""The audit log of the API server: who asked for what, counted by those who promise to be quiet."""
+"""Reads and counts requests in the audit log of the API server."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,11 +15,10 @@ INFORMER_VERBS = frozenset({"list", "watch"})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request that was answered.
+    """One completed request.
 
-    `at` is when it arrived (RFC 3339, microseconds, UTC: sorts as text); `user` is "" for somebody
-    whose credentials are not valid; the object fields are "" for requests outside of the resource
-    tree, which `uri` names.
+    `at` is the time of arrival (RFC 3339, microseconds, UTC: sorts as text); `user` is "" for
+    invalid credentials; the object fields are "" for non-resource requests, which have `uri` only.
     """
 
     at: str
@@ -44,17 +43,17 @@ class Entry:
 
     @property
     def writes(self) -> bool:
-        """Whether it asked for a change. A token is made, but the API server stores none."""
+        """Whether it was a write. TokenRequests are not: the API server stores nothing."""
         return self.verb not in READS and not self.makes_token
 
     @property
     def makes_token(self) -> bool:
-        """Whether it asked for a token of a ServiceAccount, with which the operator logs in."""
+        """Whether it was a TokenRequest, as the operator sends to log in."""
         return (self.resource, self.subresource) == ("serviceaccounts", "token")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What was done to which object: verb, resource, subresource, name."""
+        """Verb, resource, subresource, name."""
         return self.verb, self.resource, self.subresource, self.name
 
     def __str__(self) -> str:
@@ -69,13 +68,13 @@ class AuditLog:
         self._path = path
 
     def mark(self) -> int:
-        """Remember the present end of the log."""
+        """Return the current end of the log."""
         return self._path.stat().st_size if self._path.exists() else 0
 
     def since(self, mark: int, user: str | None = None) -> list[Entry]:
-        """Return what was logged after the mark, of everybody or of one user name.
+        """Return the entries after the mark, of all users or of one.
 
-        A line is written when its answer has been sent, so the last one may still be missing.
+        A line is written after the response was sent, so the last one may be missing.
         """
         with self._path.open("rb") as log:
             # A long line arrives page by page: one that the mark is inside of began before it.
@@ -110,25 +109,25 @@ def _entry(line: bytes) -> Entry:
 
 
 def work(entries: Iterable[Entry]) -> list[Entry]:
-    """Leave out leases, and what informers ask by themselves."""
+    """Drop requests for leases, and those of informers."""
     return [e for e in entries if e.resource != LEASES and e.verb not in INFORMER_VERBS]
 
 
 def writes(entries: Iterable[Entry]) -> list[Entry]:
-    """Leave only writes, leases left out."""
+    """Keep only writes, without those of leases."""
     return [e for e in entries if e.writes and e.resource != LEASES]
 
 
 def refused(entries: Iterable[Entry]) -> list[Entry]:
-    """Leave only what RBAC or an admission rule refused.
+    """Keep only requests that RBAC or admission refused.
 
-    What comes too late for a namespace that is being deleted is no lack of rights.
+    Refusals for a namespace that is being deleted are dropped: they are not missing permissions.
     """
     return [e for e in entries if e.code == 403 and "being terminated" not in e.message]
 
 
 def tally(entries: Iterable[Entry]) -> str:
-    """Count by verb and resource, for a person."""
+    """Count by verb and resource, as text."""
     counted = Counter(
         f"{e.verb} {e.resource or e.uri}{'/' if e.subresource else ''}{e.subresource}"
         for e in entries

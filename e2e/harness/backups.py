@@ -1,4 +1,4 @@
-"""A cluster whose data is kept in a store, and the objects that ask for snapshots and restores."""
+"""Clusters with backups in a store, and their OpenBaoBackups and OpenBaoRestores."""
 
 import hashlib
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ UP_SECONDS = 180.0
 
 
 def make_credentials(api: Api, namespace: str, store: Store) -> None:
-    """Make the Secret that targets of the store name."""
+    """Create the Secret that backup targets of the store reference."""
     metadata = {"name": CREDENTIALS, "namespace": namespace}
     api.create(SECRET, {"metadata": metadata, "stringData": store.secret()})
 
@@ -44,21 +44,21 @@ def make_backup_cluster(
     name: str = NAME,
     **spec: Any,
 ) -> Cluster:
-    """Make a cluster with spec.backup and a client's login, and wait until it is Available.
+    """Create a cluster with spec.backup and a client login, and wait until it is Available.
 
-    `store` makes the Secret with its credentials first. `spec` adds fields or replaces them;
-    `backup` in it adds fields to spec.backup.
+    `store` creates the Secret with its credentials first. `spec` adds or replaces fields; its key
+    `backup` adds fields to spec.backup.
     """
     if store is not None:
         make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": target, **spec.pop("backup", {})}
-    wishes: Object = {
+    fields: Object = {
         "backup": backup,
         "configuration": STEADY,
         "selfInit": self_init(key_value_engine(), *client_login(namespace)),
         **spec,
     }
-    api.create(CLUSTERS, manifest(namespace, name, **wishes))
+    api.create(CLUSTERS, manifest(namespace, name, **fields))
     cluster = Cluster(api, namespace, name)
     may_write(cluster)
     cluster.await_available(UP_SECONDS)
@@ -67,7 +67,7 @@ def make_backup_cluster(
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The cluster's own application: it writes secrets and reads them back."""
+    """A client application of the cluster that writes secrets and reads them."""
 
     server: Server
     token: str
@@ -76,7 +76,7 @@ class Reader:
     def of(cls, cluster: Cluster, ordinal: int | None = None) -> "Reader":
         """Log in as the client of `manifests.client_login`, at the leader by default.
 
-        A standby answers reads itself, and may be a moment behind.
+        A standby answers reads itself and may lag behind the leader.
         """
         if ordinal is None:
             leader = until("one server leads", cluster.leader, 30.0)
@@ -110,26 +110,26 @@ class Run:
 
     @property
     def status(self) -> Object:
-        """Its status; empty while there is none."""
+        """Its status; empty if there is none."""
         found = self.api.find(self.resource, self.namespace, self.name) or {}
         return found.get("status") or {}
 
     def await_phase(self, phase: str, seconds: float = RUN_SECONDS) -> Object:
-        """Wait for a phase and return the status; fails at once when it ends in another one."""
+        """Wait for a phase and return the status; fails immediately if it ends in another phase."""
 
         def reached() -> Object | None:
             status = self.status
             if status.get("phase") != phase and status.get("phase") in ENDED:
-                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.told()}")
+                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.describe()}")
             return status if status.get("phase") == phase else None
 
         try:
             return until(f"{self.name} is {phase}", reached, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def await_end(self, seconds: float = RUN_SECONDS) -> Object:
-        """Wait until it has ended, however, and return the status."""
+        """Wait until it has ended in any phase, and return the status."""
 
         def ended() -> Object | None:
             status = self.status
@@ -138,16 +138,16 @@ class Run:
         try:
             return until(f"{self.name} has ended", ended, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def job(self) -> Object | None:
-        """Its Job; None while there is none, and when it is gone."""
+        """Its Job; None before it is created and after it is deleted."""
         status = self.status
         name = status.get("jobName") or (status.get("execution") or {}).get("jobName")
         return self.api.find(JOB, self.namespace, name) if name else None
 
     def pods(self) -> list[Object]:
-        """Return the pods of its Job; there is never more than one."""
+        """Return the pods of its Job; at most one."""
         job = self.job()
         if job is None:
             return []
@@ -155,7 +155,7 @@ class Run:
         return self.api.list(POD, self.namespace, chosen)
 
     def exit_code(self) -> int:
-        """Wait until the only pod of its Job has ended, which is after its report."""
+        """Wait until the pod of its Job has terminated, which is after its report."""
 
         def code() -> list[int]:
             pods = self.pods()
@@ -165,8 +165,8 @@ class Run:
 
         return until(f"the pod of {self.name} has ended", code, 20.0, every=0.05)[0]
 
-    def told(self) -> str:
-        """Return status, Job and the end of its log, for a person who looks for the reason."""
+    def describe(self) -> str:
+        """Return status, Job and the end of its log, for the message of a failure."""
         lines = [f"  status: {orjson.dumps(self.status).decode()}"]
         job = self.job()
         if job is not None:
@@ -183,20 +183,20 @@ class Run:
 
 
 def backup_now(cluster: Cluster, name: str) -> Run:
-    """Ask for a snapshot by an OpenBaoBackup."""
+    """Request a snapshot with an OpenBaoBackup."""
     metadata = {"name": name, "namespace": cluster.namespace}
     cluster.api.create(BACKUPS, {"metadata": metadata, "spec": {"cluster": cluster.name}})
     return Run(cluster.api, BACKUPS, cluster.namespace, name)
 
 
 def trigger(cluster: Cluster, value: str) -> None:
-    """Ask for a snapshot by the annotation on the cluster."""
+    """Request a snapshot with the annotation on the cluster."""
     change = {"metadata": {"annotations": {TRIGGER_BACKUP: value}}}
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
 
 
 def backups_of(cluster: Cluster) -> list[Run]:
-    """Return all OpenBaoBackups of a cluster, the oldest first."""
+    """Return all OpenBaoBackups of a cluster, oldest first."""
     found = [
         one for one in cluster.api.list(BACKUPS, cluster.namespace)
         if one["spec"]["cluster"] == cluster.name
@@ -206,7 +206,7 @@ def backups_of(cluster: Cluster) -> list[Run]:
 
 
 def restore(cluster: Cluster, name: str, source: Object, **spec: Any) -> Run:
-    """Ask for a restore into a cluster; `source` is spec.source."""
+    """Create an OpenBaoRestore for a cluster; `source` is spec.source."""
     metadata = {"name": name, "namespace": cluster.namespace}
     wanted = {"cluster": cluster.name, "source": source, **spec}
     cluster.api.create(RESTORES, {"metadata": metadata, "spec": wanted})
@@ -214,12 +214,12 @@ def restore(cluster: Cluster, name: str, source: Object, **spec: Any) -> Run:
 
 
 def recorded(cluster: Cluster) -> Object:
-    """status.backup of the cluster; empty while there is none."""
+    """status.backup of the cluster; empty if there is none."""
     return cluster.live().get("status", {}).get("backup") or {}
 
 
 def check_stored(store: Store, status: Object) -> Object:
-    """Hold a Completed backup against what is in the store, and return its manifest."""
+    """Compare a Completed backup with the objects in the store, and return its manifest."""
     snapshot = status["snapshot"]
     key = snapshot["key"]
     assert key == status["key"]

@@ -1,6 +1,6 @@
-"""OpenBao as a client sees it: HTTPS to the address of one pod, checked by the cluster's authority.
+"""An OpenBao client: HTTPS to the address of one pod, verified with the CA of the cluster.
 
-Pods are reached through the route that the rig makes on the host. API: OpenBao 2.4.0.
+Pods are reached through the route that the rig adds on the host. API: OpenBao 2.4.0.
 """
 
 import base64
@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 
 
 class BaoError(Exception):
-    """A server answered something else than was asked for: code and its words."""
+    """An unexpected response of a server: status code and body."""
 
     def __init__(self, code: int, words: str) -> None:
         super().__init__(f"{code}: {words}")
@@ -36,7 +36,7 @@ class BaoError(Exception):
 
 
 class Server:
-    """One server of a cluster: its number in the set that the cluster was born with, or its pod."""
+    """One server of a cluster, by its ordinal in the first StatefulSet, or by its pod."""
 
     def __init__(
         self, api: Api, namespace: str, cluster: str, which: int | str, *, reader: bool = False
@@ -50,7 +50,7 @@ class Server:
         self._address = str(pod["status"]["podIP"])
 
     def health(self) -> Answer:
-        """Ask sys/health."""
+        """Read sys/health."""
         code, body = self._call("GET", "sys/health", "", None)
         if code not in HEALTH_CODES:
             raise BaoError(code, str(body))

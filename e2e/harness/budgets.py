@@ -1,7 +1,7 @@
-"""What a scenario measures, beside its budget: a busy machine breaks a budget, and no promise.
+"""Measured values of scenarios and their budgets. Exceeding one fails the test only if STRICT=1.
 
-Called by scenarios, their helpers and e2e.conftest. A claim travels from a worker to the table at
-the end of the run in the `user_properties` of the report of the phase that made it.
+Called by scenarios, their helpers and e2e.conftest. A claim is passed from a worker to the table at
+the end of the run in the `user_properties` of a test report.
 """
 
 import os
@@ -20,7 +20,7 @@ _HEADERS = ("test", "claim", "measured", "budget", "")
 
 
 class Claim(NamedTuple):
-    """One thing that was measured. Of plain values, because it is sent from process to process."""
+    """One measured value. Has plain values only, because it is sent between processes."""
 
     what: str
     value: float
@@ -29,7 +29,7 @@ class Claim(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Tell whether it is more than was to be."""
+        """Whether it exceeds the limit."""
         return self.value > self.limit
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ def budget(what: str, value: float, limit: float, unit: str) -> None:
 
 
 def hand_over(report: pytest.TestReport) -> None:
-    """Put what was measured since the last report into this one."""
+    """Add the values since the last report to this one."""
     report.user_properties.extend((_PROPERTY, tuple(claim)) for claim in _made)
     _made.clear()
 
@@ -72,7 +72,7 @@ def rows(reports: Iterable[object]) -> list[tuple[str, ...]]:
     ]
 
 
-def told(reports: Iterable[object]) -> str:
+def as_table(reports: Iterable[object]) -> str:
     """Return all claims in the reports as a table, or "" if there are none."""
     found = rows(reports)
     return table.plain(_HEADERS, found) if found else ""

@@ -1,6 +1,6 @@
-"""Certificates as a user of External mode would bring them: an authority, an intermediate, a leaf.
+"""Certificates for TLS mode External: a CA, an intermediate CA, a leaf.
 
-RSA for the leaf, because that is what many bring, and the operator itself makes none.
+The leaf has an RSA key, which is common, and which the operator itself never creates.
 """
 
 import base64
@@ -46,7 +46,7 @@ class Signed:
 
 
 def authority(name: str, issuer: Signed | None = None) -> Signed:
-    """Make an authority that signs itself, or one that another one signed."""
+    """Create a self-signed CA, or an intermediate CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     return _signed(name, key, issuer, names=(), days=30)
 
@@ -54,7 +54,7 @@ def authority(name: str, issuer: Signed | None = None) -> Signed:
 def leaf(
     issuer: Signed, names: tuple[str, ...], *, addresses: tuple[str, ...] = (), days: int = 30
 ) -> Signed:
-    """Make a server certificate with an RSA key."""
+    """Create a server certificate with an RSA key."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return _signed(names[0], key, issuer, names=(*names, *addresses), days=days)
 
@@ -89,7 +89,7 @@ def _alternative(name: str) -> x509.GeneralName:
 
 
 def secret(namespace: str, name: str, **files: bytes) -> Object:
-    """Build a Secret; an underscore in a name of a file stands for a dot."""
+    """Build a Secret; underscores in keys are replaced by dots."""
     return {
         "metadata": {"namespace": namespace, "name": name},
         "data": data(**files),
@@ -97,5 +97,5 @@ def secret(namespace: str, name: str, **files: bytes) -> Object:
 
 
 def data(**files: bytes) -> Object:
-    """Encode the entries of a Secret; an underscore in a name stands for a dot."""
+    """Encode the entries of a Secret; underscores in keys are replaced by dots."""
     return {name.replace("_", "."): base64.b64encode(text).decode() for name, text in files.items()}

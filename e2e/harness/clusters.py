@@ -1,4 +1,4 @@
-"""One OpenBaoCluster under test: what it says of itself, and what belongs to it."""
+"""One OpenBaoCluster under test: its status, and the objects that belong to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ OPERATOR_ROLE = "openbao-operator"
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster by name; it need not exist."""
+    """A cluster by name; it does not have to exist."""
 
     api: Api
     namespace: str
@@ -55,17 +55,17 @@ class Cluster:
         return self.api.get(CLUSTERS, self.namespace, self.name)
 
     def find(self) -> Object | None:
-        """Read the object; None when it is gone."""
+        """Read the object; None if it does not exist."""
         return self.api.find(CLUSTERS, self.namespace, self.name)
 
     def conditions(self) -> list[Object]:
-        """Return its conditions, none when nobody has looked yet."""
+        """Return its conditions; empty before the first reconcile."""
         found = self.find() or {}
         conditions: list[Object] = (found.get("status") or {}).get("conditions") or []
         return conditions
 
     def condition(self, kind: str, status: str, reason: str | None = None) -> Object | None:
-        """Return a condition if it has this status, and this reason, for the present spec."""
+        """Return a condition if it has this status and reason for the current generation."""
         found = self.find() or {}
         generation = (found.get("metadata") or {}).get("generation")
         for one in (found.get("status") or {}).get("conditions") or ():
@@ -77,30 +77,30 @@ class Cluster:
     def await_condition(
         self, kind: str, status: str = "True", reason: str | None = None, *, seconds: float = 90.0
     ) -> Object:
-        """Wait for a condition and return it; the failure tells all conditions there are."""
+        """Wait for a condition and return it; a failure lists all conditions."""
         what = " ".join(filter(None, (f"{self.namespace}/{self.name}", kind, status, reason)))
         try:
             return until(what, lambda: self.condition(kind, status, reason), seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def await_available(self, seconds: float = 90.0) -> Object:
-        """Wait until every server is ready and nothing is left to do."""
+        """Wait until all servers are ready and nothing is left to reconcile."""
         self.await_condition("Ready", seconds=seconds)
         return self.await_condition("Available", seconds=1.0)
 
-    def told(self) -> str:
-        """Return all conditions as lines, and of each pod that is not ready its state and log."""
+    def describe(self) -> str:
+        """Return all conditions as text, and the state and log of each pod that is not ready."""
         lines = [
             f"  {one['type']}={one['status']} {one['reason']}: {one['message']}"
             for one in self.conditions()
         ]
         for pod in self.pods():
             if not is_ready(pod):
-                lines += self._pod_told(pod)
+                lines += self._describe_pod(pod)
         return "\n".join(lines)
 
-    def _pod_told(self, pod: Object) -> list[str]:
+    def _describe_pod(self, pod: Object) -> list[str]:
         name, status = str(pod["metadata"]["name"]), pod.get("status") or {}
         lines = [f"  pod {name}: {status.get('phase')} {status.get('containerStatuses')}"]
         for command in (
@@ -108,10 +108,10 @@ class Cluster:
             ("get", "events", f"--field-selector=involvedObject.name={name}"),
         ):
             try:
-                told = self.api.rig.kubectl("-n", self.namespace, *command)
+                output = self.api.rig.kubectl("-n", self.namespace, *command)
             except RigError as error:
-                told = str(error)
-            lines += [f"    {line}" for line in told.splitlines()]
+                output = str(error)
+            lines += [f"    {line}" for line in output.splitlines()]
         return lines
 
     def pods(self) -> list[Object]:
@@ -120,16 +120,16 @@ class Cluster:
         return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 
     def ready_pods(self) -> list[Object]:
-        """Return the pods that serve and stay."""
+        """Return the pods that are ready and not terminating."""
         return [pod for pod in self.pods() if is_ready(pod)]
 
     def leader(self) -> Object | None:
-        """Return the pod that says it leads."""
+        """Return the pod that is labelled as the leader."""
         leading = [pod for pod in self.pods() if labels_of(pod).get(labels.SERVER_ACTIVE) == "true"]
         return leading[0] if len(leading) == 1 else None
 
     def server(self, which: int | str = 0) -> Server:
-        """Return a server to talk to, by number or by the name of its pod."""
+        """Return a client of one server, by ordinal or by the name of its pod."""
         return Server(self.api, self.namespace, self.name, which)
 
     def secret(self, name: str) -> Object | None:
@@ -137,7 +137,7 @@ class Cluster:
         return self.api.find(SECRET, self.namespace, name)
 
     def belongings(self, resources: Sequence[Resource] = CHILDREN) -> set[tuple[str, str]]:
-        """Return kind and name of everything that carries the label of this cluster."""
+        """Return kind and name of all objects with the label of this cluster."""
         selector = f"{labels.CLUSTER}={self.name}"
         return {
             (resource.kind, str(found["metadata"]["name"]))
@@ -147,7 +147,7 @@ class Cluster:
 
     @property
     def audience(self) -> str:
-        """The audience of tokens with which the operator logs in here, and nowhere else."""
+        """The audience of the tokens with which the operator logs in to this cluster."""
         return f"{AUDIENCE}/{self.namespace}/{self.name}"
 
     def operator_token(self, which: int | str = 0) -> str:
@@ -156,13 +156,13 @@ class Cluster:
         return self.server(which).login(OPERATOR_ROLE, jwt)
 
     def cluster_ids(self) -> set[str]:
-        """Return the cluster ids that its servers report, of whatever set they are."""
+        """Return the cluster ids that its servers report, of all StatefulSets."""
         found = [str(pod["metadata"]["name"]) for pod in self.pods()]
         return {str(self.server(pod).health().get("cluster_id")) for pod in found}
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether a pod is Ready and not on its way out."""
+    """Whether a pod is Ready and not terminating."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
     return ready and not is_terminating(pod)
@@ -171,7 +171,7 @@ def is_ready(pod: Object) -> bool:
 def expected_belongings(
     name: str, *, replicas: int = 1, root_token: bool = False
 ) -> set[tuple[str, str]]:
-    """Return kind and name of everything that a cluster which was made, and no more, leaves."""
+    """Return kind and name of all objects of a new cluster."""
     account = names.service_account(name)
     found = {
         (CONFIG_MAP.kind, names.config_map(name)),

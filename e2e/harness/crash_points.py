@@ -1,7 +1,7 @@
-"""At which writes an operator is killed, and at which it was.
+"""The writes at which a crash campaign kills an operator.
 
-What the API server has before a write is what it has after the one before, so that dying before a
-write covers both, and what a server did in between. Called by the crash campaigns.
+The state before a write equals the state after the write before it, so a crash before each write
+covers both, including what a server did in between. Called by the crash campaigns.
 """
 
 from collections import Counter
@@ -16,19 +16,19 @@ Thing = TypeVar("Thing")
 
 
 class Crash(Protocol):
-    """A plan, and what became of it."""
+    """A plan and its result."""
 
     @property
     def plan(self) -> Plan:
-        """Where its operator was to end."""
+        """Where its operator was to crash."""
 
     @property
     def result(self) -> Result | None:
-        """How it ended; None when it did not run."""
+        """How it ended; None if it did not run."""
 
 
 def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
-    """Number equal writes from 1, in order."""
+    """Number the writes of the same key from 1, in order."""
     seen: Counter[WriteKey] = Counter()
     found = []
     for key in keys:
@@ -38,7 +38,7 @@ def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
 
 
 def ends(writes: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
-    """Return where an operator dies: before each write, and after the last."""
+    """Return the crash points: before each write, and after the last."""
     return [
         *((key, occurrence, "before") for key, occurrence in writes),
         (*writes[-1], "after"),
@@ -46,12 +46,12 @@ def ends(writes: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
 
 
 def batches(things: Sequence[Thing], size: int) -> list[Sequence[Thing]]:
-    """Cut into parts of `size`, the last one perhaps smaller."""
+    """Split into batches of `size`."""
     return [things[first : first + size] for first in range(0, len(things), size)]
 
 
 def never_reached(crashes: Iterable[Crash]) -> list[str]:
-    """Name the writes at which no operator was killed, though one was to be.
+    """Return the planned writes at which no operator was killed.
 
     A status is written a varying number of times, so neither each of its writes need come again
     nor a last one, after which an operator was to die: the one that ends with nothing left to

@@ -1,10 +1,10 @@
-"""Operators that end at one exact write, as `kill -9` would end them there.
+"""Operators that crash at one exact write, as with `kill -9`.
 
     python -m e2e.harness.crashing_operator --kubeconfig FILE --port 0 PLANS RESULTS
 
 PLANS is a JSON list of plans, RESULTS gets one JSON line per plan. The code of the operator is
-loaded once; each plan then runs in a process of its own (a fork), so that it starts at once. The
-end is `os._exit`: no handler, no flush, no answer to anybody, and the kernel closes the sockets.
+loaded once; each plan then runs in its own process (a fork), so that it starts immediately. The
+crash is `os._exit`: no handlers, no flush, no responses, and the kernel closes the sockets.
 """
 
 import argparse
@@ -41,11 +41,11 @@ _SENDING = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where one operator ends.
+    """The write at which one operator crashes.
 
-    `occurrence` counts writes of the same key from 1. "before" means that the request is never
-    sent, "at" that it was sent and nobody waits for the answer, "after" that its answer has arrived
-    and nothing was made of it.
+    `occurrence` counts writes of the same key from 1. "before": the request is not
+    sent; "at": it is sent, and the process does not wait for the response; "after": the
+    response has arrived and is not used.
     """
 
     namespace: str
@@ -58,7 +58,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one operator ended: its exit status (a negative one is a signal), and when."""
+    """How one operator ended: its exit status (negative for a signal), and when."""
 
     namespace: str
     status: int
@@ -66,12 +66,12 @@ class Result:
 
     @property
     def crashed(self) -> bool:
-        """Whether it came to its write."""
+        """Whether it reached its write."""
         return self.status == CRASHED
 
 
 def read_plans(path: Path) -> list[Plan]:
-    """Read what `write_plans` wrote."""
+    """Read the plans of `write_plans`."""
     return [
         Plan(**{**plan, "write": WriteKey(**plan["write"])})
         for plan in orjson.loads(path.read_bytes())
@@ -79,7 +79,7 @@ def read_plans(path: Path) -> list[Plan]:
 
 
 def write_plans(path: Path, plans: list[Plan]) -> None:
-    """Write plans for a process to read."""
+    """Write the plans file for a process."""
     path.write_bytes(orjson.dumps([dataclasses.asdict(plan) for plan in plans]))
 
 
@@ -91,7 +91,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def set_trap(plan: Plan) -> None:
-    """Make this process end at the write of the plan, or when no further write comes."""
+    """Make this process exit at the write of the plan, or when no further write comes."""
     original = Transport.request
     seen, left = 0, NEXT_WRITE
 
@@ -139,7 +139,7 @@ def _run(plan: Plan, kubeconfig: str, port: int, log: Path) -> None:
 
 
 def main() -> None:
-    """Run every plan, a few at a time."""
+    """Run all plans, a few in parallel."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kubeconfig", required=True)
     parser.add_argument("--port", type=int, required=True)

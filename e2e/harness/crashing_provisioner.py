@@ -1,9 +1,9 @@
-"""Provisioners of which each ends before its second write, as `kill -9` would end it there.
+"""Provisioners that each crash before their second write, as with `kill -9`.
 
     python -m e2e.harness.crashing_provisioner --kubeconfig FILE --port 0
 
-One after the other works on what the last one left, until one has nothing left to write for some
-seconds. The code is loaded once; each is a fork of it, so that it starts at once.
+Each continues where the one before it stopped, until one has nothing to write for some seconds.
+The code is loaded once; each process is a fork, so that it starts immediately.
 """
 
 import argparse
@@ -31,12 +31,12 @@ MOST = 40
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Crashing:
-    """A row of provisioners."""
+    """A sequence of provisioners."""
 
     process: Operator
 
     def await_end(self, seconds: float) -> int:
-        """Wait until one has nothing to do; return how many died before."""
+        """Wait until one has nothing to do; return how many crashed before."""
         assert self.process.wait(seconds) == 0, self.process.tail()
         ends = [line["msg"] for line in self.process.lines() if line["level"] == "raw"]
         assert ends[-1:] == ["end: quiet"], self.process.tail()
@@ -44,7 +44,7 @@ class Crashing:
 
 
 def start_crashing(launcher: Launcher, who: Identity, controller: str) -> Crashing:
-    """Start them; `controller` is the account that gets the rights."""
+    """Start them; `controller` is the account that gets the permissions."""
     process = launcher.start(
         who,
         module=("e2e.harness.crashing_provisioner",),
@@ -55,7 +55,7 @@ def start_crashing(launcher: Launcher, who: Identity, controller: str) -> Crashi
 
 
 def set_trap() -> None:
-    """Make this process end before its second write, or when no write comes."""
+    """Make this process exit before its second write, or when no write comes."""
     original = Transport.request
     begun = 0
 

@@ -1,4 +1,4 @@
-"""One Datacenter under test: what it says of itself, and what belongs to it."""
+"""One Datacenter under test: its status, and the objects that belong to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _OF_KUBERNETES = ("kube-root-ca.crt",)
 
 
 def install_datacenters(rig: Rig) -> None:
-    """Apply the three kinds, and the rights that the operator needs for them."""
+    """Apply the three CRDs, and the RBAC of the operator for them."""
     folder = REPOSITORY / "config" / "crd"
     files = [part for kind in _KINDS for part in ("-f", str(folder / f"openbao.org_{kind}.yaml"))]
     rig.kubectl("apply", "--server-side", *files)
@@ -46,7 +46,7 @@ def install_datacenters(rig: Rig) -> None:
 
 
 def allow_datacenters(api: Api, account: str) -> None:
-    """Give another ServiceAccount of the operator the rights for datacenters as well."""
+    """Grant the permissions for datacenters to another ServiceAccount of the operator."""
     body = {
         "metadata": {"name": f"{account}-datacenters"},
         "roleRef": {
@@ -66,14 +66,14 @@ def allow_datacenters(api: Api, account: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterUnderTest:
-    """A datacenter by name; it need not exist."""
+    """A datacenter by name; it does not have to exist."""
 
     api: Api
     name: str
     namespace: str
 
     def create(self, *services: Object, **spec: object) -> None:
-        """Make it with these services, declared by itself."""
+        """Create it with these services in its spec."""
         body = {"namespace": self.namespace, "bootstrapServices": list(services), **spec}
         self.api.create(
             DATACENTERS,
@@ -94,7 +94,7 @@ class DatacenterUnderTest:
         return self.api.get(DATACENTERS, None, self.name)
 
     def condition(self, kind: str, status: str, reason: str = "") -> Object | None:
-        """Return a condition if it has this status, and this reason, for the present spec."""
+        """Return a condition if it has this status and reason for the current generation."""
         found = self.live()
         generation = found["metadata"]["generation"]
         for one in (found.get("status") or {}).get("conditions") or ():
@@ -106,7 +106,7 @@ class DatacenterUnderTest:
     def await_condition(
         self, kind: str, status: str, reason: str = "", seconds: float = 90.0
     ) -> Object:
-        """Wait for a condition; the failure tells the whole status."""
+        """Wait for a condition; a failure has the full status."""
 
         def look() -> Object | None:
             return self.condition(kind, status, reason)
@@ -114,28 +114,28 @@ class DatacenterUnderTest:
         try:
             return until(f"{kind}={status} {reason}", look, seconds)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.told()}") from error
+            raise AssertionError(f"{error}\n{self.describe()}") from error
 
     def await_running(self, seconds: float = 120.0) -> None:
-        """Wait until every service runs as the present spec asks."""
+        """Wait until all services run as in the current spec."""
         self.await_condition("Ready", "True", "AllRunning", seconds)
 
-    def told(self) -> str:
-        """Say what the datacenter and its rows say of themselves."""
+    def describe(self) -> str:
+        """Return the status of the datacenter and of its service records."""
         lines = [str(self.live().get("status"))]
         return "\n".join([*lines, *(f"{name}: {row.get('status')}" for name, row in self.rows())])
 
     def rows(self) -> list[tuple[str, Object]]:
-        """Return its rows by the names of their services."""
+        """Return its BootstrapWorkloads by service name."""
         found = self.api.list(WORKLOADS, None, f"{names.DATACENTER}={self.name}")
         return sorted((row["spec"]["service"]["name"], row) for row in found)
 
     def row(self, service: str) -> Object:
-        """Read one row."""
+        """Read one BootstrapWorkload."""
         return self.api.get(WORKLOADS, None, names.workload_name(self.name, service))
 
     def state(self, service: str) -> str:
-        """The state of one service; "" when it has no row."""
+        """The state of one service; "" without a BootstrapWorkload."""
         found = self.api.find(WORKLOADS, None, names.workload_name(self.name, service))
         return str(((found or {}).get("status") or {}).get("state", ""))
 
@@ -144,7 +144,7 @@ class DatacenterUnderTest:
         return names.child(self.name, service)
 
     def belongings(self) -> set[str]:
-        """Everything in its namespace that Kubernetes did not put there."""
+        """All objects in its namespace that Kubernetes did not create."""
         return {
             f"{kind.kind} {obj['metadata']['name']}"
             for kind in MADE
@@ -153,7 +153,7 @@ class DatacenterUnderTest:
         }
 
     def identities(self) -> dict[str, str]:
-        """The UIDs of its rows and of what runs them, by kind and name."""
+        """The UIDs of its BootstrapWorkloads and their workloads, by kind and name."""
         rows = {
             f"{WORKLOADS.kind} {row['metadata']['name']}": uid_of(row) for _, row in self.rows()
         }
@@ -164,8 +164,8 @@ class DatacenterUnderTest:
         }
         return rows | children
 
-    def told_of(self, service: str = "") -> list[str]:
-        """The reasons of all events about it or about one of its rows, each as often as told."""
+    def event_reasons(self, service: str = "") -> list[str]:
+        """The reasons of all events about it or about one of its services, with duplicates."""
         about = names.workload_name(self.name, service) if service else self.name
         # Where events about objects without a namespace are.
         found = self.api.list(EVENT, "default")
@@ -184,17 +184,17 @@ class DatacenterUnderTest:
         return set(map(uid_of, self.pods(service)))
 
     def delete(self) -> None:
-        """Ask for its end."""
+        """Delete it, without waiting."""
         self.api.delete(DATACENTERS, None, self.name)
 
     def await_gone(self, seconds: float = 90.0) -> None:
-        """Wait until neither it nor any row of it is left."""
+        """Wait until it and all its BootstrapWorkloads are deleted."""
         until("its rows are gone", lambda: not self.rows(), seconds)
         until("it is gone", lambda: self.api.find(DATACENTERS, None, self.name) is None, seconds)
 
 
 def removed(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
-    """Return what takes a datacenter away even when nobody looks after it any more."""
+    """Return a cleanup that deletes a datacenter even if no operator runs."""
 
     def away() -> None:
         free = {"metadata": {"finalizers": None}}

@@ -1,8 +1,8 @@
-"""A store that misbehaves: requests go on to a real store, except for what a fault says.
+"""A fault-injecting proxy in front of a real object store.
 
-It serves by TLS under the authority of the store whose face it wears, from this very process, so a
-scenario changes the fault while requests are on their way. Signatures stay good, because the name
-that the client signed is passed on.
+It serves TLS with a certificate of the CA of the store, in the process of the test, so a scenario
+can change the fault during requests. Signatures stay valid, because the host name that the client
+signed is passed on.
 """
 
 import http.client
@@ -31,7 +31,7 @@ _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "expec
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client asked for."""
+    """A request of a client."""
 
     method: str
     path: str
@@ -50,19 +50,19 @@ def everything(request: Request) -> bool:
 
 
 def writes(request: Request) -> bool:
-    """What stores something: objects, their parts, and the start and end of an upload."""
+    """Requests that store: objects, parts, and the start and end of an upload."""
     return request.method in ("PUT", "POST") and not removes(request)
 
 
 def removes(request: Request) -> bool:
-    """What deletes objects, one or many; giving an upload up deletes none."""
+    """Requests that delete objects, one or many; aborting an upload is not one."""
     one = request.method == "DELETE" and "uploadId" not in request.parameters
     return one or (request.method == "POST" and "delete" in request.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The store answers with an error instead of doing it."""
+    """The store responds with an error."""
 
     status: int
     code: str
@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection ends in the middle of a body, and so does each that follows."""
+    """The connection, and each later one, is closed in the middle of a body."""
 
     after: int
     """Bytes that get through, of all bodies together since the fault began."""
@@ -82,7 +82,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Bodies go through at this pace."""
+    """Bodies are throttled to this rate."""
 
     bytes_per_second: float
     way: Literal["up", "down"] = "up"
@@ -103,7 +103,7 @@ class _CutError(Exception):
 
 @dataclass(slots=True)
 class FaultProxy:
-    """A store with a fault, or without one while `fault` is None."""
+    """A store proxy; `fault` is None for no fault."""
 
     store: Store
     """Targets of this name the proxy; objects are read past it."""
@@ -119,7 +119,7 @@ class FaultProxy:
 
     @contextmanager
     def suffering(self, fault: Fault) -> Iterator[None]:
-        """Let a fault be until the end of the block."""
+        """Inject a fault until the end of the context."""
         with self._lock:
             self.fault, self._counted = fault, 0
         try:
@@ -133,7 +133,7 @@ class FaultProxy:
         return self.store.target(bucket, prefix)
 
     def answer(self, request: Request) -> Answer | None:
-        """Note a request, and return the error that it gets, if any."""
+        """Record a request, and return the error to respond with, if any."""
         with self._lock:
             self.seen.append(request)
             fault = self.fault
@@ -143,7 +143,7 @@ class FaultProxy:
             return fault if self._counted > fault.after else None
 
     def pass_on(self, size: int, way: Literal["up", "down"]) -> int:
-        """Wait as long as the fault wants and return how many of the bytes may go through."""
+        """Wait as the fault requires, and return how many of the bytes to forward."""
         with self._lock:
             fault = self.fault
             if isinstance(fault, Cut) and fault.way == way:
@@ -159,7 +159,7 @@ class FaultProxy:
 def fault_proxy(
     ground: Ground, store: Store, folder: Path, *, port: int = PORT
 ) -> Iterator[FaultProxy]:
-    """Serve in front of a store until the end of the block."""
+    """Serve in front of a store until the end of the context."""
     host = f"{ground.here}:{port}"
     scheme, upstream = urlsplit(store.endpoint).scheme, urlsplit(store.endpoint).netloc
     face = replace(store, endpoint=f"{scheme}://{host}")
@@ -189,7 +189,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet: connections that end early are what this is for."""
+        """Do not log: connections that end early are expected."""
 
 
 def _served(authority: Signed, address: str, folder: Path) -> ssl.SSLContext:

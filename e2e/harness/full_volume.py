@@ -1,8 +1,8 @@
-"""A data volume without room: what is on it stays, and nothing more can be written.
+"""A full data volume: its content is kept, and nothing more can be written.
 
-The volumes of the rig are folders of one file system, and their sizes are not enforced. So a small
-file system in memory is put over the folder, with a copy of its content: whoever mounts the volume
-from then on finds that, and who has it mounted already does not. Needs root.
+The volumes of the rig are folders of one file system without enforced sizes. So a small tmpfs with
+a copy of the content is mounted over the folder. New mounts of the volume see the tmpfs, existing
+ones do not. Needs root.
 """
 
 import subprocess
@@ -27,12 +27,12 @@ class FullVolume:
         self._folder = folder
 
     def fill(self) -> None:
-        """Leave no room beside what is there."""
+        """Fill the free space."""
         used = _run("du", "--summarize", "--block-size=1", str(self._folder)).split()[0]
         self._resize(used)
 
     def make_room(self) -> None:
-        """Let it be written again."""
+        """Free the space again."""
         self._resize(_ROOM)
 
     def _resize(self, size: str) -> None:
@@ -41,7 +41,7 @@ class FullVolume:
 
 @contextmanager
 def full_volume(cluster: Cluster, pod: str) -> Iterator[FullVolume]:
-    """Fill the data volume of a server, for the pod that comes after this one."""
+    """Fill the data volume of a server, as seen by its next pod."""
     claim = cluster.api.get(PVC, cluster.namespace, names.claim_of_pod(pod))
     live = cluster.api.get(VOLUMES, None, claim["spec"]["volumeName"])
     folder = Path(live["spec"]["local"]["path"])

@@ -1,4 +1,4 @@
-"""The Gateway API on a rig: its real definitions, and the part of a controller, played by hand."""
+"""The Gateway API on a rig: the real CRDs, and a simulated controller."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,25 +19,24 @@ CLASS = "e2e"
 
 
 def definitions(rig: Rig, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Return the files with the definitions of the standard channel."""
+    """Return the files with the CRDs of the standard channel."""
     module = module_folder(rig.cache, "gateway-api", "sigs.k8s.io/gateway-api", rig.progress)
     folder = module / "config" / "crd" / "standard"
     return [folder / f"{GATEWAY_API}_{kind}.yaml" for kind in kinds]
 
 
 def install(rig: Rig) -> None:
-    """Apply the definitions and wait until the API server takes them."""
+    """Apply the CRDs and wait until the API server serves them."""
     files = [part for file in definitions(rig) for part in ("-f", str(file))]
     rig.kubectl("apply", "--server-side", *files)
     wait_established(rig.kubectl, *files)
 
 
 def uninstall(rig: Rig, *, wait: bool = True) -> None:
-    """Delete the definitions and every object of them, as far as they are there.
+    """Delete the CRDs, if they exist, with all their objects.
 
-    Mostly a matter of 3 s; but of a definition that was made a moment before, the API server (1.36)
-    needs a minute to let go one time in ten, whoever uses it. Who does not need it gone does not
-    wait.
+    Usually takes 3 s; but for a CRD that was created shortly before, the API server (1.36) needs a
+    minute in one of ten cases. Callers that do not depend on it should not wait.
     """
     files = [part for file in definitions(rig) for part in ("-f", str(file))]
     waiting = ("--timeout=180s",) if wait else ("--wait=false",)
@@ -73,13 +72,13 @@ def set_conditions(
 def answer_route(
     rig: Rig, resource: Resource, namespace: str, name: str, parent: Object, *conditions: Object
 ) -> None:
-    """Say to a route what its Gateway makes of it."""
-    told = {
+    """Write the status of a route, as its Gateway controller does."""
+    parent = {
         "parentRef": parent,
         "controllerName": CONTROLLER,
         "conditions": list(conditions),
     }
-    _patch_status(rig, resource, namespace, name, {"parents": [told]})
+    _patch_status(rig, resource, namespace, name, {"parents": [parent]})
 
 
 def condition(kind: str, status: str = "True", reason: str = "", message: str = "") -> Object:

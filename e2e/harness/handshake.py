@@ -1,4 +1,4 @@
-"""The certificate that a pod serves, and whether a client that trusts some authorities takes it."""
+"""Checks the certificate that a pod serves."""
 
 import socket
 import ssl
@@ -20,7 +20,7 @@ def served_serial(address: str, server_name: str) -> int:
 
 
 def accepts(address: str, server_name: str, trusted: bytes) -> str:
-    """Try as a client that trusts these PEM certificates; return "" or why it refuses."""
+    """Connect as a client that trusts these PEM certificates; return "" or the error."""
     context = ssl.create_default_context(cadata=trusted.decode())
     try:
         _shake(context, address, server_name)

@@ -1,6 +1,6 @@
-"""The operator as a cluster knows it: CRDs, ServiceAccount, rights, and kubeconfigs to act as it.
+"""Installs the operator without its Deployment: CRDs, ServiceAccount, RBAC, and kubeconfigs.
 
-The manifests are those of deploy, so the rights under test are those that are shipped.
+Uses the manifests of deploy, so tests run with the shipped RBAC.
 """
 
 import base64
@@ -36,12 +36,12 @@ _CLUSTER_BINDING = Resource(
 
 
 def user_name(account: str = ACCOUNT) -> str:
-    """Return the name under which the audit log knows a ServiceAccount of the operator."""
+    """Return the user name of a ServiceAccount of the operator, as in the audit log."""
     return f"system:serviceaccount:{NAMESPACE}:{account}"
 
 
 def install(rig: Rig) -> None:
-    """Apply CRDs, namespace, ServiceAccount and rights; everything but the Deployment."""
+    """Apply CRDs, namespace, ServiceAccount and RBAC; everything but the Deployment."""
     files = [part for file in (CRD, BACKUP_CRD, RESTORE_CRD) for part in ("-f", str(file))]
     rig.kubectl("apply", "--server-side", *files)
     wait_established(rig.kubectl, *files)
@@ -51,13 +51,13 @@ def install(rig: Rig) -> None:
 
 
 def apply_rights(rig: Rig, *parts: str) -> None:
-    """Apply folders of deploy/rbac as they are shipped; rights that are no longer there go."""
+    """Apply folders of deploy/rbac as shipped; objects that are no longer shipped are deleted."""
     files = [part for name in parts for part in ("-f", str(RIGHTS / name / "rbac.yaml"))]
     rig.kubectl("apply", *files)
 
 
 def add_account(api: Api, account: str) -> None:
-    """Add another ServiceAccount with the operator's rights, to tell two processes apart."""
+    """Add a ServiceAccount with the same permissions, to distinguish two processes."""
     metadata = {"name": account, "namespace": NAMESPACE}
     subject = {"kind": "ServiceAccount", **metadata}
     cluster_role = {"apiGroup": _BINDING.group, "kind": "ClusterRole", "name": CLUSTER_ROLE}
@@ -83,7 +83,7 @@ def add_account(api: Api, account: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """With what a process acts as the operator."""
+    """The credentials of an operator process."""
 
     user: str
     """Its name in the audit log."""
@@ -91,10 +91,10 @@ class Identity:
 
 
 def identity(rig: Rig, api: Api, folder: Path, account: str = ACCOUNT) -> Identity:
-    """Write the file for one ServiceAccount.
+    """Write the kubeconfig for one ServiceAccount.
 
-    In OpenBao it is always the operator's own account: clusters trust no other, and a process asks
-    for tokens of that one.
+    In OpenBao it is always the account of the operator: clusters trust no other, and the process
+    requests tokens for it.
     """
     admin = orjson.loads(rig.kubeconfig.read_bytes())
     token = api.token(NAMESPACE, account)

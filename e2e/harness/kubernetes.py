@@ -1,6 +1,6 @@
-"""The Kubernetes API as its administrator sees it: one call per thing a scenario does to it.
+"""A Kubernetes API client with administrator permissions, for scenarios.
 
-Blocking, on the rig's own small client, under the user agent `e2e`.
+Blocking, based on the client of the rig, with user agent `e2e`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Patch = dict[str, Any]
 
 
 class Api:
-    """Calls on one API server. Raises ApiError for a refusal, OSError when nobody answers."""
+    """Requests to one API server. Raises ApiError for an error response, OSError without one."""
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
@@ -30,7 +30,7 @@ class Api:
         return self._kube.get(resource.path(namespace, name))
 
     def find(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
-        """Read one object; None when there is none."""
+        """Read one object; None if it does not exist."""
         try:
             return self.get(resource, namespace, name)
         except ApiError as error:
@@ -39,7 +39,7 @@ class Api:
             return None
 
     def list(self, resource: Resource, namespace: str | None, selector: str = "") -> "list[Object]":
-        """Read all objects of a kind that carry the labels of the selector."""
+        """Read all objects of a kind that match the label selector."""
         query = f"?{urlencode({'labelSelector': selector})}" if selector else ""
         items: list[Object] = self._kube.get(resource.path(namespace) + query)["items"]
         return items
@@ -50,28 +50,28 @@ class Api:
         return self._kube.create(resource.path(body["metadata"].get("namespace")), body)
 
     def patch(self, resource: Resource, namespace: str | None, name: str, change: Patch) -> Object:
-        """Merge a change into an object (RFC 7386: null removes)."""
+        """Send a JSON merge patch (RFC 7386: null removes)."""
         return self._kube.patch(resource.path(namespace, name), change)
 
     def patch_status(
         self, resource: Resource, namespace: str | None, name: str, change: Patch
     ) -> Object:
-        """Merge a change into the status of an object."""
+        """Send a JSON merge patch for the status of an object."""
         return self._kube.patch(resource.path(namespace, name, "status"), change)
 
     def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
-        """Ask for a deletion; nothing happens when there is no such object."""
+        """Delete an object, if it exists, without waiting."""
         with missing_ok():
             self._kube.delete(resource.path(namespace, name))
 
     def evict(self, namespace: str, pod: str) -> None:
-        """Ask that a pod goes, as who empties a node does."""
+        """Evict a pod, as `kubectl drain` does."""
         metadata = {"name": pod, "namespace": namespace}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
         self._kube.create(POD.path(namespace, pod, "eviction"), body)
 
     def token(self, namespace: str, account: str, audience: str | None = None) -> str:
-        """Return a token of a ServiceAccount; without an audience one for the API server itself."""
+        """Return a token of a ServiceAccount; without audience, for the API server."""
         spec: Object = {"expirationSeconds": 4 * 3600}
         if audience is not None:
             spec["audiences"] = [audience]
@@ -80,14 +80,14 @@ class Api:
         return str(issued["status"]["token"])
 
     def make_namespace(self, name: str) -> None:
-        """Create a namespace that admits only what the strictest pod security level allows."""
+        """Create a namespace with pod security level `restricted`."""
         labels = {"pod-security.kubernetes.io/enforce": "restricted"}
         self.create(NAMESPACE, {"metadata": {"name": name, "labels": labels}})
 
 
 @contextmanager
 def missing_ok() -> Iterator[None]:
-    """Let it pass that an object is not there."""
+    """Ignore that an object does not exist."""
     try:
         yield
     except ApiError as error:

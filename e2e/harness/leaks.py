@@ -1,6 +1,6 @@
-"""Nothing that is secret is said: what stands in Secrets stands in no log, event, status or file.
+"""Checks that the content of Secrets is in no log, event, status or ConfigMap.
 
-Looks at the end of a scenario, so Secrets that went before are not looked for.
+Runs at the end of a scenario, so Secrets that were deleted before are not checked.
 """
 
 import base64
@@ -15,7 +15,7 @@ from e2e.harness.kubernetes import Api
 from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
-TELLING = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
+KINDS = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
 # Shorter ones are names and numbers, and stand everywhere.
 SHORTEST = 16
 _PUBLIC = (".crt", "-crt", "_crt", ".pub", "address", "namespace", "username")
@@ -23,14 +23,14 @@ _PUBLIC = (".crt", "-crt", "_crt", ".pub", "address", "namespace", "username")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A piece of a secret value that nobody else would write, and where it is from."""
+    """A unique part of a secret value, and its source."""
 
     source: str
     text: bytes
 
 
 def markers(secrets: Iterable[Object]) -> Iterator[Marker]:
-    """Of each value that is secret its longest line, as it is and as `data` carries it."""
+    """Return the longest line of each secret value, as plain text, hex and base64."""
     for secret in secrets:
         for key, encoded in (secret.get("data") or {}).items():
             value = base64.b64decode(encoded)
@@ -43,12 +43,12 @@ def markers(secrets: Iterable[Object]) -> Iterator[Marker]:
 
 
 def leaks(api: Api, namespaces: Iterable[str], logs: Iterable[Path]) -> list[str]:
-    """Say which secret stands where; nothing, if all is well. Never says the secret."""
+    """Return which secret was found where, without its value; empty if there are no leaks."""
     places: list[tuple[str, bytes]] = [(log.name, log.read_bytes()) for log in logs]
     wanted: list[Marker] = []
     for namespace in namespaces:
         wanted += markers(api.list(SECRET, namespace))
-        for kind in TELLING:
+        for kind in KINDS:
             for live in api.list(kind, namespace):
                 where = f"{kind.kind} {live['metadata']['name']}"
                 places.append((where, orjson.dumps(live)))

@@ -1,4 +1,4 @@
-"""The operator as it works with an API server that streams no lists: it asks for each of them.
+"""An operator that lists instead of using streaming lists (sendInitialEvents).
 
 python -m e2e.harness.listing_operator run --kubeconfig FILE --port 0
 """
@@ -12,7 +12,7 @@ from runtime.cache.reflector import Reflector
 
 
 class Lister(Reflector):
-    """Knows from the start what the server would tell it."""
+    """A lister that knows from the start that the server does not stream lists."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{**options, "watch_list": False})

@@ -1,4 +1,4 @@
-"""Manifests of small clusters, as values."""
+"""Manifests of small clusters."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ STEADFAST: dict[str, Any] = {"raft": {"performanceMultiplier": 5}}
 
 
 def cluster(namespace: str, name: str, **spec: Any) -> Object:
-    """Return a cluster that keeps a root token; `spec` adds fields or replaces them."""
+    """Return a cluster that keeps a root token; `spec` adds or replaces fields."""
     return {
         "apiVersion": API_VERSION,
         "kind": CLUSTER_KIND,
@@ -54,7 +54,7 @@ def key_value_engine() -> Object:
 
 
 def client_login(namespace: str) -> tuple[Object, Object]:
-    """Return the requests that let the ServiceAccount CLIENT of the namespace use the secrets."""
+    """Return the requests that allow ServiceAccount CLIENT of the namespace to use the secrets."""
     policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
     return (
         {

@@ -1,7 +1,7 @@
-"""Operators of other modes beside the one with rights everywhere: accounts and rights.
+"""ServiceAccounts and RBAC for operators in other modes than cluster-wide.
 
-The rights are made of the same tables as the shipped manifests (contracts.installation), for
-accounts of their own: what one mode may do never covers up what another one lacks.
+The RBAC is built from the same tables as the shipped manifests (contracts.installation), for
+separate accounts: permissions of one mode cannot hide missing ones of another.
 """
 
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ TENANT_CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaotenants.yaml"
 
 
 def tenant_controller(rig: Rig, api: Api, folder: Path) -> Identity:
-    """An account with the controller's rights of multi-tenant mode, and the kind it watches."""
+    """Create an account with the RBAC of multi-tenant mode, and the CRD that it watches."""
     rig.kubectl("apply", "--server-side", "-f", str(TENANT_CRD))
     wait_established(rig.kubectl, "-f", str(TENANT_CRD))
     return _account(rig, api, folder, "e2e-tenants", MULTI_TENANT)
 
 
 def namespace_controller(rig: Rig, api: Api, folder: Path) -> Identity:
-    """An account with the controller's rights of mode namespaces, bound in none so far."""
+    """Create an account with the RBAC of mode namespaces, not yet bound in any namespace."""
     return _account(rig, api, folder, "e2e-namespaces", NAMESPACES)
 
 
 def bind_namespace(api: Api, namespace: str) -> None:
-    """Give that account its rights in one namespace."""
+    """Bind the permissions of that account in one namespace."""
     role = ("ClusterRole", f"e2e-{_in_each(NAMESPACES).name}")
     _put(api, ROLE_BINDING, _binding("e2e-namespaces", role, namespace))
 
@@ -90,7 +90,7 @@ def _binding(
 
 
 def _put(api: Api, resource: Resource, body: Object) -> None:
-    """Create it, or bring the one of a rig that was kept to this state."""
+    """Create it, or update the existing one of a kept rig."""
     try:
         api.create(resource, body)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""The kind ServiceMonitor on a rig: a definition that takes any spec, and no Prometheus."""
+"""The ServiceMonitor CRD on a rig: with a schema for any spec, and without Prometheus."""
 
 import orjson
 
@@ -13,7 +13,7 @@ _ANY = {
 
 
 def install(rig: Rig) -> None:
-    """Apply the definition and wait until the API server takes it."""
+    """Apply the CRD and wait until the API server serves it."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _ANY}}
     body = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -35,7 +35,7 @@ def install(rig: Rig) -> None:
 
 
 def uninstall(rig: Rig) -> None:
-    """Delete the definition and every object of it, if it is there."""
+    """Delete the CRD, if it exists, with all its objects."""
     rig.kubectl(
         "delete", "--ignore-not-found", "--timeout=60s", f"crd/{SERVICE_MONITOR.definition}"
     )

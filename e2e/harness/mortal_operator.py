@@ -1,10 +1,10 @@
-"""An operator that dies after each of its writes, and is started again until somebody stops it.
+"""An operator that crashes after each write, and is restarted until it is stopped.
 
     python -m e2e.harness.mortal_operator --kubeconfig FILE --port 0 --no-leader-elect WRITES
 
-WRITES gets one JSON line per death: the method and path of the write that was answered last. The
-code of the operator is loaded once; each life is a process of its own (a fork). The end is
-`os._exit`: no handler, no flush, no answer to anybody, and the kernel closes the sockets.
+WRITES gets one JSON line per crash: method and path of the last write. The code of the operator is
+loaded once; each run is a separate process (a fork). The crash is `os._exit`: no handlers, no
+flush, no responses, and the kernel closes the sockets.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _TELLS = "/events"
 
 
 def set_trap(writes: Path) -> None:
-    """Make this process end as soon as its first write was answered."""
+    """Make this process exit after the response to its first write."""
     original = Transport.request
     # One at a time: what is sent beside the last write would be done and not told of.
     turn = asyncio.Lock()
@@ -40,8 +40,8 @@ def set_trap(writes: Path) -> None:
             return await original(self, call, seconds=seconds)
         async with turn:
             await original(self, call, seconds=seconds)
-            with writes.open("ab", buffering=0) as told:
-                told.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
+            with writes.open("ab", buffering=0) as log:
+                log.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
             os._exit(0)
 
     Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
@@ -59,7 +59,7 @@ def _live(kubeconfig: str, port: int, writes: Path) -> NoReturn:
 
 
 def main() -> None:
-    """Live again and again."""
+    """Start the operator again after each crash."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kubeconfig", required=True)
     parser.add_argument("--port", type=int, required=True)

@@ -1,8 +1,8 @@
-"""Objects of a store as its owner sees them: a small client per protocol, signed by hand.
+"""Small clients of object stores, one per protocol, with their own request signing.
 
-On purpose not the library of the product: what that library believes is what is checked here.
-S3 signature version 4 (also for the GCS of moto, which looks at no signature) and Shared Key of
-Azure Blob. Blocking; raises StoreError with the store's own words.
+Does not use the library of the product, so that tests check its results independently. S3
+signature version 4 (also for the GCS of moto, which ignores signatures) and Shared Key of Azure
+Blob. Blocking; raises StoreError with the error of the store.
 """
 
 import base64
@@ -25,7 +25,7 @@ _SECONDS = 20.0
 
 
 class StoreError(Exception):
-    """A store refused: its HTTP status and the start of its answer."""
+    """An error response of a store: HTTP status and the start of the body."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(f"{status}: {words[:500]}")
@@ -36,7 +36,7 @@ class Objects(Protocol):
     """The objects of a store, by bucket and key."""
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a bucket; one that is there already is kept."""
+        """Create a bucket, if it does not exist."""
         ...
 
     def keys(self, bucket: str, prefix: str = "") -> list[str]:
@@ -62,7 +62,7 @@ class Objects(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A URL to send requests to, and who may have signed the certificate there."""
+    """A URL, and the CA of its certificate."""
 
     url: str
     authority: bytes = b""
@@ -70,11 +70,11 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Host and port, as in the header of that name."""
+        """Host and port, as in the Host header."""
         return urlsplit(self.url).netloc
 
     def send(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        """Send one request on a connection of its own and return the body of the answer."""
+        """Send one request on a new connection and return the body of the response."""
         connection = self._connect()
         try:
             connection.request(method, target, body=body, headers=dict(headers))
@@ -103,7 +103,7 @@ class S3Objects:
     region: str = "us-east-1"
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a bucket; one that is there already is kept."""
+        """Create a bucket, if it does not exist."""
         try:
             self._call("PUT", f"/{bucket}")
         except StoreError as error:
@@ -123,7 +123,7 @@ class S3Objects:
             query["continuation-token"] = following[0]
 
     def pending(self, bucket: str) -> list[str]:
-        """Return the keys of multipart uploads that are open."""
+        """Return the keys of incomplete multipart uploads."""
         return sorted(_texts(self._call("GET", f"/{bucket}", {"uploads": ""}).decode(), "Key"))
 
     def read(self, bucket: str, key: str) -> bytes:
@@ -166,14 +166,14 @@ class S3Objects:
 
 @dataclass(frozen=True, slots=True)
 class AzureObjects:
-    """Shared Key, the account in the path as emulators have it. A bucket is a container."""
+    """Shared Key, with the account in the path, as in emulators. A bucket is a container."""
 
     endpoint: Endpoint
     account: str
     key: str = field(repr=False)
 
     def make_bucket(self, bucket: str) -> None:
-        """Make a container; one that is there already is kept."""
+        """Create a container, if it does not exist."""
         try:
             self._call("PUT", f"/{bucket}", {"restype": "container"})
         except StoreError as error:
@@ -185,7 +185,7 @@ class AzureObjects:
         return self._list(bucket, {"prefix": prefix})
 
     def pending(self, bucket: str) -> list[str]:
-        """Return the names of blobs that have blocks and were never committed."""
+        """Return the names of blobs with uncommitted blocks only."""
         whole = set(self.keys(bucket))
         return [name for name in self._list(bucket, {"include": "uncommittedblobs"})
                 if name not in whole]  # fmt: skip
@@ -246,5 +246,5 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 def _texts(page: str, tag: str) -> list[str]:
-    """Return the texts of all elements of this name; the lists of both protocols are that flat."""
+    """Return the texts of all elements of this name; the lists of both protocols are flat."""
     return [unescape(text) for text in re.findall(rf"<{tag}>([^<]+)</{tag}>", page)]

@@ -1,6 +1,6 @@
-"""The operator as a process of its own, started from the checkout inside of the rig's network.
+"""Operator processes, started from the checkout in the network namespace of the rig.
 
-It dies with the test session: the kernel kills it when its parent goes (prctl, PR_SET_PDEATHSIG).
+They end with the test session: the kernel kills them with their parent (PR_SET_PDEATHSIG).
 """
 
 import os
@@ -30,50 +30,50 @@ _NEVER = ("Task exception was never retrieved", "was never awaited", "Unclosed c
 
 @dataclass(slots=True)
 class Operator:
-    """One process, running or ended."""
+    """One process, running or exited."""
 
     name: str
     identity: Identity
     log: Path
     process: "subprocess.Popen[bytes]"
     faults_expected: bool = field(default=False)
-    """The scenario breaks things on purpose: errors in the log are no news."""
+    """Errors in the log are expected, because the scenario injects faults."""
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs (a frozen process does)."""
+        """Whether it is running (also if it is frozen)."""
         return self.process.poll() is None
 
     def lines(self) -> list[Object]:
-        """Read the log; what is no JSON comes as {"msg": text, "level": "raw"}."""
+        """Read the log; lines that are not JSON become {"msg": text, "level": "raw"}."""
         return [_parsed(line) for line in self.log.read_bytes().splitlines() if line.strip()]
 
-    def said(self, event: str) -> bool:
+    def logged(self, event: str) -> bool:
         """Whether a line with this message is in the log."""
         return any(line.get("msg") == event for line in self.lines())
 
     def await_leading(self, seconds: float = 60.0) -> None:
-        """Wait until it holds the lease."""
-        until(f"{self.name} leads", lambda: self._said_or_ended("became leader"), seconds)
+        """Wait until it holds the Lease."""
+        until(f"{self.name} leads", lambda: self._logged_or_ended("became leader"), seconds)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to exactly this process."""
+        """Send a signal to this process."""
         self.process.send_signal(number)
 
     def stop(self) -> int:
-        """Ask it to end, insist after a while, and return its exit status."""
+        """Send SIGTERM, SIGKILL after a timeout, and return the exit status."""
         if self.alive:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
         return self.wait(_GRACE, kill=True)
 
     def kill(self) -> int:
-        """End it without any grace, as a lost node would."""
+        """Kill it without grace period, as the loss of a node does."""
         self.process.kill()
         return self.process.wait()
 
     def wait(self, seconds: float, *, kill: bool = False) -> int:
-        """Wait for its end and return the exit status; TimeoutExpired when it lives on."""
+        """Wait until it exits and return the exit status. Raises TimeoutExpired."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -82,25 +82,25 @@ class Operator:
             return self.kill()
 
     def complaints(self) -> list[str]:
-        """Return the lines of the log that a sound run does not have."""
+        """Return the warnings and errors in the log that are not expected."""
         return list(_complaints(self.lines()))
 
     def resident_megabytes(self) -> float:
-        """Return the memory it holds (VmRSS)."""
+        """Return its resident memory (VmRSS)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
 
     def processor_seconds(self) -> float:
-        """Return the processor time that it took so far, its own and the kernel's for it."""
+        """Return its CPU time, user and system."""
         # proc(5): the name in brackets may hold blanks; utime and stime are fields 14 and 15.
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def _said_or_ended(self, event: str) -> bool:
+    def _logged_or_ended(self, event: str) -> bool:
         if not self.alive:
             raise AssertionError(f"{self.name} has ended:\n{self.tail()}")
-        return self.said(event)
+        return self.logged(event)
 
     def tail(self, lines: int = 20) -> str:
         """Return the end of the log."""
@@ -127,7 +127,7 @@ def _complaints(lines: Sequence[Object]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Launcher:
-    """Starts operators of one rig and remembers them."""
+    """Starts operators of one rig, and stops them at the end."""
 
     rig: Rig
     folder: Path
@@ -140,7 +140,7 @@ class Launcher:
         module: Sequence[str] = ("baoctl", "run"),
         environment: Mapping[str, str] | None = None,
     ) -> Operator:
-        """Start `python -m baoctl run` (or another module) with a log file of its own."""
+        """Start `python -m baoctl run` (or another module) with a new log file."""
         argv = [
             sys.executable, "-m", *module,
             "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments,
@@ -150,7 +150,7 @@ class Launcher:
     def launch(
         self, identity: Identity, argv: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Operator:
-        """Start a command that is, or becomes, an operator; `identity` is whom it acts as."""
+        """Start a command that is, or executes, an operator with the credentials of `identity`."""
         name = f"operator-{len(self.started)}"
         log = self.folder / f"{name}-{time.monotonic_ns()}.log"
         with log.open("wb") as output:
@@ -167,7 +167,7 @@ class Launcher:
         return operator
 
     def stop_all(self) -> None:
-        """End every operator that still runs, and insist that none of them went wrong."""
+        """Stop all running operators; fail if one of them failed or logged errors."""
         complaints = []
         for operator in self.started:
             was_alive = operator.alive
@@ -196,7 +196,7 @@ def unrefused(
     identity: Identity,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Operator]:
-    """Run one operator, as a fixture does: it lives to the end, and no request of it is refused."""
+    """Run one operator for a fixture; fails if it exits early, or if a request is refused."""
     mark = audit.mark()
     started = launcher.start(identity, NO_ELECTION, environment=environment)
     yield started

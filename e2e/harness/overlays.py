@@ -1,4 +1,4 @@
-"""The overlays of deploy as somebody installs them: copied, in a namespace of one's own choice."""
+"""Copies of the overlays of deploy, for another namespace."""
 
 import shutil
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ POLICY = "ValidatingAdmissionPolicy"
 
 
 def copied(folder: Path, namespace: str) -> Path:
-    """Copy the manifests and change the one line of each overlay that names the namespace."""
+    """Copy the manifests and change the namespace in each overlay."""
     for part in ("deploy", "config"):
         shutil.copytree(REPOSITORY / part, folder / part)
     for file in (folder / "deploy" / "overlays").rglob("kustomization.yaml"):
@@ -35,20 +35,20 @@ def copied(folder: Path, namespace: str) -> Path:
 
 
 def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
-    """Build an overlay with kubectl, as a user does."""
+    """Build an overlay with `kubectl kustomize`."""
     return rig.kubectl("kustomize", str(checkout / "deploy" / "overlays" / overlay))
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What kustomize makes of an overlay."""
+    """The objects of a rendered overlay."""
 
     text: str
     objects: tuple[Object, ...]
 
     @classmethod
     def of(cls, rig: Rig, checkout: Path, overlay: str) -> "Build":
-        """Build it, and read what came out."""
+        """Build it, and parse the output."""
         text = rendered(rig, checkout, overlay)
         return cls(text, tuple(documents(text)))
 

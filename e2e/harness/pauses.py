@@ -1,4 +1,4 @@
-"""A paused cluster: from when on it is, and what was written all the same."""
+"""Pauses a cluster, and finds the writes during the pause."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ _STATUSES = frozenset({"openbaoclusters", "openbaobackups", "openbaorestores"})
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """One pause of one cluster, which began with an answer of the API server."""
+    """One pause of one cluster, from the response of the API server on."""
 
     cluster: Cluster
     requests: Requests
@@ -25,12 +25,12 @@ class Pause:
     """When the change arrived at the API server, as the audit log writes times."""
 
     def written(self) -> list[Entry]:
-        """Return every write in the namespace since it began, but for words in a status."""
+        """Return all writes in the namespace during the pause, without status updates."""
         start = str_of(datetime.fromisoformat(self.began) + ON_THE_WIRE)
         return [one for one in self._all() if one.at > start and not _is_word(one)]
 
     def words(self) -> list[Entry]:
-        """Return the words that were written into a status."""
+        """Return the status updates."""
         return [one for one in self._all() if _is_word(one)]
 
     def _all(self) -> list[Entry]:
@@ -43,7 +43,9 @@ def pause(cluster: Cluster, requests: Requests) -> Pause:
     mark = requests.mark()
     change = {"spec": {"paused": True}}
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
-    began = until("the pause is in the log", lambda: _asked(requests.audit, mark, cluster), 10.0)
+    began = until(
+        "the pause is in the log", lambda: _pause_patched_at(requests.audit, mark, cluster), 10.0
+    )
     return Pause(cluster, requests, mark, began)
 
 
@@ -54,11 +56,11 @@ def resume(cluster: Cluster) -> None:
 
 
 def str_of(moment: datetime) -> str:
-    """Write a time as the audit log does: UTC, microseconds, sorts as text."""
+    """Format a time as in the audit log: UTC, microseconds, sorts as text."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _asked(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
+def _pause_patched_at(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
     for one in audit.since(mark):
         wanted = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
         if wanted == (one.verb, one.resource, one.subresource, one.namespace, one.name):

@@ -1,6 +1,6 @@
 """A real ACME server, pebble, in the network of the rig.
 
-It checks each name for real: TLS-ALPN-01 at port 443 of the address that the rig's DNS gives.
+It validates each name with TLS-ALPN-01 at port 443 of the address from the DNS of the rig.
 """
 
 import json
@@ -39,11 +39,11 @@ class Pebble:
         return f"https://{self.host}:{DIRECTORY_PORT}/dir"
 
     def issuer(self) -> bytes:
-        """The root of what it issues, as PEM; new at each start."""
+        """The root CA, as PEM; new at each start."""
         return self._get("/roots/0")
 
     def issued(self) -> int:
-        """How many certificates it has given out."""
+        """The number of certificates that it has issued."""
         return self.log.read_text(errors="replace").count(ISSUED)
 
     def _get(self, path: str) -> bytes:
@@ -56,7 +56,7 @@ class Pebble:
 
 @contextmanager
 def running(rig: Rig, folder: Path) -> Iterator[Pebble]:
-    """Run an ACME server until the end of the block."""
+    """Run an ACME server until the end of the context."""
     binary = builds.build(rig.cache, (PEBBLE_SERVER,), rig.progress)[0]
     host = rig.layout.api_host
     authority = certificates.authority("ACME directory")

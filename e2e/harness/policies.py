@@ -1,4 +1,4 @@
-"""The admission policies of deploy/admission on a rig: put in force, and taken away again."""
+"""Installs and removes the admission policies of deploy/admission on a rig."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,12 +29,12 @@ _FREE_DATA = "audit-options-known"
 
 
 class _NotYetError(Exception):
-    """Somebody was answered as if the policies were otherwise."""
+    """A response that does not match the expected state of the policies."""
 
 
 @contextmanager
 def in_force(rig: Rig) -> Iterator[None]:
-    """Apply them and the roles of people, wait until they are judged by, and take them off."""
+    """Apply them and the user roles, wait until they are enforced, and delete them at the end."""
     install_people(rig)
     try:
         apply(rig)
@@ -46,30 +46,30 @@ def in_force(rig: Rig) -> Iterator[None]:
 
 
 def install_people(rig: Rig) -> None:
-    """Apply the roles of users, and the kind of tenants."""
+    """Apply the user roles, and the CRD of tenants."""
     rig.kubectl("apply", "-k", str(PEOPLE))
     rig.kubectl("apply", "--server-side", "-f", str(TENANT_CRD))
     wait_established(rig.kubectl, "-f", str(TENANT_CRD))
 
 
 def apply(rig: Rig) -> None:
-    """Apply deploy/admission as it is shipped."""
+    """Apply deploy/admission as shipped."""
     rig.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(FOLDER))
 
 
 def await_refusals(rig: Rig, *, refused: bool = True) -> None:
-    """Wait until what policies forbid is refused in their words, or is not refused any more.
+    """Wait until the policies are enforced, or are no longer enforced.
 
-    Three policies are asked; and a cluster that nothing is wrong with is taken: until policies know
-    their parameters, some refuse everything there is.
+    Checks a refusal of three policies, and that a valid cluster is accepted: until policies have
+    their parameters, some refuse all requests.
     """
     judged = _judgements(rig)
 
     def settled() -> bool:
         for what, ask in judged.items():
             for _ in range(IN_A_ROW):
-                if (said := ask()) is not refused:
-                    raise _NotYetError(f"{what}: {said}")
+                if (refusal := ask()) is not refused:
+                    raise _NotYetError(f"{what}: {refusal}")
         return True
 
     what = f"changes are {'' if refused else 'not '}refused"
@@ -77,7 +77,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
 
 
 def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
-    """Requests that a policy refuses: True for its refusal, False when taken, None for others."""
+    """Requests that a policy refuses: True if it did, False if accepted, None for other errors."""
     rule = next(one for one in RULES if one.id == _FREE_DATA)
     device = {"type": "syslog", "path": "somebodys", "options": {"path": "/etc/passwd"}}
     secret = {"metadata": {"name": "somebodys", "namespace": NAMESPACE}}
@@ -89,8 +89,8 @@ def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
     good = cluster(_ELSEWHERE, "somebodys")
 
     def judge(ask: Asking, resource: Resource, body: Object, words: str) -> bool | None:
-        said = _refusal(ask, resource, body)
-        return False if not said else True if words in said else None
+        refusal = _refusal(ask, resource, body)
+        return False if not refusal else True if words in refusal else None
 
     def clusters() -> bool | None:
         bad = cluster(_ELSEWHERE, "somebodys", audit=[device])
@@ -106,7 +106,7 @@ def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
 
 
 def _refusal(ask: Asking, resource: Resource, body: Object) -> str:
-    """What is said against creating an object; "" when it would be made."""
+    """The error of a dry-run create of an object; "" for success."""
     try:
         ask.create(resource, body, dry_run=True)
     except ApiError as error:
@@ -115,7 +115,7 @@ def _refusal(ask: Asking, resource: Resource, body: Object) -> str:
 
 
 def unbind(rig: Rig, policy: str) -> Object:
-    """Take the binding of a policy away, and return what it takes to have it again."""
+    """Delete the binding of a policy, and return it for `bind`."""
     asking = Asking(rig)
     live = asking.get(ADMISSION_BINDING, None, policy)
     asking.delete(ADMISSION_BINDING, None, policy)
@@ -124,5 +124,5 @@ def unbind(rig: Rig, policy: str) -> Object:
 
 
 def bind(rig: Rig, binding: Object) -> None:
-    """Have a binding again that was taken away."""
+    """Create a deleted binding again."""
     Asking(rig).create(ADMISSION_BINDING, binding)

@@ -1,7 +1,7 @@
-"""A real container registry on the rig, open and with a login, and what pushes and signs.
+"""A container registry on the rig, with and without login, and tools to push and sign images.
 
-Two processes share one store: one lets anybody read, the other asks for user and password. Both
-serve by TLS with an authority of their own, which the rig's containerd and the operator are told.
+Two processes share one store: one allows anonymous reads, the other requires a password. Both
+serve TLS with their own CA, which containerd of the rig and the operator are configured with.
 """
 
 import os
@@ -32,7 +32,7 @@ REPOSITORY = "team/openbao"
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The binaries; the registry is a server, the other two are called."""
+    """The binaries: the registry server, and two command line tools."""
 
     crane: Path
     registry: Path
@@ -61,7 +61,7 @@ class Registry:
 
     @property
     def authority(self) -> Path:
-        """The file with the authority of the registry's certificate."""
+        """The file with the CA of the registry."""
         return self._folder / "pki" / "ca.crt"
 
     def image(self, tag: str, *, port: int = OPEN_PORT) -> str:
@@ -69,7 +69,7 @@ class Registry:
         return f"{self._node}:{port}/{REPOSITORY}:{tag}"
 
     def start(self) -> None:
-        """Start both processes and wait until they answer."""
+        """Start both processes and wait until they respond."""
         for port in (OPEN_PORT, CLOSED_PORT):
             config = self._folder / f"registry-{port}.yaml"
             config.write_text(yaml.safe_dump(self._config(port)))
@@ -85,7 +85,7 @@ class Registry:
         until("the registry answers", self._answers, 30.0)
 
     def stop(self) -> None:
-        """End both processes: nobody answers at their ports any more."""
+        """Stop both processes."""
         for process in self._running:
             process.kill()
             process.wait()
@@ -94,9 +94,9 @@ class Registry:
     def push(self, tag: str, **labels: str) -> str:
         """Push the rig's OpenBao image under a tag and return its digest.
 
-        `labels` make another image of it: other digest, same program. It is never the very image
-        of the rig: what the kubelet has once pulled from a registry it verifies for every pod
-        that names the same image otherwise (KEP-2535), and every other scenario does.
+        `labels` change the digest, not the program. The image always differs from that of the rig:
+        once pulled from a registry, the kubelet verifies it for each pod with the same image
+        (KEP-2535), which would affect all other scenarios.
         """
         layout = self._folder / "layout"
         if not layout.exists():
@@ -112,13 +112,13 @@ class Registry:
         return self._call(self._tools.crane, "digest", name).strip()
 
     def new_key(self, name: str) -> str:
-        """Make a key pair and return the public key."""
+        """Create a key pair and return the public key."""
         prefix = str(self._folder / name)
         self._call(self._tools.cosign, "generate-key-pair", "--output-key-prefix", prefix)
         return Path(f"{prefix}.pub").read_text()
 
     def sign(self, digest: str, key: str, *, older: bool = False) -> None:
-        """Sign an image without a transparency log, in one of the two schemes of cosign."""
+        """Sign an image without a transparency log, with one of the two formats of cosign."""
         scheme = ["--new-bundle-format=false"] if older else []
         self._call(
             self._tools.cosign, "sign", "--key", str(self._folder / f"{key}.key"), *scheme,
@@ -127,13 +127,13 @@ class Registry:
         )  # fmt: skip
 
     def requests(self) -> int:
-        """Return how many requests both have answered so far."""
+        """Return the number of requests that both have served."""
         logs = (self._folder / f"registry-{port}.log" for port in (OPEN_PORT, CLOSED_PORT))
         lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
         return sum('"GET /v2/' in line or "http.request.method=GET" in line for line in lines)
 
     def pull_secret(self, namespace: str, name: str) -> dict[str, Any]:
-        """Return the Secret with the login for the closed process."""
+        """Return the pull secret for the registry with login."""
         entry = {"username": USER, "password": PASSWORD}
         config = {"auths": {f"{self._node}:{CLOSED_PORT}": entry}}
         return {
@@ -165,8 +165,8 @@ class Registry:
         dead = [process for process in self._running if process.poll() is not None]
         if dead:
             logs = sorted(self._folder.glob("registry-*.log"))
-            told = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
-            raise AssertionError(f"the registry has ended:\n{told}")
+            output = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
+            raise AssertionError(f"the registry has ended:\n{output}")
         try:
             self._call(self._tools.crane, "catalog", f"{self._node}:{OPEN_PORT}")
         except subprocess.CalledProcessError:
@@ -195,7 +195,7 @@ class Registry:
 
 @contextmanager
 def registry(rig: Rig, folder: Path) -> Iterator[Registry]:
-    """A registry that runs; both processes end with the scenario, and with the session."""
+    """Run a registry; both processes end with the scenario, and with the session."""
     made = Registry(rig, folder)
     made.start()
     try:

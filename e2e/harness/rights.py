@@ -1,8 +1,8 @@
-"""What a ServiceAccount may do and what it did: rules of RBAC and lines of the audit log, both cut
-into grains, the smallest rights that there are.
+"""Splits RBAC rules and audit log entries into grains (single permissions), to compare what a
+ServiceAccount may do with what it did.
 
 Semantics: Kubernetes, rbac.authorization.k8s.io/v1 PolicyRule, and kube-apiserver 1.36: a patch
-that makes an object asks for `create` as well.
+that creates an object requires `create` as well.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ CREATED = 201
 
 @dataclass(frozen=True, slots=True, order=True)
 class Grain:
-    """One verb on one resource: of any name, or of one; or on one path."""
+    """One verb on one resource (of any name, or of one), or on one path."""
 
     group: str
     resource: str
@@ -29,19 +29,19 @@ class Grain:
         what = "/".join(filter(None, (self.group or "core", self.resource, self.name)))
         return f"{self.verb} {self.path or what}"
 
-    def covers(self, asked: "Grain") -> bool:
-        """Whether a request for `asked` may pass by this one alone."""
+    def covers(self, other: "Grain") -> bool:
+        """Whether this one grants the other."""
         same = (self.group, self.resource, self.verb, self.path) == (
-            asked.group,
-            asked.resource,
-            asked.verb,
-            asked.path,
+            other.group,
+            other.resource,
+            other.verb,
+            other.path,
         )
-        return same and self.name in ("", asked.name)
+        return same and self.name in ("", other.name)
 
 
 def grains(rule: Rule) -> list[Grain]:
-    """Cut a rule."""
+    """Split a rule."""
     if paths := rule.get("nonResourceURLs"):
         return [Grain("", "", verb, path=path) for path in paths for verb in rule["verbs"]]
     return [
@@ -54,7 +54,7 @@ def grains(rule: Rule) -> list[Grain]:
 
 
 def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
-    """The rules with one grain taken out of each that has it."""
+    """The rules without one grain."""
     left: list[Rule] = []
     for rule in rules:
         found = grains(rule)
@@ -74,8 +74,8 @@ def _as_rule(grain: Grain) -> Rule:
     }
 
 
-def asked(entry: Entry) -> Iterator[Grain]:
-    """What a request needed; nothing if it was refused."""
+def grains_of(entry: Entry) -> Iterator[Grain]:
+    """The permissions that a request needed; none if it was refused."""
     if entry.code in (401, 403):
         return
     if not entry.resource:
@@ -88,16 +88,16 @@ def asked(entry: Entry) -> Iterator[Grain]:
 
 
 def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
-    """Everything that was needed, each with the first request for it."""
+    """All needed permissions, each with the first request."""
     found: dict[Grain, Entry] = {}
     for entry in entries:
-        for grain in asked(entry):
+        for grain in grains_of(entry):
             found.setdefault(grain, entry)
     return found
 
 
 def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
-    """Granted and never needed: ought to be nothing."""
+    """The permissions that were granted and never needed; should be empty."""
     needed = tuple(needed)
     granted = {grain for rule in rules for grain in grains(rule)}
     return sorted(one for one in granted if not any(one.covers(need) for need in needed))

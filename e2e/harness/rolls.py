@@ -1,4 +1,4 @@
-"""A roll: every pod of a cluster is replaced, one at a time, and the leader last."""
+"""Rollouts: all pods of a cluster are replaced, one at a time, the leader last."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ ROLL_SECONDS = 240.0
 def roll(
     cluster: Cluster, spec: Object, *, after_first: Callable[[], None] | None = None
 ) -> list[str]:
-    """Change the spec, watch every pod go one at a time, and return their names in that order."""
+    """Change the spec, check that pods are replaced one at a time; return their names in order."""
     old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
     left, order, led = dict(old), [], {leader_of(cluster)}
     watch = Stopwatch()
@@ -52,11 +52,11 @@ def log_of(cluster: Cluster, pod: str) -> str:
 
 
 def leader_of(cluster: Cluster) -> str | None:
-    """Return the name of the pod that says it leads."""
+    """Return the name of the pod that is labelled as the leader."""
     found = cluster.leader()
     return None if found is None else name_of(found)
 
 
 def serving(cluster: Cluster) -> set[str]:
-    """Return the uids of the pods that serve."""
+    """Return the UIDs of the ready pods."""
     return {uid_of(pod) for pod in cluster.ready_pods()}

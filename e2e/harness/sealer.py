@@ -1,4 +1,4 @@
-"""An OpenBao that opens others: a cluster of one server with a transit key and a login for it."""
+"""An OpenBao cluster that unseals others: one server with a transit key and a login for it."""
 
 import base64
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ POLICY = "".join(
 
 @dataclass(frozen=True, slots=True)
 class Sealer:
-    """The OpenBao that opens others: its token for them, and its authority."""
+    """The unsealing OpenBao: the token of its clients, and its CA."""
 
     cluster: Cluster
     token: str
     authority: str
 
-    def wish(self) -> dict[str, Any]:
-        """spec.unseal of a cluster that it opens."""
+    def unseal_spec(self) -> dict[str, Any]:
+        """spec.unseal of a cluster that it unseals."""
         host = names.service_dns(names.public_service(SEALER), self.cluster.namespace)
         block = {"address": f"https://{host}:8200", "keyName": KEY, "mountPath": "transit/"}
         return {
@@ -38,14 +38,14 @@ class Sealer:
         }
 
     def credentials(self) -> Object:
-        """The Secret that the wish names."""
+        """The Secret that spec.unseal references."""
         metadata = {"name": CREDENTIALS, "namespace": self.cluster.namespace}
         data = {"token": as_data(self.token), "ca.crt": as_data(self.authority)}
         return {"metadata": metadata, "data": data}
 
 
 def make_sealer(api: Api, namespace: str, seconds: float = 180.0) -> Sealer:
-    """Create it, wait until it serves, and set the key up."""
+    """Create it, wait until it serves, and create the key."""
     api.create(CLUSTERS, manifest(namespace, SEALER))
     cluster = Cluster(api, namespace, SEALER)
     cluster.await_available(seconds)

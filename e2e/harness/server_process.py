@@ -1,10 +1,10 @@
-"""The process of a server on this machine, for those who end or stop it from outside."""
+"""Finds the process of a server on this machine, to stop or kill it."""
 
 from pathlib import Path
 
 
 def server_pid(namespace: str, pod: str) -> int | None:
-    """Find the process of the server of a pod, by the variables that it was started with."""
+    """Find the process of the server of a pod by its environment variables."""
     wanted = {f"BAO_K8S_POD_NAME={pod}".encode(), f"BAO_K8S_NAMESPACE={namespace}".encode()}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():

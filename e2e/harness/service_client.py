@@ -1,12 +1,11 @@
-"""A client inside of the rig's network that writes ten secrets a second, and tells of each.
+"""A client in the network of the rig that writes ten secrets per second, and reports each write.
 
-    python -m e2e.harness.service_client [--read-back] <target.json >told
+    python -m e2e.harness.service_client [--read-back] <target.json >writes
 
-It keeps its connection, as clients do, and makes a new one after a failure; no write is tried
-twice. One line per write: its number, the time of its end (CLOCK_MONOTONIC, one clock for the whole
-machine), the seconds that it took, and why it failed, if it did. With --read-back each write that
-was acknowledged is read over the same connection until it is there, and the line says what was
-there instead when VISIBLE_SECONDS went by.
+It keeps its connection, and opens a new one after a failure; writes are not retried. One line per
+write: number, end time (CLOCK_MONOTONIC, shared by all processes), duration in seconds, and the
+error, if any. With --read-back each acknowledged write is read over the same connection until it
+is visible; after VISIBLE_SECONDS the line has what was read instead.
 """
 
 import http.client
@@ -25,7 +24,7 @@ READ_BACK = "--read-back"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to write to: an address of the Service, and by what to know and be known."""
+    """The address of the Service, its CA and server name, and the login."""
 
     address: str
     port: int
@@ -39,13 +38,13 @@ class Target:
 
 @dataclass(slots=True)
 class Line:
-    """One connection that is kept as long as it works. Raises OSError and HTTPException."""
+    """One keep-alive connection. Raises OSError and HTTPException."""
 
     target: Target
     _connection: http.client.HTTPConnection | None = field(default=None)
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
-        """Send one request and return code and body of the answer."""
+        """Send one request and return status code and body of the response."""
         try:
             connection = self._connection or self._connect()
             data = None if body is None else orjson.dumps(body)
@@ -58,7 +57,7 @@ class Line:
             raise
 
     def write(self, number: int) -> str:
-        """Write one secret; say what went wrong, "" if it was acknowledged."""
+        """Write one secret; return the error, "" if it was acknowledged."""
         path = f"{self.target.path}/canary-{number}"
         try:
             code, words = self.call("POST", path, {"value": str(number)})
@@ -71,7 +70,7 @@ class Line:
         return f"{code}: {words[:200]!r}"
 
     def reads(self, number: int) -> bool:
-        """Whether the secret of that number is there with its value."""
+        """Whether the secret of that number has its value."""
         code, body = self.call("GET", f"{self.target.path}/canary-{number}")
         return code == 200 and orjson.loads(body)["data"] == {"value": str(number)}
 
@@ -90,7 +89,7 @@ class Line:
         return f"{code}: {words[:200]!r}" if code in (200, 404) else ""
 
     def close(self) -> None:
-        """Give the connection up."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -108,7 +107,7 @@ class Line:
 
 
 def main() -> None:
-    """Write until somebody ends this process."""
+    """Write until this process is stopped."""
     reads_back = sys.argv[1:] == [READ_BACK]
     line = Line(Target(**orjson.loads(sys.stdin.buffer.read())))
     number, due = 0, time.monotonic()
@@ -118,14 +117,14 @@ def main() -> None:
         failed = line.write(number)
         ended = time.monotonic()
         missed = line.missed(number) if reads_back and not failed else ""
-        told = {
+        report = {
             "number": number,
             "at": ended,
             "took": ended - began,
             "failed": failed,
             "missed": missed,
         }
-        sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+        sys.stdout.buffer.write(orjson.dumps(report) + b"\n")
         sys.stdout.buffer.flush()
         due = max(due + EVERY, time.monotonic())
         time.sleep(max(0.0, due - time.monotonic()))

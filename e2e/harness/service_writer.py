@@ -1,7 +1,7 @@
-"""Ten writes a second through the Service of a cluster, while things happen to its servers.
+"""Writes ten secrets per second through the Service of a cluster, during a scenario.
 
-The client is a process inside of the rig's network (`service_client`), so that neither the test nor
-a route of the host stands in its way. Needs `manifests.key_value_engine`, `manifests.client_login`
+The client is a process in the network of the rig (`service_client`), independent of the test
+process and of routes of the host. Needs `manifests.key_value_engine`, `manifests.client_login`
 and `writing.may_write`.
 """
 
@@ -36,12 +36,12 @@ from runtime.builtin_kinds import SECRET, SERVICE
 from runtime.types import uid_of
 
 _LOOK = 0.2
-_TOLD = 20
+_SHOWN = 20
 _TROUBLE = (ApiError, OSError, BaoError, KeyError, AssertionError)
 
 
 def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluster:
-    """Bring up three servers that vote, with what a client needs that writes to them."""
+    """Create three voters, with a login and a secrets engine for the client."""
     requests = (key_value_engine(), *client_login(namespace))
     wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests), **spec}
     api.create(CLUSTERS, manifest(namespace, name, **wanted))
@@ -53,10 +53,10 @@ def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluste
 
 
 def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
-    """Write, as a fixture does: nothing is lost; `gap` is the budget of the longest standstill."""
+    """Write during a fixture; fails if a write is lost. `gap` is the budget of the longest gap."""
     with ServiceWriter(cluster) as made:
         yield made
-    print(f"  {made.told()}")
+    print(f"  {made.describe()}")
     assert made.acknowledged
     assert made.lost() == []
     budget("longest gap of a client", made.longest_gap, gap, "s")
@@ -64,7 +64,7 @@ def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
 
 @dataclass(slots=True)
 class ServiceWriter:
-    """Writes from `with` to its end. What was written is known while it writes, and afterwards."""
+    """Writes during its context. The results are available during and after it."""
 
     cluster: Cluster
     reads_back: bool = False
@@ -114,7 +114,7 @@ class ServiceWriter:
 
     @property
     def writes(self) -> list[Object]:
-        """Every write so far: number, at, failed."""
+        """All writes so far: number, at, failed."""
         assert self._log is not None
         lines = self._log.read_bytes().split(b"\n")
         # What follows the last newline is a line in the making, or nothing.
@@ -122,22 +122,22 @@ class ServiceWriter:
 
     @property
     def acknowledged(self) -> list[int]:
-        """Numbers of the writes that a server said yes to."""
+        """The numbers of the acknowledged writes."""
         return [one["number"] for one in self.writes if not one["failed"]]
 
     @property
     def failed(self) -> list[Object]:
-        """The writes that were not acknowledged."""
+        """The failed writes."""
         return [one for one in self.writes if one["failed"]]
 
     @property
     def missed(self) -> list[Object]:
-        """The acknowledged writes that could not be read the moment after, with what was found."""
+        """The acknowledged writes that could not be read immediately, with the response."""
         return [one for one in self.writes if one["missed"]]
 
     @property
     def longest_gap(self) -> float:
-        """Seconds of the longest time without an acknowledged write, up to now or to the end."""
+        """The longest time without an acknowledged write, in seconds."""
         ends = [float(one["at"]) for one in self.writes if not one["failed"]]
         moments = [self._started, *(at for at in ends if at > self._started)]
         moments.append(self._ended or time.monotonic())
@@ -145,11 +145,11 @@ class ServiceWriter:
 
     @property
     def leader_changes(self) -> int:
-        """How often another pod said that it leads."""
+        """The number of leader changes."""
         return max(0, len(self.leaders) - 1)
 
     def lost(self) -> list[int]:
-        """Return the acknowledged writes that cannot be read any more, from the leader itself."""
+        """Return the acknowledged writes that can no longer be read from the leader."""
         assert self._target is not None
         address = until("a server leads", self._leader_address, 60.0)
         line = Line(dataclasses.replace(self._target, address=address, port=PORT))
@@ -158,8 +158,8 @@ class ServiceWriter:
         finally:
             line.close()
 
-    def told(self) -> str:
-        """Say in one line how it went, and in one more for each of the first writes that failed."""
+    def describe(self) -> str:
+        """Return a summary line, and a line for each of the first failed writes."""
         failed = self.failed
         lines = [
             f"{len(self.acknowledged)} writes, {len(failed)} failed, longest gap "
@@ -167,7 +167,7 @@ class ServiceWriter:
         ]
         lines += [
             f"    at {one['at'] - self._started:.2f} s, after {one['took']:.2f} s: {one['failed']}"
-            for one in failed[:_TOLD]
+            for one in failed[:_SHOWN]
         ]
         return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""An upgrade that stopped: what the cluster says of it, and that nobody is touched meanwhile."""
+"""Checks of a stopped upgrade: the status, and that no pod is changed."""
 
 from e2e.demo.objects import status_of
 from e2e.harness.clusters import Cluster
@@ -16,22 +16,22 @@ TROUBLE_SECONDS = 120.0
 def await_stopped(cluster: Cluster, reason: str, seconds: float = TROUBLE_SECONDS) -> Object:
     """Wait until an upgrade has failed for a reason, and the lock is free; return its status."""
     cluster.await_condition("Upgrading", "False", reason, seconds=seconds)
-    told = cluster.await_condition("Degraded", "True", seconds=10.0)
+    condition = cluster.await_condition("Degraded", "True", seconds=10.0)
     until("the failure is in the status", lambda: upgrade_of(cluster).get("failure"), 10.0)
     upgrade = upgrade_of(cluster)
     assert upgrade["failure"]["reason"] == reason
     assert upgrade["failure"]["message"]
     until("the lock is free", lambda: "operationLock" not in status_of(cluster.live()), 10.0)
-    print(f"\n  {reason}: {upgrade['failure']['message']}\n  Degraded {told['reason']}")
+    print(f"\n  {reason}: {upgrade['failure']['message']}\n  Degraded {condition['reason']}")
     return upgrade
 
 
 def assert_nobody_is_touched(
     cluster: Cluster, requests: Requests, seconds: float = STILL_SECONDS
 ) -> None:
-    """Watch a cluster for a while: the same pods, and once all is said not one write.
+    """Check for some time that the pods stay the same, and that only the status is written.
 
-    But for the status, which tells whenever the kubelet tries again to fetch an image.
+    The status is updated whenever the kubelet retries to pull an image.
     """
     pods = uids(cluster)
     requests.await_silence()
@@ -47,6 +47,6 @@ def uids(cluster: Cluster) -> set[str]:
 
 
 def upgrade_of(cluster: Cluster) -> Object:
-    """Return status.upgrade; empty while there is none."""
+    """Return status.upgrade; empty if there is none."""
     found: Object = status_of(cluster.live()).get("upgrade") or {}
     return found

@@ -1,9 +1,9 @@
-"""An operator that stops right after it marked the volume of a server that leaves.
+"""An operator that is paused right after it marked the volume of a removed server.
 
     python -m e2e.harness.stopping_operator --kubeconfig FILE --port 0
 
-It has the answer to that write, and has not asked the leader yet to take the server out of the raft
-cluster. SIGCONT lets it go on there, as if no time had passed.
+It has the response to that write, and has not yet requested the removal of the raft peer. SIGCONT
+lets it continue there.
 """
 
 import argparse
@@ -20,7 +20,7 @@ _MARK = labels.REMOVED_PEER.replace("/", "~1").encode()
 
 
 def set_trap() -> None:
-    """Make this process stop once, when its first mark on a volume was answered."""
+    """Make this process stop once, after the response to its first mark of a volume."""
     original = Transport.request
     stopped = False
 

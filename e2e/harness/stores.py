@@ -1,7 +1,7 @@
 """Real object stores on loopback or in the network of a rig: minio, moto and azurite.
 
-S3 has real credentials and serves by TLS with an authority of its own; GCS and Azure are played as
-far as their emulators go (docs/limits.md says how far). Each runs until the end of its block.
+S3 has real credentials and serves TLS with its own CA; GCS and Azure are emulated (docs/limits.md
+lists the limits of the emulators). Each runs until the end of its context.
 """
 
 import os
@@ -39,7 +39,7 @@ _UP_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where servers listen, and how a process is started there."""
+    """The listen address of servers, and how to start a process there."""
 
     address: str
     here: str
@@ -50,13 +50,13 @@ class Ground:
 
     @classmethod
     def of_rig(cls, rig: Rig) -> "Ground":
-        """The node of a rig: pods reach it, and so does this machine."""
+        """On the node of a rig: reachable from pods and from this machine."""
         slot = rig.layout.slot
         return cls(str(slot.node), str(slot.host), rig.inside, rig.cache, rig.progress)
 
     @classmethod
     def loopback(cls, progress: Progress = silent) -> "Ground":
-        """This machine alone, without a rig."""
+        """On loopback, without a rig."""
         here = "127.0.0.1"
         return cls(here, here, lambda *argv: list(argv), Cache(cache_root()), progress)
 
@@ -73,28 +73,28 @@ class Store:
     """Entries of the Secret with its credentials, as plain text."""
     authority: Signed | None = None
     """Who signed its certificate; None when it serves plain http."""
-    wishes: Mapping[str, Any] = field(default_factory=dict)
-    """What a target needs beside endpoint and bucket."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a target in addition to endpoint and bucket."""
     process: "subprocess.Popen[bytes] | None" = None
 
     def target(self, bucket: str = BUCKET, prefix: str = "") -> dict[str, Any]:
-        """Return spec.backup.target for a bucket of it, made when it is not there yet."""
+        """Return spec.backup.target for a bucket of it; creates the bucket if it is missing."""
         self.objects.make_bucket(bucket)
         return self.target_of_missing(bucket, prefix)
 
     def target_of_missing(self, bucket: str, prefix: str = "") -> dict[str, Any]:
-        """Return the same without making the bucket."""
+        """Return the same without creating the bucket."""
         found: dict[str, Any] = {
             "provider": self.provider,
             "endpoint": self.endpoint,
             "bucket": bucket,
             "credentialsSecretRef": {"name": CREDENTIALS},
-            **self.wishes,
+            **self.options,
         }
         return {**found, "pathPrefix": prefix} if prefix else found
 
     def secret(self, **changes: str | None) -> dict[str, str]:
-        """Return the entries of the credentials Secret (stringData); None leaves one out."""
+        """Return the entries of the credentials Secret (stringData); None omits one."""
         wanted = {**self.login, **changes}
         return {name: text for name, text in wanted.items() if text is not None}
 
@@ -103,7 +103,7 @@ class Store:
         return self.objects.keys(bucket, prefix)
 
     def pending(self, bucket: str = BUCKET) -> list[str]:
-        """Return the keys of uploads that were begun and neither finished nor given up."""
+        """Return the keys of incomplete uploads."""
         return self.objects.pending(bucket)
 
     def read(self, key: str, bucket: str = BUCKET) -> bytes:
@@ -111,7 +111,7 @@ class Store:
         return self.objects.read(bucket, key)
 
     def write(self, key: str, content: bytes, bucket: str = BUCKET) -> None:
-        """Write an object, over one of that key."""
+        """Write an object, replacing an existing one."""
         self.objects.write(bucket, key, content)
 
     def delete(self, key: str, bucket: str = BUCKET) -> None:
@@ -121,7 +121,7 @@ class Store:
 
 @contextmanager
 def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[Store]:
-    """Run minio by TLS, with credentials of its own, until the end of the block."""
+    """Run minio with TLS and its own credentials until the end of the context."""
     binary = builds.build(ground.cache, (MINIO_SERVER,), ground.progress)[0]
     authority = certificates.authority("object store")
     _serving_files(folder / "certs", authority, ground.address, ("public.crt", "private.key"))
@@ -144,16 +144,16 @@ def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[S
         "secretAccessKey": password,
         "caCert": authority.pem.decode(),
     }
-    wishes = {"usePathStyle": True, "region": "us-east-1"}
+    options = {"usePathStyle": True, "region": "us-east-1"}
     with _running(ground, argv, folder / "minio.log", environment) as process:
-        store = Store("s3", endpoint, objects, login, authority, wishes, process)
+        store = Store("s3", endpoint, objects, login, authority, options, process)
         _await_up(store, folder / "minio.log")
         yield store
 
 
 @contextmanager
 def gcs_store(ground: Ground, folder: Path, *, port: int = GCS_PORT) -> Iterator[Store]:
-    """Run moto by plain http until the end of the block; it lets anybody do anything."""
+    """Run moto with plain http until the end of the context; it allows all requests."""
     programs = stores.install(ground.cache, ground.progress)
     argv = (*programs.moto, "--host", ground.address, "--port", str(port))
     endpoint = f"http://{ground.address}:{port}"
@@ -167,7 +167,7 @@ def gcs_store(ground: Ground, folder: Path, *, port: int = GCS_PORT) -> Iterator
 
 @contextmanager
 def azure_store(ground: Ground, folder: Path, *, port: int = AZURE_PORT) -> Iterator[Store]:
-    """Run azurite by plain http, with its one account, until the end of the block."""
+    """Run azurite with plain http and its one account until the end of the context."""
     programs = stores.install(ground.cache, ground.progress)
     argv = (
         *programs.azurite, "--blobHost", ground.address, "--blobPort", str(port),
@@ -175,16 +175,16 @@ def azure_store(ground: Ground, folder: Path, *, port: int = AZURE_PORT) -> Iter
     )  # fmt: skip
     endpoint = f"http://{ground.address}:{port}"
     objects = AzureObjects(Endpoint(endpoint), _AZURE_ACCOUNT, _AZURE_KEY)
-    wishes = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
+    options = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
     login = {"accountKey": _AZURE_KEY}
     with _running(ground, argv, folder / "azurite.log", {}) as process:
-        store = Store("azure", endpoint, objects, login, wishes=wishes, process=process)
+        store = Store("azure", endpoint, objects, login, options=options, process=process)
         _await_up(store, folder / "azurite.log")
         yield store
 
 
 def azure_connection_string(store: Store) -> str:
-    """Return the other kind of credentials for the same account."""
+    """Return a connection string for the same account."""
     return (
         f"DefaultEndpointsProtocol=http;AccountName={_AZURE_ACCOUNT};AccountKey={_AZURE_KEY};"
         f"BlobEndpoint={store.endpoint}/{_AZURE_ACCOUNT};"

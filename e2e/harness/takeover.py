@@ -1,6 +1,6 @@
-"""Letting a second set of servers take over, and looking at what is left of the first.
+"""Runs blue/green upgrades, and inspects the pools.
 
-For clusters of strategy BlueGreen. What was seen is read by e2e.harness.two_sets.
+For clusters with strategy BlueGreen. The recorded events are evaluated by e2e.harness.two_sets.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,13 +25,13 @@ PHASE_SECONDS = 90.0
 
 
 def by_second_set(**settings: object) -> Object:
-    """Return spec.upgrade for strategy BlueGreen with these settings of it."""
+    """Return spec.upgrade for strategy BlueGreen with these settings."""
     return {"strategy": "BlueGreen", "blueGreen": settings}
 
 
 @dataclass(slots=True)
 class Takeover:
-    """One upgrade by a second set, or several, from `with` to its end."""
+    """One or several blue/green upgrades, during its context."""
 
     record: Record
     _services: list[Object]
@@ -56,7 +56,7 @@ class Takeover:
         return self.await_that(f"phase {phase}", there, seconds)
 
     def await_rest(self, seconds: float = PHASE_SECONDS) -> Object:
-        """Wait until no upgrade goes on any more and the lock is free; return the cluster."""
+        """Wait until no upgrade is in progress and the lock is free; return the cluster."""
 
         def over() -> Object | None:
             found = self.cluster.live()
@@ -66,28 +66,28 @@ class Takeover:
         return self.await_that("the upgrade has ended", over, seconds)
 
     def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
-        """Wait for something; the failure tells all that was seen."""
+        """Wait for a condition; a failure has all recorded events."""
         try:
             return until(what, look, seconds, every=0.05)
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
-    def told(self) -> str:
-        """Say how far it came, for who looks for the reason."""
+    def describe(self) -> str:
+        """Return the progress, for the message of a failure."""
         phases = [one.name for one in self.seen.phases()]
-        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.told()}"
+        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.describe()}"
 
 
 @contextmanager
 def taking_over(cluster: Cluster) -> Iterator[Takeover]:
-    """Watch all that belongs to an upgrade by a second set until the end of the block."""
+    """Watch all objects of a blue/green upgrade until the end of the context."""
     with recorded(cluster, *VIEWS) as record:
         yield Takeover(record, record.alive(SERVICES))
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an upgrade under a client cost, and what was seen of it."""
+    """The cost of an upgrade under load, and the recorded events."""
 
     figures: Figures
     seen: TwoSets
@@ -96,36 +96,36 @@ class Cost:
 def await_cost(
     takeover: Takeover, writer: ServiceWriter, requests: Requests, mark: int, title: str
 ) -> Cost:
-    """Wait until the version of the spec is reached and all is quiet; print what it cost."""
+    """Wait until the version of the spec is reached and writes have stopped; print the cost."""
     cluster = takeover.cluster
     version = str(cluster.live()["spec"]["version"])
     try:
         seconds = takeover.record.await_finished(version)
     except NotSoError as error:
-        raise NotSoError(f"{error}\n{takeover.told()}") from None
-    asked = requests.since(mark)
+        raise NotSoError(f"{error}\n{takeover.describe()}") from None
+    made = requests.since(mark)
     requests.settle(cluster)
     seen = takeover.seen
     figures = Figures(
-        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(asked)
+        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(made)
     )
-    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.told()}")
-    print(f"  {len(asked)} requests: {tally(asked)}")
+    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
+    print(f"  {len(made)} requests: {tally(made)}")
     return Cost(figures, seen)
 
 
 def serving(cluster: Cluster) -> ServerPool:
-    """Return the set that serves, by the status."""
+    """Return the serving pool, from the status."""
     return ServerPool(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
 
 
 def second(cluster: Cluster) -> ServerPool:
-    """Return the set that takes over just now, by the status."""
+    """Return the green pool, from the status."""
     return ServerPool(cluster.name, blue_green(cluster.live())["greenRevision"])
 
 
 def members(cluster: Cluster) -> dict[str, bool]:
-    """Return who is in the raft cluster, and whether with a vote, as its leader tells."""
+    """Return the raft peers, and whether each is a voter, as reported by the leader."""
     leader = until("a server leads", cluster.leader, 20.0)
     pod = name_of(leader)
     found = cluster.server(pod).members(cluster.operator_token(pod))
@@ -133,12 +133,12 @@ def members(cluster: Cluster) -> dict[str, bool]:
 
 
 def all_of(servers: ServerPool, size: int) -> set[str]:
-    """Return the names of the pods of a set."""
+    """Return the names of the pods of a pool."""
     return {servers.pod(ordinal) for ordinal in range(size)}
 
 
 def set_names(cluster: Cluster) -> set[str]:
-    """Return the names of the StatefulSets of voters that there are."""
+    """Return the names of the StatefulSets of voters."""
     wanted = labels.selector_text(labels.base(cluster.name))
     found = cluster.api.list(STATEFUL_SET, cluster.namespace, wanted)
     pools = ((one["spec"]["selector"]["matchLabels"], name_of(one)) for one in found)
@@ -146,31 +146,31 @@ def set_names(cluster: Cluster) -> set[str]:
 
 
 def claims_of(cluster: Cluster, servers: ServerPool) -> set[str]:
-    """Return the names of the data volumes of a set that there are."""
+    """Return the names of the existing data PVCs of a pool."""
     found = map(name_of, cluster.api.list(PVC, cluster.namespace))
     return {name for name in found if servers.claim_ordinal_of(name) is not None}
 
 
 def events(cluster: Cluster, reason: str) -> list[str]:
-    """Return what was said of the cluster under a reason."""
+    """Return the notes of the events of the cluster with this reason."""
     found = cluster.api.list(EVENT, cluster.namespace)
     return [str(one["note"]) for one in found if one["reason"] == reason]
 
 
 def rests(cluster: Cluster) -> bool:
-    """Tell whether no upgrade by a second set goes on."""
+    """Whether no blue/green upgrade is in progress."""
     found = blue_green(cluster.live())
     return found.get("phase", IDLE) == IDLE and not found.get("greenRevision")
 
 
 def handed_over(cluster: Cluster) -> Object | None:
-    """Return status.blueGreen while it says that green leads and that blue is kept."""
+    """Return status.blueGreen while green leads and blue is kept."""
     found = blue_green(cluster.live())
     return found if found.get("phase") == DEMOTING and found.get("completedJob") else None
 
 
 def hook(code: int, seconds: float = 0.0) -> Object:
-    """Return a hook that ends with an exit code after a while, in an image that the node has."""
+    """Return a hook that exits with a code after a delay, with an image that the node has."""
     script = f"import sys, time; time.sleep({seconds}); print('judged'); sys.exit({code})"
     command = ["python3", "-c", script]
     return {"image": OPERATOR_IMAGE, "command": command, "timeoutSeconds": 60}

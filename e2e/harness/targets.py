@@ -1,4 +1,4 @@
-"""Changing for a while where snapshots go, or with which credentials."""
+"""Changes the target or the credentials of backups temporarily."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from runtime.builtin_kinds import SECRET
 
 @contextmanager
 def retargeted(cluster: Cluster, target: Object) -> Iterator[None]:
-    """Let spec.backup.target be another one until the end of the block."""
+    """Set another spec.backup.target until the end of the context."""
     before = cluster.live()["spec"]["backup"]["target"]
     _set_target(cluster, before, target)
     try:
@@ -31,9 +31,9 @@ def _set_target(cluster: Cluster, before: Object, target: Object) -> None:
 
 @contextmanager
 def with_credentials(cluster: Cluster, entries: Mapping[str, str]) -> Iterator[None]:
-    """Let the store be opened with these entries, and no others, until the end of the block.
+    """Use a credentials Secret with only these entries until the end of the context.
 
-    They are a Secret of their own: of one that changes, the kubelet may still mount what it held.
+    It is a separate Secret: of a changed one, the kubelet may still mount the old content.
     """
     name = f"{CREDENTIALS}-{uuid.uuid4().hex[:6]}"
     metadata = {"name": name, "namespace": cluster.namespace}

@@ -1,4 +1,4 @@
-"""The provisioner as it is shipped, and the tenants that it serves."""
+"""The provisioner with the shipped manifests, and its tenants."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ ACCOUNTS = REPOSITORY / "deploy" / "provisioner" / "service_accounts.yaml"
 
 
 def provisioner_identity(rig: Rig, api: Api, folder: Path) -> Identity:
-    """Install the kind, the ServiceAccounts and the rights; act as the provisioner's account."""
+    """Install the CRD, the ServiceAccounts and the RBAC; return the identity of the provisioner."""
     rig.kubectl("apply", "--server-side", "-f", str(CRD))
     wait_established(rig.kubectl, "-f", str(CRD))
     # A kind that was made a moment ago is "(re)initializing" for another one.
@@ -42,7 +42,7 @@ def start_provisioner(
     *,
     elect: bool = False,
 ) -> Operator:
-    """Start `baoctl provision`; `controller` is the account that gets the rights."""
+    """Start `baoctl provision`; `controller` is the account that gets the permissions."""
     return launcher.start(
         who,
         *(() if elect else (NO_ELECTION,)),
@@ -54,7 +54,7 @@ def start_provisioner(
 def make_tenant(
     api: Api, target: str, *, home: str = NAMESPACE, name: str | None = None, **spec: Any
 ) -> str:
-    """Ask for a namespace; return the name of the tenant."""
+    """Create an OpenBaoTenant for a namespace; return its name."""
     made = name or target
     metadata = {"name": made, "namespace": home}
     api.create(TENANTS, {"metadata": metadata, "spec": {"targetNamespace": target, **spec}})
@@ -62,7 +62,7 @@ def make_tenant(
 
 
 def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
-    """The condition of a tenant for its present spec; None while there is none."""
+    """The condition of a tenant for its current generation; None if there is none."""
     live = api.find(TENANTS, home, name) or {}
     generation = (live.get("metadata") or {}).get("generation")
     found: list[Object] = (live.get("status") or {}).get("conditions") or []
@@ -72,10 +72,10 @@ def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
 def await_reason(
     api: Api, name: str, reason: str, *, home: str = NAMESPACE, seconds: float = 20.0
 ) -> Object:
-    """Wait until a tenant is told this."""
+    """Wait until the condition of a tenant has this reason."""
 
-    def told() -> Object | None:
+    def reported() -> Object | None:
         found = provisioned(api, name, home)
         return found if found is not None and found["reason"] == reason else None
 
-    return until(f"tenant {home}/{name} is told {reason}", told, seconds, every=0.05)
+    return until(f"tenant {home}/{name} is told {reason}", reported, seconds, every=0.05)

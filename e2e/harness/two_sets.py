@@ -1,7 +1,7 @@
-"""What happened to two sets of servers while one took over from the other, as watches told. Pure.
+"""Evaluates the recorded watch events of a blue/green upgrade. Pure.
 
-Blue is the set that was there before, green the one that takes over; each is told by its revision,
-"" for the set that a cluster is born with. Times are those of e2e.harness.upgrade_history.
+Blue is the pool before the upgrade, green the one after it; each has a revision, "" for the first
+pool of a cluster. Times are those of e2e.harness.upgrade_history.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _OF_JOB = "batch.kubernetes.io/job-name"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of status.blueGreen, and when it was first seen."""
+    """A phase of status.blueGreen, and when it was first observed."""
 
     name: str
     at: float
@@ -30,7 +30,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Directed:
-    """To the servers of which revisions a Service sent its clients, and since when."""
+    """The revisions that a Service selects, and since when."""
 
     revisions: frozenset[str]
     at: float
@@ -38,9 +38,9 @@ class Directed:
 
 @dataclass(frozen=True, slots=True)
 class TwoSets:
-    """A cluster between two moments: its servers and Services at the first, and all that was seen.
+    """A cluster during a time span: its servers and Services at the start, and all watch events.
 
-    The record begins before the upgrade does, and ends after it.
+    The time span starts before the upgrade and ends after it.
     """
 
     history: History
@@ -48,25 +48,27 @@ class TwoSets:
 
     @property
     def blue(self) -> ServerPool:
-        """The set that was there before."""
-        revision = next((one.get("blueRevision", "") for one in self._told()), "")
+        """The pool before the upgrade."""
+        revision = next((one.get("blueRevision", "") for one in self._upgrade_statuses()), "")
         return ServerPool(self.history.cluster, revision)
 
     @property
     def green(self) -> ServerPool:
-        """The first set that was to take over; that of no revision while there was none."""
-        revision = next((found for one in self._told() if (found := one.get("greenRevision"))), "")
+        """The first green pool; with revision "" if there was none."""
+        revision = next(
+            (found for one in self._upgrade_statuses() if (found := one.get("greenRevision"))), ""
+        )
         return ServerPool(self.history.cluster, revision)
 
     def phases(self) -> list[Phase]:
-        """Return the phases one after the other, without the rest before the first."""
+        """Return the phases in order, without Idle before the first."""
         found: list[Phase] = []
-        for sight in self.history.sights:
-            if sight.kind != CLUSTERS or name_of(sight.object) != self.history.cluster:
+        for entry in self.history.entries:
+            if entry.kind != CLUSTERS or name_of(entry.object) != self.history.cluster:
                 continue
-            name = blue_green(sight.object).get("phase") or IDLE
+            name = blue_green(entry.object).get("phase") or IDLE
             if name != (found[-1].name if found else IDLE):
-                found.append(Phase(name, sight.at))
+                found.append(Phase(name, entry.at))
         return found
 
     def began(self, phase: str) -> float | None:
@@ -74,24 +76,24 @@ class TwoSets:
         return next((one.at for one in self.phases() if one.name == phase), None)
 
     def lives(self, servers: ServerPool) -> list[Life]:
-        """Return the pods of one of the sets."""
+        """Return the pods of one pool."""
         found = self.history.lives()
         return [life for life in found if servers.ordinal_of(life.name) is not None]
 
     def directed(self, service: str) -> list[Directed]:
-        """Say where a Service sent clients, from the moment on in which it mattered.
+        """Return which revisions a Service selected, from the first green server on.
 
-        That is when the first server of green was seen. Pods that come later count as well: whether
-        a selector takes them in does not depend on whether they are there yet.
+        Pods that are created later count as well: whether a selector matches does not depend on
+        whether the pods exist.
         """
         made = min((life.made or 0.0 for life in self.lives(self.green)), default=None)
-        sights = [(0.0, one) for one in self.services if name_of(one) == service]
-        sights += [
-            (sight.at, sight.object) for sight in self.history.sights
-            if sight.kind == SERVICES and name_of(sight.object) == service
+        entries = [(0.0, one) for one in self.services if name_of(one) == service]
+        entries += [
+            (entry.at, entry.object) for entry in self.history.entries
+            if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
         found: list[Directed] = []
-        for at, one in sights:
+        for at, one in entries:
             now = Directed(_selected(one, self._marks(at)), at)
             if found and (made is None or at <= made):
                 found[-1] = now
@@ -100,63 +102,63 @@ class TwoSets:
         return found
 
     def jobs(self) -> dict[str, Object]:
-        """Return the Jobs of the cluster's upgrades by UID, as they were seen last, in order."""
+        """Return the upgrade Jobs of the cluster by UID, as last observed, in order."""
         found: dict[str, Object] = {}
-        for sight in self.history.sights:
-            one = sight.object
-            if sight.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
+        for entry in self.history.entries:
+            one = entry.object
+            if entry.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
                 found[uid_of(one)] = one
         return found
 
     def actions(self) -> list[str]:
-        """Return what those Jobs did, in the order in which they were made."""
+        """Return the actions of those Jobs, in the order of their creation."""
         found = (notes_of(one).get(labels.UPGRADE_ACTION, "") for one in self.jobs().values())
         return [action for action in found if action]
 
     def hook_runs(self, operation: str) -> dict[str, int]:
-        """Return the Jobs that judged green in one upgrade, and how many pods each of them had."""
+        """Return the validation hook Jobs of one upgrade, and the number of pods of each."""
         names = {
             name_of(one) for one in self.jobs().values()
             if notes_of(one).get(OPERATION_ID) == operation
         }  # fmt: skip
         pods = {
             (labels_of(one.object).get(_OF_JOB, ""), uid_of(one.object))
-            for one in self.history.sights if one.kind == PODS
+            for one in self.history.entries if one.kind == PODS
         }  # fmt: skip
         return {name: sum(job == name for job, _ in pods) for name in names}
 
     def sets_seen(self, servers: ServerPool) -> list[Object]:
-        """Return the StatefulSet of one of the sets each time that it was seen to change."""
+        """Return all observed versions of the StatefulSet of one pool."""
         return [
-            sight.object for sight in self.history.sights
-            if sight.kind == SETS and name_of(sight.object) == servers.stateful_set
+            entry.object for entry in self.history.entries
+            if entry.kind == SETS and name_of(entry.object) == servers.stateful_set
         ]  # fmt: skip
 
     def timeline(self) -> str:
-        """Say in one line how long each phase was."""
+        """Return the duration of each phase, on one line."""
         found = self.phases()
         ends = [one.at for one in found[1:]]
         pairs = zip(found, ends, strict=False)
         return ", ".join(f"{one.name} {end - one.at:.1f} s" for one, end in pairs)
 
-    def _told(self) -> list[Object]:
+    def _upgrade_statuses(self) -> list[Object]:
         return [
-            blue_green(sight.object) for sight in self.history.sights
-            if sight.kind == CLUSTERS and name_of(sight.object) == self.history.cluster
+            blue_green(entry.object) for entry in self.history.entries
+            if entry.kind == CLUSTERS and name_of(entry.object) == self.history.cluster
         ]  # fmt: skip
 
     def _marks(self, at: float) -> list[Mapping[str, str]]:
-        """The labels of every voter of either set that was not gone by then."""
+        """The labels of all voters of both pools that existed at that time."""
         gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
         pods = {uid_of(pod): pod for pod in self.history.before}
-        pods |= {uid_of(one.object): one.object for one in self.history.sights if one.kind == PODS}
+        pods |= {uid_of(one.object): one.object for one in self.history.entries if one.kind == PODS}
         wanted = labels.voters(self.history.cluster).items()
         voters = (pod for pod in pods.values() if wanted <= labels_of(pod).items())
         return [labels_of(pod) for pod in voters if uid_of(pod) not in gone]
 
 
 def blue_green(cluster: Object) -> Object:
-    """Return status.blueGreen, {} when there is none."""
+    """Return status.blueGreen, {} if there is none."""
     found: Object = status_of(cluster).get("blueGreen") or {}
     return found
 
@@ -172,7 +174,7 @@ def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[
 
 
 def row(figures: Figures, sets: TwoSets) -> tuple[str, ...]:
-    """Return the cells of the table of what upgrades by a second set cost."""
+    """Return the cells of the table of the cost of blue/green upgrades."""
     began = sets.phases()[0].at
     switched = sets.began(DEMOTING) or began
     return (

@@ -1,14 +1,14 @@
-"""What happened to pods, leaders and Jobs while a version changed, as watches reported it. Pure.
+"""Evaluates the recorded watch events of pods, leaders and Jobs during an upgrade. Pure.
 
-Times are time.monotonic() at the arrival of the news, the clock of `service_client`: timestamps of
-objects have whole seconds only.
+Times are time.monotonic() at the arrival of an event, as in `service_client`: timestamps in objects
+have whole seconds only.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from contracts.naming import labels
-from e2e.demo.journal import Sight
+from e2e.demo.journal import JournalEntry
 from e2e.demo.objects import (
     Object,
     condition,
@@ -28,7 +28,7 @@ _SERVER = "openbao"
 
 @dataclass(slots=True)
 class Life:
-    """One server pod. A time is None when that was not seen, or was so when the record began."""
+    """One server pod. A time is None if it was not observed, or was before the start."""
 
     name: str
     uid: str
@@ -36,7 +36,7 @@ class Life:
     revision: str
     made: float | None = None
     ready: float | None = None
-    told_to_end: float | None = None
+    terminating: float | None = None
     gone: float | None = None
     restarts: int = 0
     """How often its server was started again in it."""
@@ -44,7 +44,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class StepDown:
-    """A Job that asked a leader to step down."""
+    """A Job that requested a step-down."""
 
     name: str
     made: float
@@ -55,66 +55,66 @@ class StepDown:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One cluster between two moments: its server pods at the first, and all that was seen."""
+    """One cluster during a time span: its server pods at the start, and all watch events."""
 
     cluster: str
     before: Sequence[Object]
-    sights: Sequence[Sight]
+    entries: Sequence[JournalEntry]
 
     def lives(self) -> list[Life]:
-        """Return every server pod that was there at some time, in order of appearance."""
+        """Return all server pods, in the order of their appearance."""
         found = {uid_of(pod): _life(pod) for pod in self.before}
         for life, pod in zip(found.values(), self.before, strict=True):
             life.restarts = _restarts(pod)
-        for sight in self._pods():
-            life = found.setdefault(uid_of(sight.object), _life(sight.object, sight.at))
-            _live_on(life, sight)
+        for entry in self._pods():
+            life = found.setdefault(uid_of(entry.object), _life(entry.object, entry.at))
+            _live_on(life, entry)
         return list(found.values())
 
     def replaced(self) -> list[str]:
-        """Return the names of the pods that were told to end, in that order."""
-        ended = [life for life in self.lives() if life.told_to_end is not None]
-        return [life.name for life in sorted(ended, key=lambda life: life.told_to_end or 0.0)]
+        """Return the names of the deleted pods, in order."""
+        ended = [life for life in self.lives() if life.terminating is not None]
+        return [life.name for life in sorted(ended, key=lambda life: life.terminating or 0.0)]
 
     def leaders(self) -> list[str]:
-        """Return who led, one after the other; the same name twice means that it came back."""
+        """Return the leaders in order; a name twice means that it became leader again."""
         leads = {uid_of(pod): _leads(pod) for pod in self.before}
         found = [name_of(pod) for pod in self.before if _leads(pod)]
-        for sight in self._pods():
-            uid, now = uid_of(sight.object), _leads(sight.object)
+        for entry in self._pods():
+            uid, now = uid_of(entry.object), _leads(entry.object)
             # A label that stays behind on a pod that ends is no news.
-            if now and not leads.get(uid) and sight.change != "DELETED":
-                found.append(name_of(sight.object))
+            if now and not leads.get(uid) and entry.change != "DELETED":
+                found.append(name_of(entry.object))
             leads[uid] = now
         return found
 
     def step_downs(self) -> list[StepDown]:
-        """Return the Jobs of upgrades that were made, in that order."""
-        made: dict[str, list[Sight]] = {}
-        for sight in self.sights:
-            part = labels_of(sight.object).get(labels.COMPONENT)
-            if sight.kind == JOBS and part == "upgrade" and self._ours(sight.object):
-                made.setdefault(uid_of(sight.object), []).append(sight)
+        """Return the step-down Jobs in the order of their creation."""
+        made: dict[str, list[JournalEntry]] = {}
+        for entry in self.entries:
+            part = labels_of(entry.object).get(labels.COMPONENT)
+            if entry.kind == JOBS and part == "upgrade" and self._ours(entry.object):
+                made.setdefault(uid_of(entry.object), []).append(entry)
         return [_step_down(seen) for seen in made.values()]
 
     def first(self, kind: str, test: Callable[[Object], bool]) -> float | None:
-        """Return when an object of a kind first passed a test."""
-        for sight in self.sights:
-            if sight.kind == kind and sight.change != "DELETED" and test(sight.object):
-                return sight.at
+        """Return when an object of a kind first passed the test."""
+        for entry in self.entries:
+            if entry.kind == kind and entry.change != "DELETED" and test(entry.object):
+                return entry.at
         return None
 
     def first_touch(self) -> float | None:
-        """Return when the first server pod was told to end, or was gone."""
+        """Return when the first server pod was terminating or deleted."""
         times = [
-            at for life in self.lives() for at in (life.told_to_end, life.gone) if at is not None
+            at for life in self.lives() for at in (life.terminating, life.gone) if at is not None
         ]
         return min(times, default=None)
 
-    def _pods(self) -> list[Sight]:
+    def _pods(self) -> list[JournalEntry]:
         return [
-            sight for sight in self.sights
-            if sight.kind == PODS and is_server(sight.object, self.cluster)
+            entry for entry in self.entries
+            if entry.kind == PODS and is_server(entry.object, self.cluster)
         ]  # fmt: skip
 
     def _ours(self, obj: Object) -> bool:
@@ -122,7 +122,7 @@ class History:
 
 
 def is_server(pod: Object, cluster: str) -> bool:
-    """Tell whether a pod is a server of the cluster, with a vote or without, and of no Job."""
+    """Whether a pod is a server of the cluster (voter or not), and not of a Job."""
     return labels.servers(cluster).items() <= labels_of(pod).items()
 
 
@@ -133,7 +133,7 @@ def image_of(pod: Object) -> str:
 
 
 def finished(cluster: Object, version: str) -> bool:
-    """Tell whether a cluster says that it has a version, and that nothing is left to do."""
+    """Whether a cluster reports a version, and that the upgrade is complete."""
     status, upgrading = status_of(cluster), condition(cluster, "Upgrading")
     return (
         status.get("currentVersion") == version
@@ -150,16 +150,16 @@ def _life(pod: Object, made: float | None = None) -> Life:
     return Life(name_of(pod), uid_of(pod), image_of(pod), revision, made)
 
 
-def _live_on(life: Life, sight: Sight) -> None:
-    pod = sight.object
-    if sight.change == "DELETED":
-        life.gone = sight.at
+def _live_on(life: Life, entry: JournalEntry) -> None:
+    pod = entry.object
+    if entry.change == "DELETED":
+        life.gone = entry.at
         return
     life.restarts = _restarts(pod)
     if life.ready is None and is_ready(pod):
-        life.ready = sight.at
-    if life.told_to_end is None and is_terminating(pod):
-        life.told_to_end = sight.at
+        life.ready = entry.at
+    if life.terminating is None and is_terminating(pod):
+        life.terminating = entry.at
 
 
 def _leads(pod: Object) -> bool:
@@ -170,7 +170,7 @@ def _restarts(pod: Object) -> int:
     return sum(one.get("restartCount", 0) for one in status_of(pod).get("containerStatuses") or ())
 
 
-def _step_down(seen: Sequence[Sight]) -> StepDown:
+def _step_down(seen: Sequence[JournalEntry]) -> StepDown:
     ends = [(one, _ended(one.object)) for one in seen if _ended(one.object)]
     first = seen[0]
     ended, how = (ends[0][0].at, ends[0][1]) if ends else (None, "")
@@ -183,7 +183,7 @@ def _ended(job: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one upgrade cost, for the table and the limits."""
+    """The cost of one upgrade, for the table and the budgets."""
 
     title: str
     seconds: float

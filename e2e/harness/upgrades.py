@@ -1,4 +1,4 @@
-"""Bringing a cluster to another version, and keeping a record of all that happens meanwhile."""
+"""Upgrades a cluster, and records the watch events."""
 
 import time
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _STILL = 2.0
 
 @dataclass(slots=True)
 class Record:
-    """All that is seen of one cluster from `with` to its end."""
+    """The watch events of one cluster during its context."""
 
     cluster: Cluster
     _journal: Journal
@@ -42,19 +42,19 @@ class Record:
     @property
     def history(self) -> History:
         """What was seen so far."""
-        return History(self.cluster.name, self._before, self._journal.sights())
+        return History(self.cluster.name, self._before, self._journal.entries())
 
     def await_finished(self, version: str, seconds: float = UPGRADE_SECONDS) -> float:
-        """Wait until the cluster says that it has a version; return the seconds since it was asked.
+        """Wait until the cluster reports a version; return the seconds since the spec changed.
 
-        It is asked when the API server shows a spec with that version.
+        That is when the API server first shows a spec with that version.
         """
 
-        def asked(cluster: Object) -> bool:
+        def requested(cluster: Object) -> bool:
             return self._is_it(cluster) and cluster["spec"]["version"] == version
 
         def over(cluster: Object) -> bool:
-            return asked(cluster) and finished(cluster, version)
+            return requested(cluster) and finished(cluster, version)
 
         try:
             ended = until(
@@ -63,32 +63,32 @@ class Record:
                 seconds,
             )
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
-        began = self.history.first(CLUSTER_VIEW, asked)
+            raise NotSoError(f"{error}\n{self.describe()}") from None
+        began = self.history.first(CLUSTER_VIEW, requested)
         assert began is not None
         return ended - began
 
     def await_first_touch(self, seconds: float = 60.0) -> float:
-        """Wait until the first server is told to end and return when that was."""
+        """Wait until the first server is terminating, and return when that was."""
         try:
             return until(
                 "the first server is told to end", lambda: self.history.first_touch(), seconds,
                 every=0.02,
             )  # fmt: skip
         except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.told()}") from None
+            raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def alive(self, kind: str) -> list[Object]:
         """Return the objects of a kind that exist now, as last seen, by name."""
         return self._journal.alive(kind)
 
-    def told(self) -> str:
-        """Say what the cluster says, and what became of its pods, for who looks for the reason."""
+    def describe(self) -> str:
+        """Return the status and the history of the pods, for the message of a failure."""
         status = status_of(self.cluster.find() or {})
         shown = {
             key: status.get(key) for key in ("release", "upgrade", "blueGreen", "operationLock")
         }
-        lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.told()]
+        lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.describe()]
         lines += [f"  {life}" for life in self.history.lives()]
         lines += [f"  {job}" for job in self.history.step_downs()]
         return "\n".join(lines)
@@ -99,9 +99,9 @@ class Record:
 
 @contextmanager
 def recorded(cluster: Cluster, *more: str) -> Iterator[Record]:
-    """Watch pods, Jobs, backups and the cluster itself until the end of the block.
+    """Watch pods, Jobs, backups and the cluster until the end of the context.
 
-    `more` names other views by the end of their path: "v1/services", "apps/v1/statefulsets".
+    `more` has the ends of the paths of further views: "v1/services", "apps/v1/statefulsets".
     """
     place = OnRig(cluster.api.rig)
     home = f"namespaces/{cluster.namespace}"
@@ -125,30 +125,30 @@ def _view(home: str, path: str) -> View:
 
 
 def change(cluster: Cluster, spec: Object) -> None:
-    """Merge fields into the spec by kubectl, as people do."""
+    """Patch the spec with kubectl."""
     patch = orjson.dumps({"spec": spec}).decode()
     which = ("-n", cluster.namespace, "openbaocluster", cluster.name)
     cluster.api.rig.kubectl("patch", *which, "--type=merge", "-p", patch)
 
 
 def restart(cluster: Cluster, pod: str) -> None:
-    """Delete a pod, and wait until it is gone; another one of that name comes."""
+    """Delete a pod, and wait until it is gone; the StatefulSet recreates it."""
     (uid,) = (uid_of(one) for one in cluster.pods() if name_of(one) == pod)
     cluster.api.delete(POD, cluster.namespace, pod)
     until(f"{pod} is gone", lambda: uid not in map(uid_of, cluster.pods()), _LEAD_SECONDS)
 
 
 def move_lead(cluster: Cluster, ordinal: int) -> None:
-    """Let the server of that number lead, of three.
+    """Make the server with that ordinal the leader, of three.
 
-    Who follows a leader is nobody's choice, so the third one is restarted first: a server that is
-    away is not elected. Ends once all are ready, and the one that made way can end at once again:
-    until then it would be the first to go, and take ten seconds.
+    The next leader cannot be chosen, so the third server is restarted first: a server that is down
+    is not elected. Returns when all are ready, and the former leader can stop without delay again:
+    before that, it would take ten seconds.
     """
-    asked = 0.0
+    stepped_down = 0.0
 
     def rested() -> bool:
-        return time.monotonic() - asked >= _REST_SECONDS
+        return time.monotonic() - stepped_down >= _REST_SECONDS
 
     for _ in range(_MOVES):
         leader = until("a server leads", cluster.leader, _LEAD_SECONDS)
@@ -161,7 +161,7 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
         third = next(n for n in range(3) if n not in (number, ordinal))
         restart(cluster, names.pod(cluster.name, third))
         cluster.server(number).post("sys/step-down", cluster.operator_token(number), {})
-        asked = time.monotonic()
+        stepped_down = time.monotonic()
 
         def moved(before: str = name) -> bool:
             found = cluster.leader()
@@ -174,25 +174,25 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What one operator asks the API server."""
+    """The requests of one operator to the API server."""
 
     audit: AuditLog
     user: str
 
     def mark(self) -> int:
-        """Remember the present end of the log."""
+        """Return the current end of the log."""
         return self.audit.mark()
 
     def since(self, mark: int) -> list[Entry]:
-        """Return all that was asked after the mark, Leases left out."""
+        """Return all requests after the mark, without those of Leases."""
         return [one for one in self.audit.since(mark, self.user) if one.resource != LEASES]
 
     def writes_since(self, mark: int) -> list[Entry]:
-        """Return the writes after the mark, Leases left out."""
+        """Return the writes after the mark, without those of Leases."""
         return writes(self.since(mark))
 
     def settle(self, cluster: Cluster, still: float = _STILL) -> None:
-        """Wait until all is well and nothing was written for `still` seconds."""
+        """Wait until the cluster is available and nothing was written for `still` seconds."""
         cluster.await_available(120.0)
         if cluster.live()["spec"]["replicas"] > 1:
             cluster.await_condition("RaftMembershipReady", reason="AllVoters")
@@ -209,7 +209,7 @@ class Requests:
         until("the operator writes nothing", silent, 60.0)
 
     def assert_silent(self, seconds: float) -> None:
-        """Watch that nothing is written for a while, and print what is asked meanwhile."""
+        """Check for some time that nothing is written, and print the reads."""
         mark = self.mark()
         throughout(
             "the operator writes nothing",
@@ -222,26 +222,26 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What became of one upgrade under a client that writes all the time."""
+    """The result of one upgrade under load."""
 
     figures: Figures
     history: History
     writer: ServiceWriter
 
     def assert_nothing_lost(self) -> None:
-        """Every write that was acknowledged can be read, and could be the moment after."""
+        """Check that all acknowledged writes can be read, and could be read immediately."""
         assert self.writer.lost() == []
         assert self.writer.missed == []
 
 
 def under_a_client(cluster: Cluster, requests: Requests, version: str, title: str) -> Upgraded:
-    """Bring a cluster to a version while a client writes, and until it has settled; print how."""
+    """Upgrade a cluster under load, wait until it has settled, and print the figures."""
     requests.settle(cluster)
     mark = requests.mark()
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": version})
         seconds = record.await_finished(version)
-        asked = requests.since(mark)
+        made = requests.since(mark)
         requests.settle(cluster)
         history = record.history
     figures = Figures(
@@ -250,9 +250,9 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
         len(writer.writes),
         len(writer.failed),
         writer.longest_gap,
-        len(asked),
+        len(made),
         tuple(history.replaced()),
         tuple(history.leaders()),
     )
-    print(f"\n  {writer.told()}\n  {seconds:.1f} s, {len(asked)} requests: {tally(asked)}")
+    print(f"\n  {writer.describe()}\n  {seconds:.1f} s, {len(made)} requests: {tally(made)}")
     return Upgraded(figures, history, writer)

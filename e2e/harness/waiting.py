@@ -1,4 +1,4 @@
-"""Waiting for the world to become, or to stay, as a scenario expects it: always with a deadline."""
+"""Waits until a state is reached, or checks that it stays; always with a timeout."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _SHOWN = 1500
 
 
 class NotSoError(AssertionError):
-    """What was expected did not come true in time, or did not stay true."""
+    """The expected state was not reached in time, or did not last."""
 
 
 def until(
@@ -24,9 +24,9 @@ def until(
     every: float = EVERY,
     tolerate: tuple[type[Exception], ...] = (),
 ) -> Found:
-    """Look again and again; return the first thing seen that counts as true.
+    """Poll until the result is true, and return it.
 
-    Errors of the classes in `tolerate` count as nothing seen. Raises NotSoError after `seconds`,
+    Errors of the classes in `tolerate` count as false. Raises NotSoError after `seconds`,
     or after GENEROUS if that is more.
     """
     seconds = max(seconds, GENEROUS)
@@ -49,7 +49,7 @@ def until(
 def throughout(
     what: str, holds: Callable[[], bool], seconds: float, *, every: float = EVERY
 ) -> None:
-    """Look again and again for `seconds`; raises NotSoError as soon as it does not hold."""
+    """Poll for `seconds`; raises NotSoError as soon as the result is false."""
     started = time.monotonic()
     while (age := time.monotonic() - started) < seconds:
         if not holds():
@@ -58,7 +58,7 @@ def throughout(
 
 
 class Stopwatch:
-    """Seconds since it was made."""
+    """Measures the seconds since it was created."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()

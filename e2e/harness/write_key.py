@@ -1,4 +1,4 @@
-"""A name for a write that is the same in the audit log, in the operator, and in every run."""
+"""Keys of writes that are the same in the audit log, in the operator, and in each run."""
 
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +13,7 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete
 
 @dataclass(frozen=True, slots=True, order=True)
 class WriteKey:
-    """What is done to which object, and by which field manager.
+    """Verb, object and field manager of a write.
 
     The namespace is left out: the same write happens in every namespace. Events have no name,
     because theirs is new each time, and the Job of an upgrade only what all of its kind begin with.
@@ -32,13 +32,13 @@ class WriteKey:
 
 
 def of_entry(entry: Entry) -> WriteKey:
-    """Name a write of the audit log."""
+    """Return the key of an audit log entry."""
     name = _lasting(entry.resource, entry.name)
     return WriteKey(entry.verb, entry.resource, entry.subresource, name, _manager(entry.uri))
 
 
 def of_request(method: str, target: str, body: bytes | None) -> WriteKey:
-    """Name a write that is about to be sent; `target` is path and query."""
+    """Return the key of a request to send; `target` is path and query."""
     parts = urlsplit(target).path.strip("/").split("/")
     # api/v1/... or apis/group/version/..., then namespaces/NAME, then plural/name/subresource.
     rest = parts[2:] if parts[0] == "api" else parts[3:]
@@ -52,7 +52,7 @@ def of_request(method: str, target: str, body: bytes | None) -> WriteKey:
 
 
 def _lasting(resource: str, name: str) -> str:
-    """Leave out what is new in a name each time."""
+    """Drop the random part of a name."""
     if resource == EVENT.plural:
         return ""
     upgrades = resource == JOB.plural and name.startswith("upgrade-")

@@ -1,6 +1,6 @@
-"""A client that writes one secret after the other while servers come and go, and checks them all.
+"""A client that writes secrets while servers are replaced, and checks that none is lost.
 
-It runs in a thread of its own. A write counts as acknowledged only when a server said so.
+It runs in its own thread. A write counts as acknowledged only after a success response.
 """
 
 import threading
@@ -16,14 +16,14 @@ _PAUSE = 0.05
 
 
 def may_write(cluster: Cluster) -> None:
-    """Make the ServiceAccount that `manifests.client_login` gives rights to."""
+    """Create the ServiceAccount that `manifests.client_login` grants a login to."""
     metadata = {"name": CLIENT, "namespace": cluster.namespace}
     cluster.api.create(SERVICE_ACCOUNT, {"metadata": metadata})
 
 
 @dataclass(slots=True)
 class Writer:
-    """Writes until it is stopped. Use as a context manager."""
+    """Writes until it is stopped. A context manager."""
 
     cluster: Cluster
     acknowledged: list[int] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Writer:
             self._thread.join(30.0)
 
     def lost(self) -> list[int]:
-        """Return the acknowledged writes that cannot be read any more."""
+        """Return the acknowledged writes that can no longer be read."""
         self._connect()
         assert self._server is not None
         return [number for number in self.acknowledged if not self._reads(self._server, number)]
@@ -58,7 +58,7 @@ class Writer:
         return bool(found["data"] == {"value": str(number)})
 
     def _connect(self) -> None:
-        """Talk to the pod that says it leads, and log in once."""
+        """Connect to the leader and log in."""
         end = time.monotonic() + 60.0
         while True:
             try:

@@ -1,1 +1,1 @@
-"""Three servers put to sleep and woken: nothing runs, nothing is lost."""
+"""Hibernation of three servers: no pod runs, and no data are lost."""

@@ -1,4 +1,4 @@
-"""A cluster of three sleeps twice, and wakes with its data; once with fewer replicas asked for."""
+"""A cluster of three hibernates twice, and resumes with its data; once with fewer replicas."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_every_server_stops_and_everything_else_stays(
         ("OpenBaoLeader", "Unknown", "Hibernated"),
         ("RaftMembershipReady", "Unknown", "Hibernated"),
     ):
-        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.told()}"
+        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.describe()}"
     assert "operation" not in cluster.live()["status"]
     assert (uids(cluster, PVC), uids(cluster, SERVICE)) == (claims, services)
 
@@ -94,7 +94,7 @@ def test_it_wakes_with_its_data_and_its_voters(cluster: Cluster, written: Servic
     assert written.lost() == []
 
 
-def test_all_that_slept_come_back_although_fewer_are_asked_for(
+def test_all_that_slept_come_back_although_fewer_are_requested(
     cluster: Cluster, written: ServiceWriter
 ) -> None:
     change(cluster, hibernate=True)

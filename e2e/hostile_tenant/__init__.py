@@ -1,1 +1,1 @@
-"""One tenant does all that is known to harm an operator, and another tenant notices nothing."""
+"""A hostile tenant uses all known attacks on the operator; another tenant is not affected."""

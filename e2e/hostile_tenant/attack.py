@@ -1,4 +1,4 @@
-"""What the hostile tenant makes in its own namespace: Secrets, objects, and servers that lie.
+"""The attacks in the namespace of the hostile tenant: Secrets, objects, and fake servers.
 
 Called by the scenario, and by e2e.churn for the large ones. Admission policies would refuse some of
 it; they are not installed.

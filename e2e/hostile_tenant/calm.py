@@ -1,4 +1,4 @@
-"""What the other tenant does meanwhile, and how long each of it takes."""
+"""The operations of the other tenant, and their durations."""
 
 import statistics
 from collections.abc import Callable, Sequence

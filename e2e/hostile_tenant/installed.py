@@ -1,4 +1,4 @@
-"""The operator as it is shipped for many tenants, in pods with the limits of its manifests."""
+"""The operator from the multi-tenant overlay, in pods with the shipped limits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,8 +79,8 @@ class Shipped:
             "print(*(a.read_text().strip() if a.exists() else b.read_text().strip()"
             " for a,b in ((v2,v1),(l2,l1))))"
         )
-        told = self.rig.kubectl("exec", "-n", NAMESPACE, pod, "--", "python3", "-c", script)
-        highest, limit = told.split()
+        memory = self.rig.kubectl("exec", "-n", NAMESPACE, pod, "--", "python3", "-c", script)
+        highest, limit = memory.split()
         return int(highest) / _MEGABYTE, int(limit) / _MEGABYTE
 
 
@@ -90,10 +90,10 @@ _NAME = OPERATOR_SELECTOR["app.kubernetes.io/name"]
 @contextmanager
 def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
     """Install the overlay without its admission policies, and take it away again."""
-    wishes = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
+    installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     objects = [
         one
-        for one in operator_objects(rendered(rig, REPOSITORY, OVERLAY), wishes)
+        for one in operator_objects(rendered(rig, REPOSITORY, OVERLAY), installation)
         if one["kind"] not in GUARDS
     ]
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")

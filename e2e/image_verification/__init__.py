@@ -1,1 +1,1 @@
-"""The server image must carry a signature, and pods run exactly the content that was signed."""
+"""The server image must be signed, and pods run the signed digest."""

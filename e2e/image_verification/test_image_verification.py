@@ -1,4 +1,4 @@
-"""Images signed with real cosign in a real registry: what runs, what does not, what disturbs."""
+"""Images signed with cosign in a registry: accepted and refused ones, and failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -87,8 +87,8 @@ def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
     cluster.await_available(180.0)
     (pod,) = cluster.pods()
     assert image_of(pod) == pinned
-    told = cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=1.0)
-    assert pinned in told["message"]
+    condition = cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=1.0)
+    assert pinned in condition["message"]
     live = place.api.get(STATEFUL_SET, place.namespace, "signed")
     assert annotations_of(live)[labels.IMAGE_VERIFICATION].endswith(f" {pinned}")
 
@@ -144,10 +144,12 @@ def test_what_is_not_proven_never_becomes_a_pod(place: Place) -> None:
         "stranger": (tag, place.policy(publicKey=place.other_key), "not made with the key"),
         "unlogged": (tag, place.policy(ignoreTlog=False), "no transparency log"),
     }
-    clusters = {name: place.create(name, image, asked) for name, (image, asked, _) in cases.items()}
+    clusters = {name: place.create(name, image, spec) for name, (image, spec, _) in cases.items()}
     for name, cluster in clusters.items():
-        told = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
-        assert cases[name][2] in told["message"]
+        condition = cluster.await_condition(
+            "Stalled", reason="ImageVerificationFailed", seconds=60.0
+        )
+        assert cases[name][2] in condition["message"]
         assert cluster.condition("ImageVerified", "False", "ImageVerificationFailed")
     for name in cases:
         assert place.api.find(STATEFUL_SET, place.namespace, name) is None
@@ -187,8 +189,8 @@ def test_a_login_is_taken_from_the_pull_secret(place: Place, namespace: str) -> 
         place.policy(),
         imagePullSecrets=[{"name": "login"}],
     )
-    told = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
-    assert "pull secret" in told["message"]
+    condition = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
+    assert "pull secret" in condition["message"]
     place.api.create(SECRET, place.registry.pull_secret(place.namespace, "login"))
     # The signature of the older scheme names the open port, so the newer one is what proves it.
     found = place.registry.push(VERSION, private="yes")

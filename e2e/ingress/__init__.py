@@ -1,1 +1,1 @@
-"""Ways in through an Ingress."""
+"""Exposure through an Ingress."""

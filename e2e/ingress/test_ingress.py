@@ -1,4 +1,4 @@
-"""An Ingress: made, judged by its readiness mode, repaired, moved and taken away."""
+"""An Ingress: created, its readiness mode, drift, changed and deleted."""
 
 import base64
 
@@ -28,8 +28,8 @@ CONTROLLER = {"podSelector": {"matchLabels": {"app": "edge"}}}
 def home(make_namespace: MakeNamespace, api: Api, operator: Operator) -> str:
     """A namespace with a cluster that asks for an Ingress."""
     namespace = make_namespace()
-    wish = {"enabled": True, "host": HOST, "className": "edge"}
-    body = manifest(namespace, NAME, ingress=wish, network={"trustedIngressPeers": [CONTROLLER]})
+    ingress = {"enabled": True, "host": HOST, "className": "edge"}
+    body = manifest(namespace, NAME, ingress=ingress, network={"trustedIngressPeers": [CONTROLLER]})
     api.create(CLUSTERS, body)
     return namespace
 
@@ -83,9 +83,9 @@ def test_it_is_ready_when_an_address_is_published(
 ) -> None:
     watch = Stopwatch()
     set_address(rig, home, "192.0.2.7")
-    told = cluster.await_condition(READY, "True", READY, seconds=10)
+    condition = cluster.await_condition(READY, "True", READY, seconds=10)
     print(f"\nan address is told {watch.seconds:.2f} s after kubectl was started")
-    assert "192.0.2.7" in told["message"]
+    assert "192.0.2.7" in condition["message"]
     api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"readinessMode": "Created"}}})
     cluster.await_condition(READY, "True", READY, seconds=10)
 
@@ -109,7 +109,7 @@ def test_it_is_repaired_and_otherwise_left_alone(
 
 
 @pytest.mark.timeout(200)
-def test_it_goes_when_it_is_not_asked_for(cluster: Cluster, api: Api, home: str) -> None:
+def test_it_goes_when_it_is_not_requested(cluster: Cluster, api: Api, home: str) -> None:
     api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"enabled": False}}})
     until("it is gone", lambda: api.find(INGRESS, home, names.ingress(NAME)) is None, 15.0)
     until("and told no more", lambda: cluster.condition(READY, "True") is None, 5.0)
@@ -117,7 +117,7 @@ def test_it_goes_when_it_is_not_asked_for(cluster: Cluster, api: Api, home: str)
 
 
 @pytest.mark.timeout(200)
-def test_a_wish_without_trusted_peers_is_refused(api: Api, home: str, rig: Rig) -> None:
-    wish = manifest(home, "open", ingress={"enabled": True, "host": HOST})
+def test_an_ingress_without_trusted_peers_is_refused(api: Api, home: str, rig: Rig) -> None:
+    ingress = manifest(home, "open", ingress={"enabled": True, "host": HOST})
     with pytest.raises(RigError, match="trustedIngressPeers"):
-        rig.kubectl("apply", "-f", "-", input=orjson.dumps(wish).decode())
+        rig.kubectl("apply", "-f", "-", input=orjson.dumps(ingress).decode())

@@ -1,1 +1,1 @@
-"""The whole life of one cluster on a real node, step by step, with a tenant and a datacenter."""
+"""The life cycle of one cluster on a node, step by step, with a tenant and a datacenter."""

@@ -1,4 +1,4 @@
-"""The whole life of one cluster, under a client that writes; `make test` runs it.
+"""The life cycle of one cluster, under load; run by `make test`.
 
 Each step is the shortest one that shows its capability on real servers. What a step promises in
 detail is in the scenario of its own. The tests build upon each other, in this order.

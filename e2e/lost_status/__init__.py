@@ -1,1 +1,1 @@
-"""A cluster whose status somebody loses, edits, or puts back from a month ago, under a client."""
+"""The status of a cluster is deleted, changed, or restored from an old backup, under load."""

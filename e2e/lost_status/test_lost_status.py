@@ -1,4 +1,4 @@
-"""The most dangerous rows of docs/status-witnesses.md on three servers, while a client writes.
+"""The most dangerous rows of docs/status-witnesses.md on three servers, under load.
 
 No server is replaced, no volume or Secret goes, and no acknowledged write is lost, whatever the
 status says; with the status gone, an upgrade still takes its lock first.
@@ -53,7 +53,7 @@ def held(cluster: Cluster) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What somebody writes into the status (None takes a field away), and what comes of it."""
+    """A change of the status (None removes a field), and its effect."""
 
     title: str
     values: Object
@@ -108,7 +108,7 @@ def test_no_server_is_touched_whatever_a_status_says(cluster: Cluster, requests:
             lines.append((row.title, f"{play(cluster, row):.1f} s"))
             assert uids(cluster) == pods, row.title
             assert belongings(cluster) == before, row.title
-    print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.told()}")
+    print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.describe()}")
     assert writer.acknowledged
     assert (writer.lost(), writer.missed) == ([], [])
 
@@ -163,7 +163,7 @@ def play(cluster: Cluster, row: Row) -> float:
 
 
 def write(cluster: Cluster, values: Object) -> None:
-    """Write fields of the status, as whoever may does."""
+    """Write fields of the status."""
     cluster.api.patch_status(CLUSTERS, cluster.namespace, cluster.name, {"status": values})
 
 

@@ -1,4 +1,4 @@
-"""One bring-up of three servers: by the operator, and by a script with the same objects."""
+"""Creates a cluster of three servers: with the operator, and with a script of the same objects."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every measurement works with."""
+    """The environment of the measurements."""
 
     kubectl: Kubectl
     api: Api
@@ -40,7 +40,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class OperatorRun:
-    """A bring-up by the operator: requests up to Available, and from there to three voters."""
+    """A first boot with the operator: requests until Available, and from there to three voters."""
 
     milestones: list[Milestone]
     requests: Tally
@@ -48,7 +48,7 @@ class OperatorRun:
 
 
 def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
-    """Bring the sample up; return what was measured and the script for a run without operator.
+    """Create the sample; return the measurements, and the script for a run without operator.
 
     Raises DemoError, ApiError, OSError.
     """
@@ -62,17 +62,17 @@ def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
         until = datetime.now(UTC)
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
         settled = datetime.now(UTC)
-        sights = journal.sights()
-    start = created(sights, sample.name)
+        entries = journal.entries()
+    start = created(entries, sample.name)
     if start is None:
         raise DemoError(f"cluster {sample.name} was never seen")
     run = OperatorRun(
-        bring_up(sights, sample.name, sample.replicas, start),
+        bring_up(entries, sample.name, sample.replicas, start),
         bench.reader.count(since, until),
         bench.reader.count(until, settled),
     )
     read = _read(bench.api, sample.home, sample.name)
-    return run, script(sights, read, sample.name, Move(sample.home, BARE_NAMESPACE))
+    return run, script(entries, read, sample.name, Move(sample.home, BARE_NAMESPACE))
 
 
 def _read(api: Api, namespace: str, cluster: str) -> list[tuple[Kind, Object]]:
@@ -81,7 +81,7 @@ def _read(api: Api, namespace: str, cluster: str) -> list[tuple[Kind, Object]]:
 
 
 def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
-    """Apply the script in a namespace of its own, and remove it again.
+    """Apply the script in a new namespace, and delete it again.
 
     Raises DemoError, ApiError, OSError.
     """
@@ -98,9 +98,9 @@ def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
         kind, obj = steps.then
         api.apply(kind.path(BARE_NAMESPACE, name_of(obj)), obj)
         _until_ready(bench, journal, sample.replicas)
-        sights = journal.sights()
+        entries = journal.entries()
     remove_namespace(bench, BARE_NAMESPACE)
-    return bring_up(sights, sample.name, sample.replicas, start)
+    return bring_up(entries, sample.name, sample.replicas, start)
 
 
 def _until_ready(bench: Bench, journal: Journal, wanted: int) -> None:
@@ -117,7 +117,7 @@ def _until_ready(bench: Bench, journal: Journal, wanted: int) -> None:
 def wait(
     screen: Screen, missing: Callable[[], str | None], seconds: float, pause: Callable[[], None]
 ) -> None:
-    """Wait until nothing is missing. Raises DemoError with what is after ``seconds``."""
+    """Wait until nothing is missing. Raises DemoError with the rest after ``seconds``."""
     deadline = time.monotonic() + seconds
     while (words := missing()) is not None:
         if time.monotonic() > deadline:
@@ -128,7 +128,7 @@ def wait(
 
 
 def remove_namespace(bench: Bench, name: str) -> None:
-    """Delete a namespace that a measurement made, and wait until it is gone. Raises DemoError."""
+    """Delete the namespace of a measurement, and wait until it is gone. Raises DemoError."""
     path = f"/api/v1/namespaces/{name}"
     if bench.api.find(path) is None:
         return

@@ -37,7 +37,7 @@ from e2e.rig import Rig
 )
 @click.option("--keep", is_flag=True, help="Leave the rig up.")
 def main(name: str, runs: int, quiet: float, output: Path, *, keep: bool) -> None:
-    """Measure the operator against the same pods without one, on a rig of its own."""
+    """Compare the operator to the same pods without an operator, on a separate rig."""
 
     def work(screen: Screen) -> None:
         rig = Rig(name, screen.say)

@@ -1,4 +1,4 @@
-"""Five one-server clusters at once, and the quiet after them."""
+"""Creates five one-server clusters at once, and measures the idle operator afterwards."""
 
 import copy
 import time
@@ -39,7 +39,7 @@ def single(sample: Sample, number: int) -> Object:
 
 
 def at_once(bench: Bench) -> CrowdRun:
-    """Apply all of them in one go and wait for the last. Raises DemoError, ApiError, OSError."""
+    """Apply all of them at once and wait for the last one. Raises DemoError, ApiError, OSError."""
     namespace = copy.deepcopy(bench.sample.namespace)
     namespace["metadata"]["name"] = CROWD_NAMESPACE
     clusters = [marked(single(bench.sample, number + 1)) for number in range(CROWD)]
@@ -54,12 +54,12 @@ def at_once(bench: Bench) -> CrowdRun:
         for cluster in clusters:
             name = name_of(cluster)
             until_condition(journal, bench.screen, name, "RaftMembershipReady", READY_SECONDS)
-        sights = journal.sights()
-    starts = [created(sights, name_of(cluster)) for cluster in clusters]
+        entries = journal.entries()
+    starts = [created(entries, name_of(cluster)) for cluster in clusters]
     start = min(one for one in starts if one is not None)
     seconds = {}
     for cluster in clusters:
-        reached = seconds_to(bring_up(sights, name_of(cluster), 1, start), "Available")
+        reached = seconds_to(bring_up(entries, name_of(cluster), 1, start), "Available")
         if reached is None:
             raise DemoError(f"cluster {name_of(cluster)} was not seen to become Available")
         seconds[name_of(cluster)] = reached
@@ -67,7 +67,7 @@ def at_once(bench: Bench) -> CrowdRun:
 
 
 def quiet(bench: Bench, seconds: float) -> Tally:
-    """Count the requests while nothing happens, from some seconds after the last change on."""
+    """Count the requests of the idle operator, some seconds after the last change."""
     _sleep(bench, SETTLE_SECONDS, "a moment to settle")
     since = datetime.now(UTC)
     _sleep(bench, seconds, f"nothing happens for {duration(seconds)}, and nothing should")
@@ -83,7 +83,7 @@ def _sleep(bench: Bench, seconds: float, words: str) -> None:
 
 
 def dissolve(bench: Bench) -> None:
-    """Remove the clusters, with their data. Raises DemoError, ApiError, OSError."""
+    """Delete the clusters with their data. Raises DemoError, ApiError, OSError."""
     for number in range(CROWD):
         name = name_of(single(bench.sample, number + 1))
         remove(bench.kubectl, bench.api, CROWD_NAMESPACE, name, bench.screen)

@@ -23,7 +23,7 @@ MEMORY_BUDGET = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it was measured, and what ran."""
+    """The machine and the versions of a measurement."""
 
     when: str
     cores: int
@@ -34,7 +34,7 @@ class Machine:
 
 @dataclass(slots=True)
 class Results:
-    """Everything of one `make measure`; times in seconds, memory in MB (10^6 bytes)."""
+    """All results of one `make measure`; times in seconds, memory in MB (10^6 bytes)."""
 
     machine: Machine
     quiet_seconds: float
@@ -46,7 +46,7 @@ class Results:
 
 
 def all_ready(milestones: Sequence[Milestone]) -> float:
-    """Return when the last pod was Ready. Raises ValueError when none was."""
+    """Return when the last pod was Ready. Raises ValueError if none was."""
     return max(one.seconds for one in milestones if one.name.endswith("pod Ready") or _joined(one))
 
 
@@ -55,7 +55,7 @@ def _joined(one: Milestone) -> bool:
 
 
 def available(run: OperatorRun) -> float:
-    """Return when the cluster was Available. Raises ValueError when it never was."""
+    """Return when the cluster was Available. Raises ValueError if it was not."""
     found = seconds_to(run.milestones, "Available")
     if found is None:
         raise ValueError("a run that never became Available")
@@ -63,7 +63,7 @@ def available(run: OperatorRun) -> float:
 
 
 def spread(seconds: Sequence[float]) -> str:
-    """Write the median of times, and lowest and highest when there are several."""
+    """Format the median of times, with minimum and maximum if there are several."""
     middle = f"{median(seconds):.1f} s"
     if len(seconds) == 1:
         return middle
@@ -71,7 +71,7 @@ def spread(seconds: Sequence[float]) -> str:
 
 
 def counts(values: Sequence[int]) -> str:
-    """Write the median of counts, and lowest and highest when they differ."""
+    """Format the median of counts, with minimum and maximum if they differ."""
     middle = f"{median(values):g}"
     if min(values) == max(values):
         return middle
@@ -85,7 +85,7 @@ def ratio(results: Results) -> float:
 
 
 def summary_rows(results: Results) -> list[tuple[str, str, str]]:
-    """What was measured against its budget."""
+    """The measurements and their budgets."""
     requests = counts([run.requests.total for run in results.runs])
     writes = counts([run.requests.writes for run in results.runs])
     times = [available(run) for run in results.runs]
@@ -111,7 +111,7 @@ def summary_rows(results: Results) -> list[tuple[str, str, str]]:
 
 
 def milestone_rows(results: Results) -> list[tuple[str, str, str]]:
-    """The way of a bring-up, step by step, without and with the operator."""
+    """The milestones of a first boot, without and with the operator."""
     by_operator = [run.milestones for run in results.runs]
     names = dict.fromkeys(one.name for marks in by_operator for one in marks)
     rows = []

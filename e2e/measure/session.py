@@ -1,4 +1,4 @@
-"""All measurements in their order, on one rig, and the files they end in."""
+"""Runs all measurements on one rig, and writes the result files."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from e2e.measure.report import Machine, Results
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked for: bring-ups, seconds of quiet, and where the results go."""
+    """The parameters: number of runs, idle seconds, and the result folder."""
 
     runs: int
     quiet: float
@@ -37,13 +37,13 @@ class Order:
 
 
 def measure(place: OnRig, screen: Screen, order: Order) -> None:
-    """Measure and write the results down. Raises DemoError, RigError, ApiError, OSError."""
+    """Measure and write the results. Raises DemoError, RigError, ApiError, OSError."""
     with screen.step("A node and the operator"):
         place.up(screen)
-        wishes = place.image(screen)
+        installation = place.image(screen)
     with connect(place.kubectl) as api:
         with screen.step("The operator: two replicas, one leader"):
-            install(place.kubectl, api, wishes, screen)
+            install(place.kubectl, api, installation, screen)
         sample = Sample.load()
         bench = Bench(place.kubectl, api, screen, AuditReader(place.audit_log), sample)
         results = Results(_machine(api, sample), order.quiet)
@@ -122,7 +122,7 @@ def _write(results: Results, screen: Screen, folder: Path) -> None:
     rows = report.summary_rows(results)
     screen.plain(table.plain(("what", "measured", "budget"), rows))
     screen.plain()
-    ways = report.milestone_rows(results)
-    screen.plain(table.plain(("since the apply", "no operator", "operator"), ways))
+    milestones = report.milestone_rows(results)
+    screen.plain(table.plain(("since the apply", "no operator", "operator"), milestones))
     screen.plain()
     screen.plain(f"  {folder}/results.json and results.md")

@@ -1,7 +1,7 @@
-"""The objects that the operator made, made over so that a script can apply them without it. Pure.
+"""Converts the objects that the operator created to a script that applies them without it. Pure.
 
 The objects keep their names and content. They get another namespace and another manager label, so
-that no operator feels responsible, and lose what the API server or an owner gave them.
+that no operator manages them, and lose the fields of the API server and the owner references.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from contracts.naming import labels
 from e2e.demo.errors import DemoError
-from e2e.demo.journal import Sight
+from e2e.demo.journal import JournalEntry
 from e2e.demo.objects import Object, name_of
 
 MANAGER = "openbao-measure"
@@ -33,7 +33,7 @@ _OF_SERVICE = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A resource: what its objects say of themselves, and its plural name."""
+    """A resource: apiVersion and kind of its objects, and its plural name."""
 
     api_version: str
     kind: str
@@ -65,7 +65,7 @@ READ = (
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From the namespace that the objects were made for into another one."""
+    """The source namespace of the objects, and the target namespace."""
 
     source: str
     target: str
@@ -73,44 +73,44 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What is applied at first, with one server, and what once that one is ready."""
+    """The objects to apply first, with one server, and those after that one is ready."""
 
     first: tuple[tuple[Kind, Object], ...]
     then: tuple[Kind, Object]
 
 
 def script(
-    sights: Sequence[Sight], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
+    entries: Sequence[JournalEntry], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
 ) -> Script:
-    """Make a script of a first boot that was watched.
+    """Build the script of a recorded first boot.
 
-    ``sights`` hold every state of StatefulSet, ConfigMaps, Services and accounts; an object that
-    was there for a while only (the document of the first boot) is applied too. ``read`` are the
-    objects of the other kinds, as they are now. Raises DemoError when there was no scale-out.
+    ``entries`` have all versions of StatefulSet, ConfigMaps, Services and ServiceAccounts; objects
+    that were deleted again (the self-init configuration) are applied as well. ``read`` has the
+    current objects of the other kinds. Raises DemoError if there was no scale-out.
     """
-    sets = [one.object for one in sights if one.kind == STATEFUL_SETS.plural]
+    sets = [one.object for one in entries if one.kind == STATEFUL_SETS.plural]
     sets = [one for one in sets if name_of(one) == cluster]
     if not sets or sets[-1]["spec"]["replicas"] <= sets[0]["spec"]["replicas"]:
         raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
     first = [(kind, bare(obj, kind, move)) for kind, obj in read]
     for kind in SEEN:
-        found = _first_states(sights, kind.plural, cluster)
+        found = _first_states(entries, kind.plural, cluster)
         first += [(kind, bare(obj, kind, move)) for obj in found]
     first.append((STATEFUL_SETS, bare(sets[0], STATEFUL_SETS, move)))
     return Script(tuple(first), (STATEFUL_SETS, bare(sets[-1], STATEFUL_SETS, move)))
 
 
-def _first_states(sights: Sequence[Sight], plural: str, cluster: str) -> list[Object]:
+def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) -> list[Object]:
     found: dict[str, Object] = {}
-    for sight in sights:
-        mine = (sight.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
-        if sight.kind == plural and sight.change == "ADDED" and mine:
-            found.setdefault(name_of(sight.object), sight.object)
+    for entry in entries:
+        mine = (entry.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
+        if entry.kind == plural and entry.change == "ADDED" and mine:
+            found.setdefault(name_of(entry.object), entry.object)
     return list(found.values())
 
 
 def bare(obj: Object, kind: Kind, move: Move) -> Object:
-    """Return the object as a script would write it."""
+    """Return the object without server-side fields."""
     made: Object = _rewrite(obj, move)
     made.pop("status", None)
     made["apiVersion"], made["kind"] = kind.api_version, kind.kind

@@ -1,1 +1,1 @@
-"""Tenants: the operator may do in each namespace what was granted there, and sees as much."""
+"""Multi-tenant mode: the operator has only the permissions granted in each namespace."""

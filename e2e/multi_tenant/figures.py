@@ -1,4 +1,4 @@
-"""What is measured of one mode: a bring-up, a quiet while, a killed server."""
+"""The measurements of one mode: a first boot, an idle period, a killed server."""
 
 import time
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ class BringUp:
     seconds: float
     own: float
     """The part of it in which nobody but the operator had anything to do."""
-    asked: list[Entry]
+    requests: list[Entry]
 
     def __str__(self) -> str:
         seconds = f"{self.seconds:.1f} s, {self.own:.1f} of them the operator's"
-        return f"{seconds}, {len(self.asked)} requests: {tally(self.asked)}"
+        return f"{seconds}, {len(self.requests)} requests: {tally(self.requests)}"
 
 
-def asked_of(entries: list[Entry]) -> list[Entry]:
+def counted_requests(entries: list[Entry]) -> list[Entry]:
     """Leave out leases, watches, and what is asked once per process, for all of its clusters."""
     left_out = {"leases", *ONCE_PER_PROCESS}
     return [e for e in entries if e.resource not in left_out and e.verb != "watch"]
@@ -66,10 +66,10 @@ def bring_up(eyes: Eyes, namespace: str, name: str) -> tuple[Cluster, BringUp]:
     made.await_available()
     seconds, end = watch.seconds, datetime.now(UTC)
     everything = eyes.audit.since(mark)
-    asked = asked_of([one for one in everything if one.user == eyes.who.user])
+    requests = counted_requests([one for one in everything if one.user == eyes.who.user])
     own = _own_seconds([one for one in everything if one.namespace == namespace], begin, end)
     made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made, BringUp(seconds, own, asked)
+    return made, BringUp(seconds, own, requests)
 
 
 def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
@@ -129,21 +129,21 @@ def status_delay(eyes: Eyes, cluster: Cluster) -> tuple[float, float]:
         eyes.rig.kubectl(
             "-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false"
         )
-        lost = _told_after(cluster, SERVERS - 1)
+        lost = _seconds_until_counted(cluster, SERVERS - 1)
     finally:
         eyes.rig.kubectl("uncordon", node)
-    return lost, _told_after(cluster, SERVERS)
+    return lost, _seconds_until_counted(cluster, SERVERS)
 
 
-def _told_after(cluster: Cluster, ready: int) -> float:
+def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
     seen: list[float] = []
 
-    def told() -> bool:
+    def counted() -> bool:
         if not seen and sum(map(is_ready, cluster.pods())) == ready:
             seen.append(time.monotonic())
         return bool(seen) and cluster.live()["status"].get("readyReplicas") == ready
 
-    until(f"the status counts {ready}", told, 60.0, every=0.02)
+    until(f"the status counts {ready}", counted, 60.0, every=0.02)
     return time.monotonic() - seen[0]
 
 
@@ -153,5 +153,5 @@ def refused_to(eyes: Eyes, mark: int) -> str:
 
 
 def watched(entries: list[Entry]) -> set[str]:
-    """Return the kinds that somebody listed or watched."""
+    """Return the kinds that were listed or watched."""
     return {entry.resource for entry in entries if entry.verb in ("list", "watch")}

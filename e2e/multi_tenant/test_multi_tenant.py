@@ -1,4 +1,4 @@
-"""Multi-tenant mode against cluster-wide mode in the same run, with both ways to read.
+"""Multi-tenant mode compared to cluster-wide mode in the same run, with watching and polling.
 
 E2E_QUIET_SECONDS makes the quiet window longer than that of a run in CI.
 """
@@ -27,8 +27,8 @@ from e2e.multi_tenant.figures import (
     OWN_KINDS,
     BringUp,
     Eyes,
-    asked_of,
     bring_up,
+    counted_requests,
     quiet,
     refused_to,
     settle,
@@ -105,7 +105,7 @@ def world(
     make_namespace: MakeNamespace,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> World:
-    """Everything at hand, and no tenant of another run."""
+    """The environment, without tenants of another run."""
     folder = tmp_path_factory.mktemp("accounts")
     # The kinds first: an API server that takes in a new one is slow for a moment.
     provisioner = provisioner_identity(rig, api, folder)
@@ -119,7 +119,7 @@ def world(
 
 
 def cluster_wide(world: World, controller: Identity) -> BringUp:
-    """Measure a bring-up in cluster-wide mode, with the fresh eyes of a process that just began."""
+    """Measure a first boot in cluster-wide mode, with a new operator process."""
     operator = world.start(controller)
     cluster, measured = bring_up(world.eyes(controller), world.make_namespace(), "wide")
     print(f"\ncluster-wide: {measured}")
@@ -139,11 +139,11 @@ def remove(api: Api, cluster: Cluster) -> float:
 def stays_quiet(eyes: Eyes) -> None:
     """Once nothing is left to do: no write, and few reads."""
     settle(eyes)
-    asked = quiet(eyes, QUIET_SECONDS)
-    reads = [one for one in asked if one.verb != "watch"]
-    told = f"quiet for {QUIET_SECONDS:.0f} s: {tally(reads) or 'nothing asked'}"
-    print(told)
-    assert not writes(asked), told
+    requests = quiet(eyes, QUIET_SECONDS)
+    reads = [one for one in requests if one.verb != "watch"]
+    summary = f"quiet for {QUIET_SECONDS:.0f} s: {tally(reads) or 'nothing asked'}"
+    print(summary)
+    assert not writes(requests), summary
     # In a short window what is due each minute may come at once, but no object twice.
     allowed = QUIET_A_MINUTE * max(1.0, QUIET_SECONDS / 60.0)
     budget("reads while quiet", len(reads), allowed, "reads")
@@ -169,7 +169,7 @@ def test_asking_by_name(world: World, controller: Identity) -> None:
 
         mark = world.audit.mark()
         lost, back = status_delay(eyes, cluster)
-        cost = asked_of(world.audit.since(mark, world.tenants.user))
+        cost = counted_requests(world.audit.since(mark, world.tenants.user))
         print(
             f"status {lost:.1f} s after a pod is lost, {back:.1f} s after it is back: {tally(cost)}"
         )
@@ -193,7 +193,7 @@ def test_asking_by_name(world: World, controller: Identity) -> None:
     budget("poll: slower than cluster-wide", measured.own - anchor.own, SLOWER_SECONDS, "s")
     # Where servers start slowly they are looked at more often.
     allowed = MOST_REQUESTS + MORE_A_SECOND * max(0.0, measured.seconds - USUAL_SECONDS)
-    budget("poll: bring-up", len(measured.asked), allowed, "requests")
+    budget("poll: bring-up", len(measured.requests), allowed, "requests")
     budget("poll: status after a lost pod", max(lost, back), FRESH_SECONDS, "s")
     assert not writes(again), tally(writes(again))
     budget("gone after", gone, GONE_SECONDS, "s")
@@ -213,5 +213,5 @@ def test_watching_where_provisioned(world: World) -> None:
     assert operator.stop() == 0
 
     assert not refused_to(eyes, begin)
-    budget("watch: bring-up", len(measured.asked), MOST_REQUESTS, "requests")
+    budget("watch: bring-up", len(measured.requests), MOST_REQUESTS, "requests")
     budget("gone after", gone, GONE_SECONDS, "s")

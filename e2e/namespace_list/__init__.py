@@ -1,1 +1,1 @@
-"""A list of namespaces: each by itself, and none beside them."""
+"""A list of namespaces: each is watched separately, and no other one."""

@@ -1,4 +1,4 @@
-"""Two namespaces of a list, one of them made later, and a third that is nobody's business.
+"""Two listed namespaces, one of them created later, and one that is not listed.
 
 The operator has rights in the namespaces of the list alone: what it must not look at, it could not.
 """
@@ -84,9 +84,9 @@ def test_a_list_of_namespaces(
     here.await_available()
     print("a namespace that goes does not hold up the others")
 
-    asked = audit.since(mark, who.user)
-    assert other not in {entry.namespace for entry in asked}
-    assert {e.namespace for e in refused(asked)} <= {later}, "before and after its rights"
+    requests = audit.since(mark, who.user)
+    assert other not in {entry.namespace for entry in requests}
+    assert {e.namespace for e in refused(requests)} <= {later}, "before and after its rights"
     api.delete(CLUSTERS, first, "here")
     until("it is gone", lambda: here.find() is None, 60.0)
     assert operator.stop() == 0

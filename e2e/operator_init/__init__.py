@@ -1,1 +1,1 @@
-"""Clusters whose root token the operator draws, stores and lets the first boot register."""
+"""Clusters whose root token is generated and stored by the operator, and created by self-init."""

@@ -1,4 +1,4 @@
-"""The operator killed at each write of a first boot that leaves a root token."""
+"""Crashes of the operator at each write of a first boot with a root token."""
 
 from pathlib import Path
 

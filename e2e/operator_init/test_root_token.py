@@ -1,4 +1,4 @@
-"""Without requests of the user the first boot leaves a root token, stored before it exists."""
+"""Without selfInit the first boot creates a root token, which is stored before it exists."""
 
 import base64
 

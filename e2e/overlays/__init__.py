@@ -1,1 +1,1 @@
-"""Each overlay of deploy, installed from the operator image, brings a cluster up."""
+"""Each overlay of deploy, installed with the operator image, creates a cluster."""

@@ -1,4 +1,4 @@
-"""Each overlay of deploy, installed from the operator image, brings a cluster up.
+"""Each overlay of deploy, installed with the operator image, creates a cluster.
 
 In a namespace of its own, which is not the one that the manifests name: everything in them has to
 follow. What each overlay may do is asked in tests/integration/test_overlays.py.
@@ -56,7 +56,7 @@ class Installed:
 
     @property
     def tenants(self) -> bool:
-        """Whether somebody has to open that namespace first."""
+        """Whether the namespace has to be provisioned first."""
         return self.overlay == "multi-tenant"
 
     @property
@@ -71,13 +71,13 @@ def checkout(
     rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, Installation]]:
     """The manifests for our namespace, and the image; afterwards the rig has its rights again."""
-    wishes = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
+    installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     _clean(api)
     for name in (HOME, *LISTED):
         until(f"{name} is gone", partial(_is_gone, api, name), SECONDS)
     for name in LISTED:
         api.make_namespace(name)
-    yield copied(tmp_path_factory.mktemp("checkout"), HOME), wishes
+    yield copied(tmp_path_factory.mktemp("checkout"), HOME), installation
     install(rig)
     _clean(api)
 
@@ -92,9 +92,9 @@ def installed(
 ) -> Iterator[Installed]:
     """Install an overlay, one pod of each Deployment, and take it away again."""
     overlay = str(request.param)
-    folder, wishes = checkout
+    folder, installation = checkout
     mark = audit.mark()
-    objects = operator_objects(rendered(rig, folder, overlay), wishes)
+    objects = operator_objects(rendered(rig, folder, overlay), installation)
     deployments = [one for one in objects if one["kind"] == "Deployment"]
     for one in deployments:
         one["spec"]["replicas"] = 1
@@ -138,7 +138,7 @@ def _is_gone(api: Api, namespace: str) -> bool:
 
 
 def refusal(rig: Rig, namespace: str) -> str:
-    """What the operator is told when it makes a Secret that belongs to no cluster."""
+    """The error when the operator creates a Secret that belongs to no cluster."""
     metadata = {"name": "somebodys", "namespace": namespace}
     try:
         Asking(rig, account(HOME, ACCOUNT)).create(SECRET, {"metadata": metadata}, dry_run=True)
@@ -171,7 +171,7 @@ def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
         left = set(_names(api.list(ROLE, namespace))) & set(tenancy.ROLES)
         assert not left, "rights of a tenant that is gone"
 
-    asked = audit.since(installed.mark)
-    assert installed.actors <= {entry.acted_as or entry.user for entry in asked}
-    ours = [entry for entry in asked if entry.user in installed.actors]
+    requests = audit.since(installed.mark)
+    assert installed.actors <= {entry.acted_as or entry.user for entry in requests}
+    ours = [entry for entry in requests if entry.user in installed.actors]
     assert not (no := refused(ours)), "\n".join(map(str, no))

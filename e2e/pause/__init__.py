@@ -1,1 +1,1 @@
-"""A pause: nothing is written, whatever there is to do; and what people do by hand meanwhile."""
+"""A paused cluster: the operator writes nothing; and manual changes during a pause."""

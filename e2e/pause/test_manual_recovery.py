@@ -1,4 +1,4 @@
-"""docs/day-2.md, "Recovery by hand": a snapshot is put back while nobody interferes."""
+"""docs/day-2.md, "Recovery by hand": a snapshot is restored while the cluster is paused."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""spec.paused stops every write at once, also on the way of an upgrade; maintenance holds pods."""
+"""spec.paused stops all writes at once, also during an upgrade; maintenance keeps the pods."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def test_a_restore_that_waits_touches_nothing(
 def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
     cluster: Cluster, requests: Requests
 ) -> None:
-    """The pause is longer than a server may take to come back, and nobody is blamed for it."""
+    """The pause is longer than the timeout of a server, which does not expire because of it."""
     requests.settle(cluster)
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": SECOND})
@@ -120,7 +120,7 @@ def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
         resume(cluster)
         record.await_finished(SECOND)
         history = record.history
-    print(f"\n  {writer.told()}")
+    print(f"\n  {writer.describe()}")
     assert_no_failure(history)
     assert sorted(history.replaced()) == [names.pod(NAME, number) for number in range(3)]
     assert len(history.leaders()) == 2
@@ -136,8 +136,8 @@ def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -
     cluster.await_available(60.0)
     with recorded(cluster) as record:
         change(cluster, {"version": THIRD})
-        told = cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
-        print(f"\n  {told['message']}")
+        found = cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
+        print(f"\n  {found['message']}")
         throughout("no pod goes", lambda: uids(cluster) == pods, PAUSED_SECONDS)
         change(cluster, {"maintenance": None})
         record.await_finished(THIRD)
@@ -147,8 +147,8 @@ def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -
 
 def assert_no_failure(history: History) -> None:
     """Nobody said at any time that the upgrade had failed."""
-    for sight in history.sights:
-        if sight.kind == CLUSTERS:
-            assert not (status_of(sight.object).get("upgrade") or {}).get("failure")
-            told = condition(sight.object, "Degraded") or {}
-            assert told.get("reason") not in ("PodNotReady", "StepDownTimeout")
+    for entry in history.entries:
+        if entry.kind == CLUSTERS:
+            assert not (status_of(entry.object).get("upgrade") or {}).get("failure")
+            found = condition(entry.object, "Degraded") or {}
+            assert found.get("reason") not in ("PodNotReady", "StepDownTimeout")

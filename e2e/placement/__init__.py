@@ -1,1 +1,1 @@
-"""Where servers run and as whom: accounts that change, and nodes that nobody has."""
+"""Scheduling and ServiceAccounts of servers: changed accounts, and unsatisfiable affinity."""

@@ -1,4 +1,4 @@
-"""A new ServiceAccount under running servers, and an affinity that no node can satisfy."""
+"""A new ServiceAccount of running servers, and an affinity that no node can satisfy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,8 +66,8 @@ def test_a_new_account_is_there_before_the_old_one_goes(cluster: Cluster) -> Non
     before = api.create(SERVICE_ACCOUNT, theirs)
     old = {uid_of(pod) for pod in cluster.pods()}
     watch = Stopwatch()
-    wish = {"name": REUSED, "annotations": {"iam": "arn"}}
-    api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": wish}})
+    account = {"name": REUSED, "annotations": {"iam": "arn"}}
+    api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": account}})
 
     def moved() -> bool:
         # In this order: an object that goes after its last pod is not missed.
@@ -87,13 +87,13 @@ def test_a_new_account_is_there_before_the_old_one_goes(cluster: Cluster) -> Non
     cluster.await_condition("OpenBaoLeader", "True", "LeaderFound")
 
 
-def test_annotations_that_cannot_be_set_are_told(cluster: Cluster) -> None:
-    wish = {"name": REUSED, "annotations": {"iam": "other"}}
-    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"serviceAccount": wish}})
-    told = cluster.await_condition(
+def test_annotations_that_cannot_be_set_are_reported(cluster: Cluster) -> None:
+    account = {"name": REUSED, "annotations": {"iam": "other"}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"serviceAccount": account}})
+    condition = cluster.await_condition(
         "ServiceAccountReady", "False", "ServiceAccountAnnotationsMissing"
     )
-    assert "iam" in told["message"]
+    assert "iam" in condition["message"]
     live = cluster.api.get(SERVICE_ACCOUNT, cluster.namespace, REUSED)
     assert live["metadata"]["annotations"] == {"iam": "arn"}
     cluster.await_available()
@@ -109,9 +109,9 @@ def test_an_affinity_that_nobody_can_satisfy_stops_at_one_pod_and_heals(cluster:
             return len(cluster.ready_pods()) == 2
 
         throughout("two servers go on", two_serve, 5.0)
-        told = cluster.await_condition("Ready", "False", "RollingOut")
-        assert "Unschedulable" in told["message"]
-        assert "affinity" in told["message"]
+        condition = cluster.await_condition("Ready", "False", "RollingOut")
+        assert "Unschedulable" in condition["message"]
+        assert "affinity" in condition["message"]
     watch = Stopwatch()
     until(
         "the pending pod is another one",
@@ -132,7 +132,7 @@ def test_a_first_boot_that_has_no_node_heals_as_well(
     api.create(CLUSTERS, body(namespace, "first", replicas=1, scheduling=NOWHERE))
     first = Cluster(api, namespace, "first")
     pending = until("a pod that has no node", lambda: unscheduled(first), 30.0, every=0.1)
-    told = until(
+    condition = until(
         "the scheduler's words",
         lambda: next(
             (
@@ -144,7 +144,7 @@ def test_a_first_boot_that_has_no_node_heals_as_well(
         ),
         20.0,
     )
-    assert names.pod("first", 0) in told
+    assert names.pod("first", 0) in condition
     watch = Stopwatch()
     api.patch(CLUSTERS, namespace, "first", {"spec": {"scheduling": None}})
     first.await_available(HEAL_SECONDS)
@@ -156,13 +156,13 @@ def test_a_first_boot_that_has_no_node_heals_as_well(
 def unplaceable(cluster: Cluster) -> Iterator[str]:
     """Ask for a node that there is none of, until the scheduler gave one pod up; then stop."""
 
-    def wish(scheduling: Object | None) -> None:
+    def set_scheduling(scheduling: Object | None) -> None:
         spec = {"spec": {"scheduling": scheduling}}
         cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, spec)
 
-    wish(NOWHERE)
+    set_scheduling(NOWHERE)
     yield until("a pod that has no node", lambda: unscheduled(cluster), 60.0, every=0.1)
-    wish(None)
+    set_scheduling(None)
 
 
 def unscheduled(cluster: Cluster) -> str:

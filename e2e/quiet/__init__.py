@@ -1,1 +1,1 @@
-"""A cluster that nobody touches costs nothing, and a change is told at once."""
+"""An idle cluster causes no writes, and changes are reported immediately."""

@@ -1,4 +1,4 @@
-"""Nobody edits anything: no write, no list. Then the leader dies, and the status keeps up.
+"""Without changes: no writes, no lists. Then the leader is killed, and the status follows.
 
 E2E_QUIET_SECONDS makes the quiet window longer than the minute of a run in CI.
 """
@@ -59,7 +59,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     return made
 
 
-def told(cluster: Cluster) -> Counter[str]:
+def event_counts(cluster: Cluster) -> Counter[str]:
     """Count the operator's events about the cluster, by reason."""
     return Counter(
         str(event["reason"])
@@ -68,9 +68,9 @@ def told(cluster: Cluster) -> Counter[str]:
     )
 
 
-def test_a_bring_up_is_told_in_three_events(cluster: Cluster) -> None:
-    until("the events", lambda: told(cluster) >= Counter(BRING_UP_EVENTS), 10.0)
-    assert dict(told(cluster)) == BRING_UP_EVENTS
+def test_a_bring_up_is_reported_in_three_events(cluster: Cluster) -> None:
+    until("the events", lambda: event_counts(cluster) >= Counter(BRING_UP_EVENTS), 10.0)
+    assert dict(event_counts(cluster)) == BRING_UP_EVENTS
 
 
 @pytest.mark.timeout(int(QUIET_SECONDS) + 300)
@@ -91,20 +91,20 @@ def test_nothing_is_written_and_nothing_listed(
         QUIET_SECONDS,
         every=1.0,
     )
-    asked = audit.since(mark, controller.user)
-    print(f"\nin {QUIET_SECONDS:.0f} quiet seconds: {tally(asked)}")
-    assert not [entry for entry in asked if entry.verb == "list"]
-    tokens = [entry for entry in asked if entry.makes_token]
+    requests = audit.since(mark, controller.user)
+    print(f"\nin {QUIET_SECONDS:.0f} quiet seconds: {tally(requests)}")
+    assert not [entry for entry in requests if entry.verb == "list"]
+    tokens = [entry for entry in requests if entry.makes_token]
     budget("tokens while quiet", len(tokens), 1 + QUIET_SECONDS // RENEW_AFTER, "tokens")
     reads = [
         entry
-        for entry in asked
+        for entry in requests
         if entry.verb != "watch" and entry.uri not in ISSUER and not entry.makes_token
     ]
     assert {(entry.verb, entry.resource) for entry in reads} <= {("get", "secrets")}
     assert {entry.name for entry in reads} <= SECRETS
     assert cluster.live()["metadata"]["resourceVersion"] == version
-    assert dict(told(cluster)) == BRING_UP_EVENTS
+    assert dict(event_counts(cluster)) == BRING_UP_EVENTS
 
 
 @dataclass(slots=True)
@@ -113,11 +113,11 @@ class Moments:
 
     lost: float | None = None
     """The pod of the former leader is not ready any more, or another."""
-    lost_told: float | None = None
+    lost_reported: float | None = None
     """The status counts two."""
     label: float | None = None
     """Another pod says that it leads."""
-    label_told: float | None = None
+    label_reported: float | None = None
     """The status names it."""
 
     def look(self, cluster: Cluster, former: str) -> bool:
@@ -131,11 +131,11 @@ class Moments:
             self.lost = now
         status = cluster.live()["status"]
         now = time.monotonic()
-        if self.label_told is None and new and status.get("activeLeader") in new:
-            self.label_told = now
-        if self.lost_told is None and status.get("readyReplicas") == 2:
-            self.lost_told = now
-        return None not in (self.lost, self.lost_told, self.label, self.label_told)
+        if self.label_reported is None and new and status.get("activeLeader") in new:
+            self.label_reported = now
+        if self.lost_reported is None and status.get("readyReplicas") == 2:
+            self.lost_reported = now
+        return None not in (self.lost, self.lost_reported, self.label, self.label_reported)
 
 
 def leads(pod: dict[str, object]) -> bool:
@@ -143,7 +143,7 @@ def leads(pod: dict[str, object]) -> bool:
     return labels_of(pod).get(labels.SERVER_ACTIVE) == "true"
 
 
-def test_a_killed_leader_is_told_as_soon_as_its_pod_and_the_next_leader_are(
+def test_a_killed_leader_is_reported_as_soon_as_its_pod_and_the_next_leader_are(
     cluster: Cluster, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
     leader = cluster.leader()
@@ -159,10 +159,10 @@ def test_a_killed_leader_is_told_as_soon_as_its_pod_and_the_next_leader_are(
         every=0.02,
     )
     assert seen.label is not None
-    assert seen.label_told is not None
+    assert seen.label_reported is not None
     assert seen.lost is not None
-    assert seen.lost_told is not None
-    named, counted = seen.label_told - seen.label, seen.lost_told - seen.lost
+    assert seen.lost_reported is not None
+    named, counted = seen.label_reported - seen.label, seen.lost_reported - seen.lost
     print(f"\nnew leader named {named:.2f} s after its label, readiness {counted:.2f} s after")
     budget("new leader named", named, FRESH_SECONDS, "s")
     budget("lost readiness counted", counted, FRESH_SECONDS, "s")
@@ -172,10 +172,10 @@ def test_a_killed_leader_is_told_as_soon_as_its_pod_and_the_next_leader_are(
     print(f"a killed leader costs {len(cost)} requests: {tally(cost)}")
 
 
-def test_it_is_told_in_one_warning_and_its_end(cluster: Cluster) -> None:
-    """Available and Degraded flip together, in the same words, and that is told once."""
-    until("the end is told", lambda: told(cluster)["Ready"], 10.0)
-    news = told(cluster) - Counter(BRING_UP_EVENTS)
+def test_it_is_reported_in_one_warning_and_its_end(cluster: Cluster) -> None:
+    """Available and Degraded change together, with the same message, in one event."""
+    until("the end is told", lambda: event_counts(cluster)["Ready"], 10.0)
+    news = event_counts(cluster) - Counter(BRING_UP_EVENTS)
     print(f"\n{dict(news)}")
     # That all are ready was said of the bring-up, and is not said twice in ten minutes.
     del news["AllReplicasReady"]

@@ -1,1 +1,1 @@
-"""Scenario: every right is needed, and no other is missed."""
+"""Scenario: all permissions are needed, and none is missing."""

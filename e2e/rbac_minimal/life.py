@@ -1,4 +1,4 @@
-"""The lives of two clusters in which the operator needs everything that it may do.
+"""The life cycles of two clusters, in which the operator needs all its permissions.
 
 `bao` has one server and goes through every change; `three` asks for three servers that no node
 takes: what is only made for several costs no time to start.
@@ -83,9 +83,9 @@ _BODIES: dict[Resource, Object] = {
 
 
 def gateway(**more: Any) -> Object:
-    """A wish for a way in through the Gateway `public`."""
-    wish = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": PUBLIC}}
-    return {**wish, **more}
+    """spec.gateway for the Gateway `public`."""
+    gateway = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": PUBLIC}}
+    return {**gateway, **more}
 
 
 def make(api: Api, namespace: str) -> tuple[Cluster, Cluster]:
@@ -178,24 +178,24 @@ def reissued(cluster: Cluster) -> None:
     until("another one", lambda: api.get(*where)["data"] != before["data"], 20.0)
 
 
-def marked_and_told(cluster: Cluster) -> None:
+def marked_and_reloaded(cluster: Cluster) -> None:
     """Put the pod under maintenance, and change what a server reads anew."""
     (pod,) = cluster.pods()
     change(cluster, maintenance={"enabled": True}, configuration={"logLevel": "debug"})
     where = (POD, cluster.namespace, pod["metadata"]["name"])
     api = cluster.api
 
-    def told() -> bool:
+    def reloaded() -> bool:
         live = api.get(*where)
         marked = labels.MAINTENANCE in annotations_of(live)
         return marked and bool(live["spec"].get("ephemeralContainers"))
 
-    until("marked, and told to read its files", told, 40.0)
+    until("marked, and told to read its files", reloaded, 40.0)
     change(cluster, maintenance=None)
 
 
 def grown(cluster: Cluster) -> None:
-    """Let the volume grow, for which the StatefulSet is made anew."""
+    """Expand the volume, for which the StatefulSet is recreated."""
     api, namespace = cluster.api, cluster.namespace
     where = (STATEFUL_SET, namespace, names.stateful_set(cluster.name))
     before = uid_of(api.get(*where))

@@ -1,4 +1,4 @@
-"""Campaign C16: take one right after the other away, and ask again what needed it.
+"""Campaign C16: remove one permission after the other, and repeat the requests that need it.
 
 A question is the recorded request itself, with the operator's own token; a write is a dry run.
 """
@@ -44,8 +44,8 @@ _DRY = {"dryRun": "All"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How somebody reaches the API server."""
+class ApiAccess:
+    """Address and CA of the API server."""
 
     host: str
     port: int
@@ -54,14 +54,14 @@ class Way:
 
 
 @lru_cache
-def _way(kubeconfig: Path) -> Way:
+def _api_access(kubeconfig: Path) -> ApiAccess:
     config = orjson.loads(kubeconfig.read_bytes())
     cluster = config["clusters"][0]["cluster"]
     address = urlsplit(cluster["server"])
     authority = b64decode(cluster["certificate-authority-data"]).decode()
     context = ssl.create_default_context(cadata=authority)
     token = str(config["users"][0]["user"]["token"])
-    return Way(address.hostname or "", address.port or 443, context, token)
+    return ApiAccess(address.hostname or "", address.port or 443, context, token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Person:
 
     def ask(self, method: str, target: str, body: object = None) -> tuple[int, str]:
         """Send one request; return code and words of the answer."""
-        way = _way(self.identity.kubeconfig)
-        headers = {"Authorization": f"Bearer {way.token}", "User-Agent": "e2e"}
+        access = _api_access(self.identity.kubeconfig)
+        headers = {"Authorization": f"Bearer {access.token}", "User-Agent": "e2e"}
         headers |= _PATCH if method == "PATCH" else _JSON
         connection = http.client.HTTPSConnection(
-            way.host, way.port, context=way.context, timeout=10.0
+            access.host, access.port, context=access.context, timeout=10.0
         )
         try:
             data = None if body is None else orjson.dumps(body)
@@ -109,8 +109,8 @@ class Person:
                 "name": grain.name,
                 "namespace": namespace,
             }
-        told = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
-        return bool(told["allowed"])
+        answer = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
+        return bool(answer["allowed"])
 
     def loses(self, grain: Grain, namespace: str) -> bool:
         """Wait until the API server knows that a right is gone; False when it stays."""
@@ -185,8 +185,8 @@ def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -
         for grain, question in questions.items():
             role.write(person.api, without(role.rules, grain))
             gone = person.loses(grain, question.namespace)
-            told = question.ask(person) if gone else (0, "held by another role as well")
-            yield Loss(role.name, grain, *told)
+            answer = question.ask(person) if gone else (0, "held by another role as well")
+            yield Loss(role.name, grain, *answer)
     finally:
         role.write(person.api, role.rules)
 

@@ -1,4 +1,4 @@
-"""The same for an operator that looks after datacenters: it needs all of its second ClusterRole.
+"""The same for an operator with datacenters: it needs all of its second ClusterRole.
 
 A datacenter of two services, one per kind that this role brings; what else one may be made of is
 covered by the rights for clusters.
@@ -128,10 +128,10 @@ def test_each_right_that_is_taken_away_is_missed(
     questions = {
         grain: Question(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
     }
-    told = list(losses(person, lived.role, questions))
-    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in told))
-    print(f"  {Counter(loss.code for loss in told)}, {watch.seconds:.1f} s")
+    found = list(losses(person, lived.role, questions))
+    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in found))
+    print(f"  {Counter(loss.code for loss in found)}, {watch.seconds:.1f} s")
     granted = {grain for rule in lived.role.rules for grain in grains(rule)}
-    assert {loss.grain for loss in told} == granted - set(FINALIZERS)
-    left = [one for one in told if one.code != 403]
+    assert {loss.grain for loss in found} == granted - set(FINALIZERS)
+    left = [one for one in found if one.code != 403]
     assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)

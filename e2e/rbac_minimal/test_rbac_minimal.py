@@ -1,4 +1,4 @@
-"""What the operator may do is what it needs: no right more, none less, and no pod with privileges.
+"""The operator has exactly the permissions that it needs, and no privileged pod.
 
 every right is used         granted minus needed, from the audit log, is nothing
 every right is needed       C16: taken away one by one, the same request is refused
@@ -62,7 +62,7 @@ class Lived:
 
     @property
     def to_give(self) -> tuple[Grain, ...]:
-        """Rights that are held because nobody may give away what he does not hold."""
+        """Permissions that are held only to grant them (escalation prevention)."""
         rules = (*self.role["rules"], *(rule for run in self.runs() for rule in run["rules"]))
         return tuple(grain for rule in rules for grain in grains(rule))
 
@@ -82,7 +82,7 @@ def roles(rig: Rig, api: Api) -> list[Bound]:
 
 @pytest.fixture(scope="module")
 def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
-    """A namespace that tells of each weak pod, on a rig that has every optional kind."""
+    """A namespace that warns about insecure pods, on a rig with all optional kinds."""
     namespace = make_namespace()
     level = {"pod-security.kubernetes.io/audit": "restricted"}
     api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": level}})
@@ -103,13 +103,13 @@ def lived(
     image = rig.load_operator_image()
     mark, watch = audit.mark(), Stopwatch()
     _listed(launcher, audit, controller)
-    _told(watch, "every kind was listed")
+    _print_step(watch, "every kind was listed")
     operator = launcher.start(controller, environment={"OPERATOR_IMAGE": image})
     operator.await_leading()
     cluster, other = life.make(api, home)
     cluster.await_available()
     role = api.get(ROLE, home, names.role(names.service_account(life.NAME)))
-    _told(watch, "one server is Available")
+    _print_step(watch, "one server is Available")
     _live(cluster, other, watch)
     assert operator.stop() == 0, operator.tail()
     entries = tuple(audit.since(mark))
@@ -133,24 +133,24 @@ def _listed(launcher: Launcher, audit: AuditLog, controller: Identity) -> None:
 
 def _live(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
     life.repaired(cluster, other)
-    _told(watch, "every edit is undone")
+    _print_step(watch, "every edit is undone")
     life.pruned(cluster)
-    _told(watch, "what was left behind is gone")
+    _print_step(watch, "what was left behind is gone")
     life.reissued(cluster)
-    life.marked_and_told(cluster)
-    _told(watch, "another certificate, marked, told to read its files")
+    life.marked_and_reloaded(cluster)
+    _print_step(watch, "another certificate, marked, told to read its files")
     life.grown(cluster)
     life.replaced(cluster)
-    _told(watch, "grown, restarted")
+    _print_step(watch, "grown, restarted")
     life.kept(cluster)
-    _told(watch, "kept, and put back")
+    _print_step(watch, "kept, and put back")
     life.into_another(cluster)
-    _told(watch, "put into another cluster")
+    _print_step(watch, "put into another cluster")
     life.gone(cluster, other)
-    _told(watch, "gone")
+    _print_step(watch, "gone")
 
 
-def _told(watch: Stopwatch, what: str) -> None:
+def _print_step(watch: Stopwatch, what: str) -> None:
     print(f"\n  {watch.seconds:.1f} s: {what}", end="")
 
 
@@ -197,7 +197,7 @@ def test_c16_each_right_that_is_taken_away_is_missed(
     api: Api, lived: Lived, roles: list[Bound], controller: Identity
 ) -> None:
     person, watch = Person(api, controller), Stopwatch()
-    told: list[Loss] = []
+    found: list[Loss] = []
     for role in roles:
         questions = {
             grain: question(grain, lived)
@@ -205,9 +205,9 @@ def test_c16_each_right_that_is_taken_away_is_missed(
             for grain in grains(rule)
             if grain not in (*FINALIZERS, AFTER_LONG)
         }
-        told += losses(person, role, questions)
-    print(f"\n{_table(told)}\n  {len(told)} rights taken away, {watch.seconds:.1f} s")
-    left = [one for one in told if one.code != 403]
+        found += losses(person, role, questions)
+    print(f"\n{_table(found)}\n  {len(found)} rights taken away, {watch.seconds:.1f} s")
+    left = [one for one in found if one.code != 403]
     assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)
 
 
@@ -232,7 +232,7 @@ def _fresh(live: Object) -> Object:
     return {**live, "metadata": metadata}
 
 
-def _table(told: list[Loss]) -> str:
-    counted = Counter((loss.role, loss.code) for loss in told)
-    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in told]
+def _table(found: list[Loss]) -> str:
+    counted = Counter((loss.role, loss.code) for loss in found)
+    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in found]
     return "\n".join([*rows, *(f"  {role}: {n} x {code}" for (role, code), n in counted.items())])

@@ -1,4 +1,4 @@
-"""The same in multi-tenant mode: controller, provisioner and delegate use all that they hold.
+"""The same in multi-tenant mode: controller, provisioner and delegate need all their permissions.
 
 With informers in the namespace of the tenant: what polling needs is a part of that.
 """
@@ -19,7 +19,7 @@ from e2e.harness.installation import Identity, apply_rights, user_name
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.rights import Grain, Rule, asked, examples, grains, unused
+from e2e.harness.rights import Grain, Rule, examples, grains, grains_of, unused
 from e2e.harness.tenants import await_reason, provisioner_identity, start_provisioner
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal import life
@@ -94,14 +94,14 @@ def lived(
     operator = start_controller(rig, api, launcher, worker)
     cluster, other = life.make(api, home)
     cluster.await_available()
-    told(watch, "one server is Available")
+    print_step(watch, "one server is Available")
     live(cluster, other)
-    told(watch, "lived")
+    print_step(watch, "lived")
     granted, given = grants(api, home)
     life.gone(cluster, other)
     api.delete(TENANTS, OPERATOR_NAMESPACE, home)
     until("the tenant is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
-    told(watch, "gone")
+    print_step(watch, "gone")
     assert operator.stop() == provisioner.stop() == 0
     entries = audit.since(mark)
     gateway_api.uninstall(rig)
@@ -114,7 +114,7 @@ def live(cluster: Cluster, other: Cluster) -> None:
     life.repaired(cluster, other)
     life.pruned(cluster)
     life.reissued(cluster)
-    life.marked_and_told(cluster)
+    life.marked_and_reloaded(cluster)
     life.grown(cluster)
     life.replaced(cluster)
     life.kept(cluster)
@@ -122,7 +122,7 @@ def live(cluster: Cluster, other: Cluster) -> None:
 
 
 def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
-    """Read what each account may do, and what of it is there to be given away."""
+    """Return the permissions of each account, and those that are held only to grant them."""
     in_home = [(ROLE, home, name) for name in tenancy.ROLES if api.find(ROLE, home, name)]
     own = f"{CONTROLLER}-openbao-operator"
     granted = {
@@ -194,7 +194,7 @@ def of(entries: list[Entry], account: str) -> list[Entry]:
     return [one for one in entries if (one.acted_as or one.user) == user]
 
 
-def told(watch: Stopwatch, what: str) -> None:
+def print_step(watch: Stopwatch, what: str) -> None:
     print(f"\n  {watch.seconds:.1f} s: {what}", end="")
 
 
@@ -227,6 +227,6 @@ def test_nothing_was_refused(lived: Lived, account: str) -> None:
 
 
 def test_who_grants_uses_nothing_of_it(lived: Lived) -> None:
-    used = {grain for entry in lived.entries[PROVISIONER] for grain in asked(entry)}
+    used = {grain for entry in lived.entries[PROVISIONER] for grain in grains_of(entry)}
     inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
     assert not {grain.resource for grain in used} & inside

@@ -1,1 +1,1 @@
-"""Servers without a vote: how they come, serve, go and come back."""
+"""Read replicas: created, serving, deleted and recreated."""

@@ -1,4 +1,4 @@
-"""One voter and two read replicas, through their whole life."""
+"""The life cycle of one voter and two read replicas."""
 
 import pytest
 

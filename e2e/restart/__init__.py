@@ -1,1 +1,1 @@
-"""Restarts that a person asks for, and pods that somebody deletes."""
+"""Requested restarts, and deleted pods."""

@@ -1,4 +1,4 @@
-"""Three servers, restarted on request or held in maintenance, and a client that writes on."""
+"""Three servers, restarted on request or in maintenance, under load."""
 
 from collections.abc import Callable, Iterator
 
@@ -43,7 +43,7 @@ def client(cluster: Cluster) -> Iterator[ServiceWriter]:
 
 @pytest.fixture
 def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """The same, while a leader ends that nobody told to hand over."""
+    """The same, for a leader that exits without step-down."""
     yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
 
 
@@ -92,7 +92,7 @@ def test_a_second_request_and_the_end_of_an_operator_in_the_middle(
 def test_the_pod_of_the_leader_deleted_by_hand(
     cluster: Cluster, unprepared_client: ServiceWriter
 ) -> None:
-    """It hands over when it is told to end (B-08)."""
+    """It steps down on SIGTERM (B-08)."""
     leader = cluster.leader()
     assert leader is not None
     watch = Stopwatch()
@@ -126,7 +126,7 @@ def restarted(
 
     def all_new() -> bool:
         pods = cluster.pods()
-        assert sum(is_ready(pod) for pod in pods) >= 2, cluster.told()
+        assert sum(is_ready(pod) for pod in pods) >= 2, cluster.describe()
         there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
         for uid in [uid for uid in left if uid not in there]:
             order.append(left.pop(uid))

@@ -1,1 +1,1 @@
-"""Scenario: a snapshot is put back into a cluster that runs, once, whatever happens meanwhile."""
+"""Scenario: a snapshot is restored into a running cluster, exactly once, despite faults."""

@@ -1,4 +1,4 @@
-"""A snapshot is put back into a running cluster, once, and the servers are restarted and counted.
+"""A snapshot is restored into a running cluster, once, and the servers are restarted and verified.
 
 There are two clusters with one unseal key, the user's own; the snapshot is of one of them. The
 store is minio behind a proxy that slows it down, so that a job can be caught before it sends.
@@ -52,14 +52,14 @@ def other(
     namespace = make_namespace()
     key = base64.b64encode(os.urandom(32)).decode()
     api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
-    wishes: Object = {
+    spec: Object = {
         "replicas": 3,
         "unseal": UNSEAL,
         "configuration": STEADY,
         "backup": {"schedule": SELDOM, "target": proxy.target()},
         "selfInit": self_init(key_value_engine()),
     }
-    api.create(CLUSTERS, manifest(namespace, "other", **wishes))
+    api.create(CLUSTERS, manifest(namespace, "other", **spec))
     return Cluster(api, namespace, "other")
 
 
@@ -110,8 +110,8 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
     run = restore(other, "across", {"backup": "first", "expectedClusterID": named})
     # The data know the operator as that of the other cluster: a person says that it may go on.
-    told = "the leader does not tell the operator who its members are"
-    until("it has looked", lambda: told in run.status.get("message", ""), RESTORED, every=0.1)
+    message = "the leader does not tell the operator who its members are"
+    until("it has looked", lambda: message in run.status.get("message", ""), RESTORED, every=0.1)
     pods = other.pods()
     assert not before & {pod["metadata"]["uid"] for pod in pods}
     operation = run.status["execution"]["operationID"]
@@ -131,7 +131,7 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
 def test_a_job_that_is_killed_before_its_claim_has_done_nothing(
     kept: Cluster, proxy: FaultProxy
 ) -> None:
-    """Who else wants the lock meanwhile is told who has it."""
+    """Others that request the lock get the name of its holder."""
     Reader.of(kept).write("greeting", "kept")
     with proxy.suffering(Slow(100.0, "down")):
         first = restore(kept, "tuesday", {"backup": "first"})

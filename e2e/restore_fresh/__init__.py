@@ -1,1 +1,1 @@
-"""Scenario: a snapshot is put back into a cluster that is made for it, and deleted again."""
+"""Scenario: a snapshot is restored into a new cluster, which is deleted again."""

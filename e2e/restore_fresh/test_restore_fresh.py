@@ -1,4 +1,4 @@
-"""A restore makes a cluster of its own, with the seal of the snapshot, and takes it away again."""
+"""A restore creates a new cluster with the seal of the snapshot, and deletes it again."""
 
 import base64
 import os

@@ -1,1 +1,1 @@
-"""Scenario: snapshots are proven by restoring them into servers that are thrown away."""
+"""Scenario: snapshots are tested by restoring them into ephemeral servers."""

@@ -1,4 +1,4 @@
-"""A snapshot counts when a server has been restored from it; one that is bad is called so.
+"""A snapshot passes if a server was restored from it; bad snapshots are reported.
 
 The store is minio. What is bad is made bad in the store itself, behind the operator's back, and put
 right again. The cluster of the snapshots goes on meanwhile and must notice nothing.
@@ -71,35 +71,35 @@ def foreign(clusters: tuple[Cluster, Cluster]) -> Object:
     return backup_now(clusters[1], "foreign").await_phase("Completed")
 
 
-def await_proof(run: Run, request: str = "") -> Object:
+def await_result(run: Run, request: str = "") -> Object:
     """Wait for the end of a test, and return what it found."""
 
     def ended() -> Object | None:
         status = run.status
-        proof: Object = status.get("proof") or {}
-        over = proof.get("request", "") == request and "test" not in status
-        return proof if proof and over else None
+        result: Object = status.get("proof") or {}
+        over = result.get("request", "") == request and "test" not in status
+        return result if result and over else None
 
     try:
         return until(f"{run.name} was tested", ended, TEST_SECONDS, every=0.1)
     except NotSoError as error:
-        raise NotSoError(f"{error}\n{told(run)}") from None
+        raise NotSoError(f"{error}\n{describe(run)}") from None
 
 
-def told(run: Run) -> str:
+def describe(run: Run) -> str:
     """Status, and the logs of the pod of the test."""
-    lines = [run.told()]
+    lines = [run.describe()]
     for pod in run.api.list(POD, run.namespace, "openbao.org/component=restore-test"):
         lines.append(orjson.dumps(pod.get("status")).decode())
         for container in ("openbao", "executor"):
             try:
                 name = pod["metadata"]["name"]
-                said = run.api.rig.kubectl(
+                output = run.api.rig.kubectl(
                     "-n", run.namespace, "logs", name, "-c", container, "--tail=40"
                 )
             except Exception as error:  # noqa: BLE001  whatever there is to tell
-                said = str(error)
-            lines.append(f"--- {container}\n{said}")
+                output = str(error)
+            lines.append(f"--- {container}\n{output}")
     return "\n".join(lines)
 
 
@@ -107,7 +107,7 @@ def ask(run: Run, request: str) -> Object:
     """Ask for a test of a snapshot, and wait for its end."""
     change = {"metadata": {"annotations": {ASK: request}}}
     run.api.patch(BACKUPS, run.namespace, run.name, change)
-    return await_proof(run, request)
+    return await_result(run, request)
 
 
 @contextmanager
@@ -130,19 +130,19 @@ def test_each_snapshot_is_restored_and_compared(
     kept: Cluster, good: Run, record_property: Callable[[str, object], None]
 ) -> None:
     watch = Stopwatch()
-    proof = await_proof(good)
+    result = await_result(good)
     record_property("seconds to a proof", round(watch.seconds, 2))
-    assert (proof["outcome"], proof["reason"]) == ("Passed", "Restored"), told(good)
-    said = {line.partition(":")[0]: line for line in proof["checks"]}
-    assert said["canary"] == f"canary: secret/{CANARY} is as it was"
-    assert said["mounts"] == "mounts: sys/mounts is as it was"
-    assert said["login"].startswith("login: by role openbao-operator-backup")
-    assert f"as cluster {good.status['snapshot']['clusterID']}" in said["unsealed"]
-    assert proof["digest"] == good.status["snapshot"]["digest"]
+    assert (result["outcome"], result["reason"]) == ("Passed", "Restored"), describe(good)
+    checks = {line.partition(":")[0]: line for line in result["checks"]}
+    assert checks["canary"] == f"canary: secret/{CANARY} is as it was"
+    assert checks["mounts"] == "mounts: sys/mounts is as it was"
+    assert checks["login"].startswith("login: by role openbao-operator-backup")
+    assert f"as cluster {good.status['snapshot']['clusterID']}" in checks["unsealed"]
+    assert result["digest"] == good.status["snapshot"]["digest"]
 
 
 def test_the_cluster_tells_of_it_and_notices_nothing(kept: Cluster, good: Run) -> None:
-    await_proof(good)
+    await_result(good)
     kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(kept)["restoreTest"]
     assert (known["passed"], known["last"]["key"]) == (1, good.status["key"])
@@ -171,23 +171,23 @@ def test_a_changed_byte_is_flagged(store: Store, kept: Cluster, good: Run) -> No
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
     with holding(store, **{key: bytes(changed)}):
-        proof = ask(good, "changed")
-    assert (proof["outcome"], proof["reason"]) == ("Failed", "SnapshotCorrupt")
+        result = ask(good, "changed")
+    assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotCorrupt")
     kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
 
 
 def test_a_snapshot_that_is_cut_off_is_flagged(store: Store, good: Run) -> None:
     content = store.read(good.status["key"])
     with holding(store, **{good.status["key"]: content[: len(content) // 2]}):
-        proof = ask(good, "cut")
-    assert (proof["outcome"], proof["reason"]) == ("Failed", "SnapshotIncomplete")
+        result = ask(good, "cut")
+    assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotIncomplete")
 
 
 def test_a_snapshot_of_an_older_version_is_flagged(store: Store, good: Run) -> None:
     with noted_as(store, good, {"version": "2.3.2"}):
-        proof = ask(good, "older")
-    assert (proof["outcome"], proof["reason"]) == ("Failed", "VersionDiffers")
-    assert "2.3.2" in proof["message"]
+        result = ask(good, "older")
+    assert (result["outcome"], result["reason"]) == ("Failed", "VersionDiffers")
+    assert "2.3.2" in result["message"]
 
 
 def test_a_snapshot_of_another_key_is_flagged(store: Store, good: Run, foreign: Object) -> None:
@@ -196,8 +196,8 @@ def test_a_snapshot_of_another_key_is_flagged(store: Store, good: Run, foreign: 
     noted = {name: its_own[name] for name in ("digest", "size", "index", "term", "clusterID")}
     assert noted["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
     with noted_as(store, good, noted, content):
-        proof = ask(good, "foreign")
-    assert (proof["outcome"], proof["reason"]) == ("Failed", "SealDiffers"), proof
+        result = ask(good, "foreign")
+    assert (result["outcome"], result["reason"]) == ("Failed", "SealDiffers"), result
 
 
 @contextmanager
@@ -217,8 +217,8 @@ def noted_as(store: Store, run: Run, noted: Object, content: bytes | None = None
 
 
 def test_after_all_that_the_good_one_is_good_still(kept: Cluster, good: Run) -> None:
-    proof = ask(good, "again")
-    assert (proof["outcome"], proof["reason"]) == ("Passed", "Restored")
+    result = ask(good, "again")
+    assert (result["outcome"], result["reason"]) == ("Passed", "Restored")
     kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(kept)["restoreTest"]
     # Each test once, however often it was looked at.

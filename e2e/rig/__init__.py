@@ -1,4 +1,4 @@
-"""The rig: a one-node Kubernetes made of real servers, in a network namespace of its own.
+"""The rig: a one-node Kubernetes cluster of real servers in its own network namespace.
 
 May use the standard library, click, cryptography, orjson and pyyaml; never runtime, contracts,
 managers or baoctl. Called by the e2e scenarios, the integration tests, the demo and the Makefile.

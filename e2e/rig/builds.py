@@ -1,7 +1,7 @@
-"""Builds the servers as Go tool dependencies, each into a folder named by what it is made of.
+"""Builds the servers as Go tool dependencies, each into a content-addressed folder.
 
-The key covers the tool module, the package, the flags, the tool chain and the platform, so a
-second run builds nothing and a changed version never meets an old binary.
+The key covers the tool module, the package, the flags, the toolchain and the platform, so a
+second run builds nothing, and a changed version never reuses an old binary.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ class Toolchain:
 
 
 def go_version(text: str) -> tuple[int, int] | None:
-    """Return major and minor of ``go env GOVERSION``, None when it is something else."""
+    """Return major and minor of ``go env GOVERSION``; None if it cannot be parsed."""
     match = _GO_VERSION.match(text)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def toolchain(cache: Cache, progress: Progress) -> Toolchain:
-    """Return the go on PATH when it is new enough, else one installed into the cache."""
+    """Return the go on PATH if it is recent enough, otherwise one installed into the cache."""
     on_path = shutil.which("go")
     found = _inspect(Path(on_path)) if on_path else None
     if found and (go_version(found.version) or (0, 0)) >= GO_MINIMUM:
@@ -122,16 +122,16 @@ def groups(servers: Sequence[Server]) -> list[list[Server]]:
 
 
 def remaining(servers: Sequence[Server]) -> str:
-    """Return in words how long these servers take to build."""
+    """Return an estimate, as text, of how long these servers take to build."""
     seconds = sum(server.cost for server in servers)
     return f"about {seconds} s left" if seconds < 90 else f"about {round(seconds / 60)} min left"
 
 
 def build(cache: Cache, servers: Sequence[Server], progress: Progress) -> list[Path]:
-    """Build what is not there yet and return the binaries in order.
+    """Build the binaries that are missing and return all of them in order.
 
     One module at a time because go already uses every core; its servers together, so that one links
-    while the next compiles. Raises RigError with go's own words.
+    while the next compiles. Raises RigError with the output of go.
     """
     tools = toolchain(cache, progress)
     targets = {server: _target(cache, server, tools) for server in servers}
@@ -176,7 +176,7 @@ def _build(
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove what a build that was killed left behind; the lock says that none runs."""
+    """Remove the leftovers of a killed build; the lock guarantees that none is running."""
     for stale in folder.glob(".*"):
         if stale.is_dir():
             shutil.rmtree(stale)

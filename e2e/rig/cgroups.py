@@ -1,4 +1,4 @@
-"""The cgroup of a rig: parent of all its pods, so that two kubelets never tidy each other's.
+"""The cgroup of a rig: the parent of all its pods, so that kubelets do not remove each other's.
 
 Works on the separate hierarchies of cgroup v1, on v2, and on both at once.
 """
@@ -20,7 +20,7 @@ def hierarchies() -> list[Path]:
 
 
 def create(name: str) -> None:
-    """Make the cgroup ``name`` in every hierarchy; kubelet refuses to start without it."""
+    """Make the cgroup ``name`` in every hierarchy; the kubelet does not start without it."""
     for root in hierarchies():
         folder = root / name
         folder.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def processes(name: str) -> list[Identity]:
 
 
 def remove(name: str, seconds: float = 5.0) -> bool:
-    """Remove the cgroup and all below; False when something still lives in it after ``seconds``."""
+    """Remove the cgroup and its children; False if a process is still in it after ``seconds``."""
     until = time.monotonic() + seconds
     while True:
         left = [root / name for root in hierarchies() if (root / name).exists()]

@@ -45,7 +45,7 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Bring up a real one-node Kubernetes, made of servers built from source."""
+    """Run a one-node Kubernetes cluster of real servers, built from source."""
 
 
 @main.command()
@@ -53,7 +53,7 @@ def main() -> None:
 @_versions(OPENBAO)
 @click.option("--control-plane", is_flag=True, help="Only etcd and kube-apiserver; no root needed.")
 def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
-    """Bring a rig up; repeat it after a failure or a kill and it goes on."""
+    """Start a rig. Run it again after a failure: it continues where it stopped."""
     rig = Rig(name)
     rig.up(control_plane=control_plane, images=versions)
     rig.progress(f"rig {name} is up: eval $(python -m e2e.rig env --name {name})")
@@ -63,7 +63,7 @@ def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
 @_name
 @click.option("--all", "everything", is_flag=True, help="Every rig of this cache.")
 def down(name: str, everything: bool) -> None:
-    """Remove a rig: processes, pods, mounts, network and files."""
+    """Remove a rig: its processes, pods, mounts, network and files."""
     names = sorted(slots.assigned(Rig(name).cache)) if everything else [name]
     for one in names:
         Rig(one).down()
@@ -72,7 +72,7 @@ def down(name: str, everything: bool) -> None:
 @main.command()
 @_name
 def env(name: str) -> None:
-    """Print shell lines that point kubectl at the rig."""
+    """Print the shell commands that configure kubectl for the rig."""
     rig = Rig(name)
     if not rig.exists:
         raise RigError(f"there is no rig {name}: bring it up first")
@@ -112,7 +112,7 @@ def _summary(rig: Rig) -> None:
 @_name
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_(name: str, command: tuple[str, ...]) -> None:
-    """Run a command in the network namespace of the rig, KUBECONFIG set."""
+    """Run a command in the network namespace of the rig, with KUBECONFIG set."""
     rig = Rig(name)
     argv = rig.inside(*command)
     os.execvpe(argv[0], argv, rig.environment())  # noqa: S606 -- the caller's own command
@@ -135,7 +135,7 @@ def logs(name: str, follow: bool, component: str) -> None:
 @main.command()
 @_name
 def image(name: str) -> None:
-    """Build the operator image from the checkout; load it when the rig is up."""
+    """Build the operator image from the checkout, and load it if the rig is running."""
     rig = Rig(name)
     if rig.exists:
         click.echo(rig.load_operator_image())
@@ -147,7 +147,7 @@ def image(name: str) -> None:
 @main.command()
 @_versions(*OPENBAO_UPGRADES)
 def build(versions: tuple[str, ...]) -> None:
-    """Build every server and image archive that is not in the cache yet."""
+    """Build all servers and image archives that are not cached."""
     rig = Rig()
     # The stores wait for the network while go uses every core.
     with ThreadPoolExecutor(1) as pool:

@@ -1,4 +1,4 @@
-"""Runs other programs: short ones in silence, long ones with a sign of life every 20 seconds."""
+"""Runs other programs: short ones silently, long ones with a progress line every 20 seconds."""
 
 import contextlib
 import os
@@ -22,14 +22,14 @@ def require_root(what: str) -> None:
 
 
 def run(*argv: str) -> str:
-    """Run a command and return its output. Raises RigError with what it said."""
+    """Run a command and return its output. Raises RigError with its error output."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise RigError(f"{argv[0]} is not installed") from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()
-        raise RigError(f"`{' '.join(argv)}` failed: {said[-_SHOWN:]}")
+        output_text = (done.stderr or done.stdout).strip()
+        raise RigError(f"`{' '.join(argv)}` failed: {output_text[-_SHOWN:]}")
     return done.stdout
 
 
@@ -42,7 +42,7 @@ def run_long(
 ) -> None:
     """Run a command that may take minutes; ``what`` names it in the progress lines.
 
-    Its output is shown only in the RigError of a failure. It dies with an exception here.
+    Its output is shown only in the RigError of a failure. An exception here kills it.
     """
     started = time.monotonic()
     progress(what)
@@ -64,8 +64,8 @@ def run_long(
             raise
         if process.returncode != 0:
             output.seek(0)
-            said = output.read().decode(errors="replace").strip()
-            raise RigError(f"{what} failed (`{' '.join(argv)}`):\n{said[-_SHOWN:]}")
+            output_text = output.read().decode(errors="replace").strip()
+            raise RigError(f"{what} failed (`{' '.join(argv)}`):\n{output_text[-_SHOWN:]}")
     progress(f"{what}: done in {time.monotonic() - started:.1f} s")
 
 

@@ -1,4 +1,4 @@
-"""The command line of every component. What a flag is for stands beside it; facts: docs of 1.36."""
+"""The command line of every component. Comments explain the flags (documentation of 1.36)."""
 
 import sys
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def names(layout: Layout) -> tuple[str, ...]:
 
 
 def command(layout: Layout, name: str) -> Command:
-    """Return how component ``name`` is started. Raises KeyError for an unknown name."""
+    """Return the command that starts component ``name``. Raises KeyError for an unknown name."""
     argv = _ARGUMENTS[name](layout)
     # They live for minutes and need not save memory: what is left uncollected costs no time.
     environment = {"TMPDIR": str(layout.paths.tmp), "GOGC": "400"}

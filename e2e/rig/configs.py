@@ -1,6 +1,6 @@
 """The configuration files of the servers, as text. Flags are in components.py.
 
-Every path that a server would otherwise choose under /run or /var is set to the rig's folder.
+All paths that default to /run or /var are set to the folder of the rig.
 """
 
 from base64 import b64encode
@@ -51,7 +51,7 @@ def kubeconfig(layout: Layout, user: str) -> bytes:
 
 
 def audit_policy() -> bytes:
-    """Return the policy that logs each answered request once, Lease renewals included."""
+    """Return the policy that logs each completed request once, including Lease renewals."""
     return orjson.dumps(
         {
             "apiVersion": "audit.k8s.io/v1",
@@ -65,8 +65,8 @@ def audit_policy() -> bytes:
 def containerd(layout: Layout) -> str:
     """Return config.toml.
 
-    restrict_oom_score_adj: root without CAP_SYS_RESOURCE may not lower the score, and every
-    sandbox would fail. netns_mounts_under_state_dir: pod namespaces stay in the rig's folder.
+    restrict_oom_score_adj: root without CAP_SYS_RESOURCE cannot lower the score, and all sandboxes
+    would fail. netns_mounts_under_state_dir: pod namespaces stay in the folder of the rig.
     """
     paths = layout.paths
     cri = '[plugins."io.containerd.grpc.v1.cri"'
@@ -165,8 +165,8 @@ def kubelet(layout: Layout) -> str:
 def corefile(layout: Layout) -> str:
     """Return the configuration of CoreDNS.
 
-    No cache: the kubernetes plugin answers from memory anyway, and the name of a pod must resolve
-    the moment its address is known. Names outside the cluster do not exist here.
+    Without the cache plugin: the kubernetes plugin answers from memory, and the name of a pod has
+    to resolve as soon as its address is known. External names are not resolved.
     """
     return f"""\
 cluster.local in-addr.arpa ip6.arpa {{
@@ -188,7 +188,7 @@ cluster.local in-addr.arpa ip6.arpa {{
 
 
 def write(layout: Layout) -> None:
-    """Write every file of this rig; the certificates must be there."""
+    """Write all configuration files of this rig. The certificates have to exist."""
     folder = layout.paths.config
     write_atomically(folder / "audit-policy.yaml", audit_policy())
     users = ["admin"] if layout.control_plane_only else [*USERS, "kubelet"]

@@ -1,5 +1,5 @@
-"""The one error of the rig, raised with a sentence that a person can act on."""
+"""The error of the rig; its message says what to do."""
 
 
 class RigError(Exception):
-    """Something the rig needs is missing, refused or did not come up in time."""
+    """A dependency of the rig is missing, was refused, or did not start in time."""

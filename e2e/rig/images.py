@@ -1,7 +1,7 @@
 """Images without a registry: OCI archives written here, imported into the rig's containerd.
 
-A server is one static binary, so its image is one layer and three small documents; no image
-builder is needed. The operator's image is in operator_image.py.
+A server is a static binary: its image is one layer and three JSON documents, which needs no image
+builder. The operator image is in operator_image.py.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def openbao_reference(version: str) -> str:
 
 
 def openbao_binary(cache: Cache, version: str, progress: Progress) -> Path:
-    """Return the server of a version: the official binary, or the oldest one built from source.
+    """Return the server binary of a version: the official one, or the oldest, built from source.
 
     Raises RigError when the version is neither a release of versions.py nor the oldest.
     """
@@ -114,7 +114,7 @@ def _parents(path: str) -> list[Path]:
 
 
 def architecture() -> str:
-    """Return the architecture of this machine in the words of OCI."""
+    """Return the architecture of this machine as OCI spells it."""
     return _ARCHITECTURES[platform.machine()]
 
 
@@ -160,12 +160,12 @@ def oci_archive(reference: str, layer_tar: bytes, config: Mapping[str, object]) 
 
 
 def present(layout: Layout) -> set[str]:
-    """Return the names of the images in the rig's containerd. Raises RigError when it is down."""
+    """Return the names of the images in containerd. Raises RigError if it is not running."""
     return set(run(*_ctr(layout), "images", "list", "--quiet").split())
 
 
 def digest(layout: Layout, reference: str) -> str | None:
-    """Return the manifest digest of an image of the rig, None when it has none of that name."""
+    """Return the manifest digest of an image in the rig; None if there is no such image."""
     for line in run(*_ctr(layout), "images", "list", f"name=={reference}").splitlines()[1:]:
         return line.split()[2]
     return None
@@ -177,12 +177,12 @@ def blobs(layout: Layout) -> set[str]:
 
 
 def load(layout: Layout, archive_path: Path) -> None:
-    """Import an OCI archive. Raises RigError with what containerd said."""
+    """Import an OCI archive. Raises RigError with the error of containerd."""
     run(*_ctr(layout), "images", "import", str(archive_path))
 
 
 def answers(layout: Layout) -> bool:
-    """Whether the rig's containerd answers."""
+    """Whether containerd of the rig responds."""
     done = subprocess.run([*_ctr(layout), "version"], capture_output=True, check=False)
     return done.returncode == 0
 

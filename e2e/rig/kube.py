@@ -1,4 +1,4 @@
-"""A minimal client of the Kubernetes API: JSON over HTTPS with a client certificate.
+"""A minimal Kubernetes API client: JSON over HTTPS with a client certificate.
 
 Used by the rig itself (readiness, volumes); tests use kubectl or the operator's own client.
 """
@@ -35,9 +35,9 @@ def wait_established(kubectl: Callable[..., object], *definitions: str) -> None:
 
 
 class ApiError(Exception):
-    """An answer other than 2xx: HTTP code and the message of the server.
+    """A response other than 2xx: HTTP status code and message.
 
-    `again`: seconds after which the server asks to be asked again; None when it says none.
+    `again`: seconds of the Retry-After header; None without one.
     """
 
     def __init__(self, code: int, message: str, again: float | None = None) -> None:
@@ -48,7 +48,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kube:
-    """One API server and one identity; every call opens its own connection."""
+    """One API server and one identity. Each call opens a new connection."""
 
     host: str
     port: int
@@ -73,7 +73,7 @@ class Kube:
 
     @classmethod
     def anonymous(cls, path: Path) -> "Kube":
-        """Read where the API server is, and whom it is signed by, and no identity."""
+        """Read the address and the CA of the API server, without an identity."""
         cluster = orjson.loads(path.read_bytes())["clusters"][0]["cluster"]
         authority = b64decode(cluster["certificate-authority-data"]).decode()
         address = urlsplit(cluster["server"])
@@ -83,8 +83,8 @@ class Kube:
     def get(self, path: str) -> Object:
         """GET a JSON document. Raises ApiError, OSError.
 
-        A kind whose definition was just written, and each one after a restart, is not listed for a
-        second or two: the answer is 429, and says when to ask again (kube-apiserver 1.36).
+        For a second or two after a CRD was written, and after a restart, lists of a kind get 429
+        and Retry-After (kube-apiserver 1.36).
         """
         for _ in range(TRIES - 1):
             try:
@@ -96,7 +96,7 @@ class Kube:
         return self._call("GET", path, None)
 
     def text(self, path: str) -> str:
-        """GET a plain text, for instance /readyz. Raises ApiError, OSError."""
+        """GET plain text, for example /readyz. Raises ApiError, OSError."""
         return self._send("GET", path, None).decode()
 
     def create(self, path: str, body: Object) -> Object:

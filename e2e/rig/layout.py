@@ -1,4 +1,4 @@
-"""One rig on paper: its name, number, folder, addresses and mode. Everything else is told by it."""
+"""The layout of a rig: name, number, folder, addresses and mode. All else is derived from it."""
 
 import socket
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Layout:
 
     @property
     def etcd_peer(self) -> str:
-        """The URL etcd would use among peers; there are none."""
+        """The peer URL of etcd, which has no peers."""
         return f"http://127.0.0.1:{self.ports[2] if self.ports else ETCD_PORT + 1}"
 
     def bin(self, name: str) -> Path:
@@ -66,7 +66,7 @@ class Layout:
     def inside(self, *argv: str) -> list[str]:
         """Return ``argv`` as a command that runs in the network namespace of the rig.
 
-        nsenter and not ``ip netns exec``: that one remounts /sys, and kubelet then finds no
+        nsenter instead of ``ip netns exec``, which remounts /sys: the kubelet would not find its
         cgroups.
         """
         if self.control_plane_only:
@@ -74,13 +74,13 @@ class Layout:
         return ["nsenter", f"--net={self.paths.netns}", *argv]
 
     def save(self) -> None:
-        """Write down what a later command cannot derive."""
+        """Save what later commands cannot derive."""
         state = {"index": self.slot.index, "ports": list(self.ports)}
         write_atomically(self.paths.state, orjson.dumps(state))
 
 
 def load(name: str, paths: RigPaths) -> Layout | None:
-    """Return the layout of an existing rig, None when there is none."""
+    """Return the layout of an existing rig; None if there is none."""
     try:
         state = orjson.loads(paths.state.read_bytes())
     except FileNotFoundError:
@@ -89,7 +89,7 @@ def load(name: str, paths: RigPaths) -> Layout | None:
 
 
 def free_ports(candidates: range, count: int) -> tuple[int, ...]:
-    """Return the first ``count`` ports of 127.0.0.1 nobody listens on. Raises RigError."""
+    """Return the first ``count`` free ports of 127.0.0.1. Raises RigError."""
     found: list[int] = []
     for port in candidates:
         with socket.socket() as probe:

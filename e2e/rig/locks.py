@@ -1,4 +1,4 @@
-"""Advisory file locks: held by an open file, so a killed process never leaves one behind."""
+"""Advisory file locks on open files: the kernel releases those of a killed process."""
 
 import fcntl
 import time
@@ -13,19 +13,19 @@ HEARTBEAT_SECONDS = 20.0
 
 @contextmanager
 def locked(path: Path, progress: Progress, what: str) -> Iterator[None]:
-    """Hold the lock of ``path``; say every 20 s that somebody else holds it."""
+    """Hold the lock of ``path``; while waiting, print a line every 20 seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         started = time.monotonic()
-        said = started - HEARTBEAT_SECONDS + 1.0
+        printed = started - HEARTBEAT_SECONDS + 1.0
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 now = time.monotonic()
-                if now - said >= HEARTBEAT_SECONDS:
+                if now - printed >= HEARTBEAT_SECONDS:
                     progress(f"waiting for another process: {what}, {now - started:.0f} s")
-                    said = now
+                    printed = now
                 time.sleep(0.05)
         yield

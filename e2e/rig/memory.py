@@ -1,7 +1,7 @@
-"""The data of a node in memory, where there is room.
+"""Keeps the data of a node in memory (tmpfs), if enough is available.
 
-Nothing of it outlives the rig. On a disk, servers that sync each write, and programs that are read
-from images, wait for everything else on the machine; where that takes a second, a leader is lost.
+The data are deleted with the rig. On a busy disk, servers that sync each write, and binaries that
+are read from images, wait for other processes; a delay of a second costs the leadership.
 """
 
 from pathlib import Path
@@ -15,16 +15,16 @@ ROOM = 8 << 30
 
 
 def available(meminfo: str) -> int:
-    """Return the bytes that can be used without swapping, by a text of /proc/meminfo (proc(5))."""
+    """Return the available bytes (MemAvailable) from the text of /proc/meminfo (proc(5))."""
     rows = dict(line.split(":", 1) for line in meminfo.splitlines())
     return int(rows["MemAvailable"].split()[0]) << 10
 
 
 def hold(layout: Layout, progress: Progress) -> None:
-    """Mount memory over the folders that nothing is in yet. Raises RigError.
+    """Mount a tmpfs on each folder that is empty. Raises RigError.
 
-    Called by every `up`: what an earlier one mounted, or put on the disk, stays where it is. The
-    teardown unmounts whatever is mounted below the folder of a rig.
+    Called by each `up`: existing mounts and data on disk are kept. The teardown unmounts everything
+    below the folder of a rig.
     """
     folders = {
         layout.paths.containerd: "755",

@@ -1,6 +1,6 @@
-"""Files out of Go modules, as the module cache holds them: nothing is built.
+"""Reads files of Go modules from the module cache, without a build.
 
-The version and its checksum are those of ``e2e/tools/<module>``, like those of the servers.
+The version and the checksum are those in ``e2e/tools/<module>``, as for the servers.
 """
 
 import os
@@ -19,7 +19,7 @@ from e2e.rig.progress import Progress
 def module_folder(cache: Cache, module: str, path: str, progress: Progress) -> Path:
     """Return the folder of the Go module `path` that ``e2e/tools/<module>`` requires.
 
-    Downloaded when it is not there yet. Raises RigError with go's own words.
+    Downloads it if it is missing. Raises RigError with the output of go.
     """
     go = toolchain(cache, progress).go
     with locked(cache.locks / f"module-{module}.lock", progress, f"the Go module {path}"):

@@ -1,7 +1,7 @@
-"""The network namespace of a rig and the cable between it and the host.
+"""The network namespace of a rig, and the veth pair that connects it to the host.
 
-The namespace is bound to a file in the rig's own folder. Nothing of the host changes but one
-interface and its routes, and they vanish with the interface.
+The namespace is bound to a file in the folder of the rig. On the host it adds one interface and its
+routes, which are removed with the interface.
 """
 
 import ctypes
@@ -30,14 +30,14 @@ def mounts_below(folder: Path) -> list[str]:
 
 
 def unmount(point: str) -> None:
-    """Detach a mount at once, whoever still uses it (umount2(2), MNT_DETACH). Raises RigError."""
+    """Detach a mount, even if it is in use (umount2(2), MNT_DETACH). Raises RigError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.umount2(point.encode(), _MNT_DETACH) != 0:
         raise RigError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
 
 
 def create(layout: Layout) -> None:
-    """Make the namespace, the cable and the routes; what is already there is kept."""
+    """Create the namespace, the veth pair and the routes; existing ones are kept."""
     netns = layout.paths.netns
     if not mounts_below(netns):
         netns.touch()
@@ -60,12 +60,12 @@ def create(layout: Layout) -> None:
 
 
 def bridge_filter_works() -> bool:
-    """Whether bridged packets pass iptables on this kernel (br_netfilter is there)."""
+    """Whether bridged packets pass iptables on this kernel (br_netfilter is loaded)."""
     return Path(_BRIDGE_CALLS).exists()
 
 
 def remove(layout: Layout) -> None:
-    """Remove the cable. The namespace goes with its mount and its last process."""
+    """Remove the veth pair. The namespace ends with its mount and its last process."""
     interface = layout.slot.interface
     there = Path(f"/sys/class/net/{interface}")
     if there.exists():

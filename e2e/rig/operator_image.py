@@ -1,8 +1,8 @@
-"""The operator's image, from the Containerfile that users build it with, and without a registry.
+"""Builds the operator image from the Containerfile of the release, without a registry.
 
-What changes seldom is made once and kept: a Debian base, the dependencies at their locked hashes,
-and the builder's layer cache. After a change of code only the code is copied, compiled and
-loaded. Nothing of the image builder stays outside the cache.
+What rarely changes is built once and cached: the Debian base, the dependencies at their locked
+hashes, and the layers of the builder. After a code change, only the code is copied, compiled and
+loaded. The image builder writes only below the cache folder.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ class Workshop:
 
 
 def build(cache: Cache, progress: Progress) -> Path:
-    """Build what is out of date and return the OCI layout folder. Raises RigError."""
+    """Build what is outdated and return the OCI layout folder. Raises RigError."""
     require_root("building the operator image")
     ensure(IMAGE, progress)
     with locked(cache.locks / "operator-image.lock", progress, "the operator image"):
@@ -131,7 +131,7 @@ def _dependencies(shop: Workshop, progress: Progress) -> None:
 
 
 def _platform() -> list[str]:
-    """Return pip's words for the Python of the base, when ours is another one."""
+    """Return the pip options for the Python of the base image, if it differs from ours."""
     if sys.version_info[:2] == BASE_PYTHON:
         return []
     version = "".join(str(part) for part in BASE_PYTHON)
@@ -199,7 +199,7 @@ def _blob(layout: Path, digest: str) -> Path:
 
 
 def _forget_old(layout: Path) -> None:
-    """Drop what earlier builds left in the layout."""
+    """Remove the blobs of earlier builds from the layout."""
     top, names = _reachable(layout)
     # Exactly as the builder wrote it, or it would not know its own entry the next time.
     write_atomically(layout / "index.json", _index(top))
@@ -214,9 +214,9 @@ def _index(top: dict[str, object]) -> bytes:
 
 
 def load(layout: Layout, image: Path) -> bool:
-    """Load the built image into a rig; False when the rig has exactly this one already.
+    """Load the built image into a rig; False if the rig already has this image.
 
-    Only blobs that the rig lacks are handed over.
+    Transfers only the blobs that the rig does not have.
     """
     top, names = _reachable(image)
     if images.digest(layout, OPERATOR_IMAGE) == top["digest"]:

@@ -1,4 +1,4 @@
-"""Debian packages the rig needs: found by what they bring, installed only when one is missing."""
+"""Installs the Debian packages that the rig needs, if their files are missing."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def missing(needed: dict[str, str]) -> list[str]:
-    """Return the packages of ``needed`` of which something is not there."""
+    """Return the packages of ``needed`` with missing files."""
     path = f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}"
     absent = {
         package
@@ -45,8 +45,8 @@ def missing(needed: dict[str, str]) -> list[str]:
 def ensure(needed: dict[str, str], progress: Progress) -> None:
     """Install what is missing. Raises RigError with the command and the end of its output.
 
-    Nothing is asked of the package archive when nothing is missing. One process at a time: dpkg
-    refuses the second, and several rigs come up side by side on a fresh machine.
+    Does not contact the package archive if nothing is missing. One process at a time: dpkg allows
+    no second one, and several rigs may start at the same time on a new machine.
     """
     if not missing(needed):
         return

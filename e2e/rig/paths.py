@@ -1,4 +1,4 @@
-"""Where everything of the rig lives: under one cache folder, never in the checkout."""
+"""The paths of the rig: all below one cache folder, none in the checkout."""
 
 import os
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SOCKET_PATH_LIMIT = 107
 
 
 def cache_root() -> Path:
-    """Return the cache folder: $OPENBAO_RIG_CACHE, else openbao-operator in the user's cache."""
+    """Return the cache folder: $OPENBAO_RIG_CACHE, or openbao-operator in the cache of the user."""
     chosen = os.environ.get("OPENBAO_RIG_CACHE")
     if chosen:
         return Path(chosen).absolute()
@@ -39,7 +39,7 @@ class Cache:
 
     @property
     def locks(self) -> Path:
-        """Lock files; they outlive the rigs on purpose, or two processes could hold two files."""
+        """Lock files. Not deleted with a rig: otherwise two processes could lock two files."""
         return self.root / "locks"
 
     @property
@@ -49,7 +49,7 @@ class Cache:
 
     @property
     def go(self) -> Path:
-        """The Go tool chain, when it had to be installed from the package index."""
+        """The Go toolchain, if it was installed from the package index."""
         return self.root / "go"
 
 
@@ -60,7 +60,7 @@ class RigPaths:
     root: Path
 
     def check(self) -> None:
-        """Raise RigError when a socket below the folder would have too long a path."""
+        """Raise RigError if the path of a socket below the folder would be too long."""
         longest = len(str(self.containerd_socket)) + len(".ttrpc")
         if longest > SOCKET_PATH_LIMIT:
             raise RigError(
@@ -70,12 +70,12 @@ class RigPaths:
 
     @property
     def state(self) -> Path:
-        """What was decided at first `up`: mode, addresses, ports."""
+        """What the first `up` decided: mode, addresses, ports."""
         return self.root / "rig.json"
 
     @property
     def netns(self) -> Path:
-        """The file the network namespace is bound to (not in /run/netns: nothing to tidy)."""
+        """The file that the network namespace is bound to (not in /run/netns)."""
         return self.root / "netns"
 
     @property
@@ -100,7 +100,7 @@ class RigPaths:
 
     @property
     def audit_log(self) -> Path:
-        """One JSON line per request that the API server answered."""
+        """One JSON line per completed request to the API server."""
         return self.log / "audit.log"
 
     @property
@@ -110,7 +110,7 @@ class RigPaths:
 
     @property
     def bin(self) -> Path:
-        """Links to the servers this rig runs."""
+        """Links to the binaries of this rig."""
         return self.root / "bin"
 
     @property
@@ -125,7 +125,7 @@ class RigPaths:
 
     @property
     def registries(self) -> Path:
-        """How containerd talks to registries: HOST:PORT/hosts.toml, read at each pull."""
+        """Registry configuration of containerd: HOST:PORT/hosts.toml, read at each pull."""
         return self.containerd / "registries"
 
     @property
@@ -165,7 +165,7 @@ class RigPaths:
 
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
-    """Replace ``path`` in one step, so that a kill leaves the old content or the new."""
+    """Replace ``path`` atomically: after a crash it has either the old or the new content."""
     data = content.encode() if isinstance(content, str) else content
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

@@ -1,7 +1,7 @@
-"""Certificates of the cluster: one CA, one certificate per part, one key for service accounts.
+"""The certificates of the cluster: one CA, one certificate per component, one ServiceAccount key.
 
-Everything is made in a folder beside the final one, which is then renamed, so a kill in between
-leaves no half-made set.
+They are created in a temporary folder, which is then renamed, so a killed process leaves no
+incomplete set.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ _LIFETIME = timedelta(days=365)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a certificate names: user (CN), groups (O), and addresses it serves (DNS or IP)."""
+    """The subject of a certificate: user (CN), groups (O), and SANs (DNS or IP)."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Subject:
 def make(folder: Path, subjects: dict[str, Subject]) -> None:
     """Fill ``folder`` with ca.crt, ca.key, sa.key, sa.pub and NAME.crt, NAME.key per subject.
 
-    Does nothing when the folder exists.
+    Does nothing if the folder exists.
     """
     if folder.exists():
         return

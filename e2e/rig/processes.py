@@ -1,8 +1,8 @@
-"""Processes that outlive the command that started them, and the proof that they are ours.
+"""Background processes of a rig, identified by more than their pid.
 
-A pid alone proves nothing: it may have been given to a stranger. A record therefore holds the
-pid, its start time from /proc/<pid>/stat and the boot id of the machine, and a signal is sent
-through a pidfd that was opened before the record was compared.
+A pid alone does not identify a process, because it may be reused. A record therefore has the pid,
+the start time from /proc/<pid>/stat and the boot id of the machine, and a signal is sent through a
+pidfd that was opened before the record was compared.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ exec "$@"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One process of one boot: pid, start in clock ticks since boot, boot id."""
+    """A process: pid, start in clock ticks since boot, boot id."""
 
     pid: int
     start_ticks: int
@@ -51,23 +51,23 @@ class Stat:
 
     @property
     def ended(self) -> bool:
-        """Whether no thread is left.
+        """Whether all threads have exited.
 
-        The first thread of a killed server is a zombie while the others still hold its sockets:
-        who starts the server again then finds its address in use.
+        The first thread of a killed server is a zombie while other threads still hold its sockets:
+        a restart at that time fails with "address in use".
         """
         return self.state in "ZX" and self.threads <= 1
 
 
 def parse_stat(text: str) -> Stat:
-    """Parse a line of /proc/<pid>/stat (man 5 proc); the name in field 2 may hold anything."""
+    """Parse a line of /proc/<pid>/stat (man 5 proc); field 2, the name, is arbitrary."""
     head, _, tail = text.rpartition(")")
     fields = tail.split()
     return Stat(int(head.split("(", 1)[0]), fields[0], int(fields[19]), int(fields[17]))
 
 
 def parse_record(text: str) -> Identity | None:
-    """Parse a record, or return None while it is only half written."""
+    """Parse a record; None while it is incomplete."""
     lines = text.split("\n")
     if len(lines) < 3 or not lines[1]:
         return None
@@ -76,7 +76,7 @@ def parse_record(text: str) -> Identity | None:
 
 
 def stat_of(pid: int) -> Stat | None:
-    """Return the stat of a living process; None when it is gone, or none of its threads is left."""
+    """Return the stat of a running process; None if it, or its last thread, has exited."""
     try:
         stat = parse_stat(Path(f"/proc/{pid}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):
@@ -85,7 +85,7 @@ def stat_of(pid: int) -> Stat | None:
 
 
 def is_alive(identity: Identity) -> bool:
-    """Whether exactly this process still runs."""
+    """Whether this process is still running."""
     if _BOOT_ID.read_text().strip() != identity.boot_id:
         return False
     stat = stat_of(identity.pid)
@@ -93,7 +93,7 @@ def is_alive(identity: Identity) -> bool:
 
 
 def send(identity: Identity, number: signal.Signals) -> bool:
-    """Signal exactly this process; False when it is gone."""
+    """Send a signal to this process; False if it has exited."""
     try:
         descriptor = os.pidfd_open(identity.pid)
     except ProcessLookupError:
@@ -118,7 +118,7 @@ def uptime_seconds(identity: Identity) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a component runs: argv, and variables on top of the caller's environment."""
+    """The command of a component: argv, and variables to add to the environment of the caller."""
 
     argv: Sequence[str]
     environment: Mapping[str, str]
@@ -132,17 +132,17 @@ class ProcessTable:
         self._logs = logs
 
     def names(self) -> list[str]:
-        """Return every name that was started and not yet forgotten."""
+        """Return the names of all recorded processes."""
         if not self._records.exists():
             return []
         return sorted(path.name for path in self._records.iterdir())
 
     def log(self, name: str) -> Path:
-        """Return the file that takes stdout and stderr of ``name``."""
+        """Return the log file of ``name`` (stdout and stderr)."""
         return self._logs / f"{name}.log"
 
     def running(self, name: str) -> Identity | None:
-        """Return the process recorded for ``name`` while it lives."""
+        """Return the recorded process of ``name`` while it runs."""
         record = self._records / name
         try:
             identity = parse_record(record.read_text())
@@ -151,7 +151,7 @@ class ProcessTable:
         return identity if identity is not None and is_alive(identity) else None
 
     def start(self, name: str, command: Command, deadline: float = 5.0) -> bool:
-        """Start ``name`` unless it runs; True when it was started now.
+        """Start ``name`` unless it is running; True if it was started.
 
         Raises RigError when the record does not appear within ``deadline`` seconds.
         """
@@ -176,14 +176,14 @@ class ProcessTable:
         return True
 
     def signal(self, name: str, number: signal.Signals) -> bool:
-        """Send a signal to ``name``; False when it does not run."""
+        """Send a signal to ``name``; False if it is not running."""
         identity = self.running(name)
         return identity is not None and send(identity, number)
 
     def stop(self, names: Sequence[str], grace: float) -> None:
-        """End ``names``: SIGTERM to all at once, SIGKILL to what is left after ``grace`` seconds.
+        """Stop ``names``: SIGTERM to all at once, SIGKILL to the rest after ``grace`` seconds.
 
-        A paused process is continued, or it could not hear the first signal.
+        A paused process is continued first, so that it can handle SIGTERM.
         """
         alive = {name: found for name in names if (found := self.running(name))}
         for identity in alive.values():
@@ -199,7 +199,7 @@ class ProcessTable:
 
 
 def wait_gone(identities: Sequence[Identity], seconds: float) -> bool:
-    """Wait until every process is gone; False when the time is over first."""
+    """Wait until all processes have exited; False after the timeout."""
     until = time.monotonic() + seconds
     while any(is_alive(identity) for identity in identities):
         if time.monotonic() > until:
@@ -209,9 +209,9 @@ def wait_gone(identities: Sequence[Identity], seconds: float) -> bool:
 
 
 def find_by_argument(program: str, argument: str) -> list[Identity]:
-    """Return every living process of ``program`` that has ``argument`` as a word of its own.
+    """Return all running processes of ``program`` that have the argument ``argument``.
 
-    The program is compared by the name of its file, the argument as a whole word.
+    Compares the file name of the program, and whole arguments.
     """
     wanted = argument.encode()
     boot = _BOOT_ID.read_text().strip()

@@ -1,4 +1,4 @@
-"""Progress lines: what happens now, and how long the whole has taken so far."""
+"""Progress lines: the current step and the elapsed time."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ Progress = Callable[[str], None]
 
 
 def silent(_line: str) -> None:
-    """Drop the line: for callers that print progress of their own."""
+    """Ignore the line: for callers that print their own progress."""
 
 
 def to_stderr() -> Progress:

@@ -1,10 +1,9 @@
-"""The storage of the rig: a claim becomes a folder and a `local` volume, within a watch event.
+"""The volume provisioner of the rig: creates a folder and a `local` volume for each claim.
 
 Runs as a component of its own: ``python -m e2e.rig.provisioner KUBECONFIG FOLDER``. It serves
-every StorageClass whose provisioner is storage.PROVISIONER, so a scenario may add classes of its
-own (Retain, no expansion, WaitForFirstConsumer). kubelet sets ownership and group of the folder
-by fsGroup, as it does for a freshly made file system. A claim that grows is granted at once; the
-size is not enforced.
+all StorageClasses with provisioner storage.PROVISIONER, so a scenario may add its own classes
+(Retain, no expansion, WaitForFirstConsumer). The kubelet sets the owner and the group of the folder
+by fsGroup, as for a new file system. An expansion is granted immediately; sizes are not enforced.
 """
 
 import http.client
@@ -23,14 +22,14 @@ _VOLUMES = "/api/v1/persistentvolumes"
 
 
 class Provisioner:
-    """Acts on claims and volumes as the watches report them; keeps no state of its own."""
+    """Handles watch events of claims and volumes; stateless."""
 
     def __init__(self, kube: Kube, folder: Path) -> None:
         self._kube = kube
         self._folder = folder
 
     def on_claim(self, claim: Object) -> None:
-        """Make the volume of a pending claim, or grant the growth of a bound one."""
+        """Create the volume of a pending claim, or expand that of a bound one."""
         spec = claim["spec"]
         if "deletionTimestamp" in claim["metadata"] or not spec.get("storageClassName"):
             return
@@ -42,7 +41,7 @@ class Provisioner:
             self._expand(claim, size)
 
     def on_volume(self, found: Object) -> None:
-        """Delete a released volume of ours, folder first, when its policy says so."""
+        """Delete a released volume, its folder first, if its reclaim policy is Delete."""
         if found["metadata"].get("annotations", {}).get(PROVISIONED_BY) != PROVISIONER:
             return
         released = found.get("status", {}).get("phase") == "Released"
@@ -86,9 +85,9 @@ def _unless(code: int, call: Callable[[], object]) -> None:
 
 
 def follow(kube: Kube, path: str, act: Callable[[Object], None]) -> None:
-    """List, act on each object, then watch; start again whenever the watch ends. Never returns.
+    """List, handle each object, then watch; list again when the watch ends. Never returns.
 
-    A fresh list repairs whatever an error left undone.
+    A new list retries what failed before.
     """
     while True:
         try:
@@ -106,9 +105,9 @@ def follow(kube: Kube, path: str, act: Callable[[Object], None]) -> None:
 
 
 def attempt(act: Callable[[Object], None], item: Object) -> None:
-    """Act on one object. A refusal (4xx) is printed: trying again would end the same way.
+    """Handle one object. A refusal (4xx) is printed and not retried.
 
-    Raises what another attempt may cure: ApiError from 500 on, OSError.
+    Raises retryable errors: ApiError from 500 on, OSError.
     """
     try:
         act(item)

@@ -1,4 +1,4 @@
-"""The one class that scenarios, tests and the demo use."""
+"""The interface of the rig for scenarios, tests and the demo."""
 
 import os
 import signal
@@ -23,10 +23,10 @@ from e2e.rig.versions import OPENBAO, OPERATOR_IMAGE
 
 
 class Rig:
-    """A named rig: a whole node, or only etcd and kube-apiserver.
+    """A named rig: a full node, or only etcd and kube-apiserver.
 
-    The object holds no state of its own: any number of processes may use the same rig, and one
-    that is killed leaves it as it was. Methods raise RigError.
+    The object is stateless: several processes may use the same rig, and killing one of them
+    does not change the rig. Methods raise RigError.
     """
 
     def __init__(self, name: str = "demo", progress: Progress | None = None) -> None:
@@ -37,7 +37,7 @@ class Rig:
         self.table = ProcessTable(self.paths.records, self.paths.log)
 
     def up(self, *, control_plane: bool = False, images: Sequence[str] = (OPENBAO,)) -> None:
-        """Bring the rig up, or bring up what is missing of it.
+        """Start the rig, or the parts of it that are not running.
 
         ``images`` are OpenBao versions, each an image localhost/openbao:VERSION (node only).
         """
@@ -52,7 +52,7 @@ class Rig:
                 boot.node(tuple(images))
 
     def down(self) -> None:
-        """Remove the rig and everything it made; nothing happens when there is none."""
+        """Remove the rig and everything it created; does nothing if there is none."""
         with self._lock():
             layout = layouts.load(self.name, self.paths)
             if layout is not None:
@@ -63,7 +63,7 @@ class Rig:
 
     @property
     def layout(self) -> Layout:
-        """Names and addresses. Raises RigError when the rig was never brought up."""
+        """Names and addresses. Raises RigError if the rig does not exist."""
         found = layouts.load(self.name, self.paths)
         if found is None:
             raise RigError(f"there is no rig {self.name}: bring it up first")
@@ -71,7 +71,7 @@ class Rig:
 
     @property
     def exists(self) -> bool:
-        """Whether the rig was brought up and not yet taken down."""
+        """Whether the rig exists."""
         return self.paths.state.exists()
 
     @property
@@ -81,12 +81,12 @@ class Rig:
 
     @property
     def audit_log(self) -> Path:
-        """One JSON line (audit.k8s.io/v1 Event, level Metadata) per request answered."""
+        """One JSON line (audit.k8s.io/v1 Event, level Metadata) per completed request."""
         return self.paths.audit_log
 
     @property
     def netns(self) -> Path:
-        """The file the network namespace is bound to, for ``nsenter --net=FILE``."""
+        """The file that the network namespace is bound to, for ``nsenter --net=FILE``."""
         return self.paths.netns
 
     @property
@@ -95,7 +95,7 @@ class Rig:
         return self.layout.server
 
     def bin(self, name: str) -> Path:
-        """Return the path of a server binary of this rig, for instance kubectl."""
+        """Return the path of a binary of this rig, for example kubectl."""
         return self.paths.bin / name
 
     def environment(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Rig:
         return self.layout.inside(*argv)
 
     def kubectl(self, *args: str, input: str | None = None, timeout: float = 60.0) -> str:
-        """Run kubectl as administrator and return its output. Raises RigError with its words."""
+        """Run kubectl as administrator and return its output. Raises RigError with its stderr."""
         done = subprocess.run(
             [str(self.bin("kubectl")), *args],
             input=input,
@@ -123,31 +123,31 @@ class Rig:
         return done.stdout
 
     def components(self) -> tuple[str, ...]:
-        """Return the names that stop, start, pause and resume take."""
+        """Return the names that stop, start, pause and resume accept."""
         return components.names(self.layout)
 
     def running(self, component: str) -> bool:
-        """Whether the component runs (a paused one does)."""
+        """Whether the component is running (also if it is paused)."""
         return self.table.running(component) is not None
 
     def stop(self, component: str, grace: float = 2.0) -> None:
-        """End a component: SIGTERM, and SIGKILL after ``grace`` seconds. Pods keep running."""
+        """Stop a component: SIGTERM, and SIGKILL after ``grace`` seconds. Pods keep running."""
         self._known(component)
         self.table.stop([component], grace)
 
     def start(self, component: str) -> None:
-        """Start a component that was stopped; returns before it is ready (see wait_ready)."""
+        """Start a stopped component; returns before it is ready (see wait_ready)."""
         self._known(component)
         self.table.start(component, components.command(self.layout, component))
 
     def wait_ready(self, seconds: float = 60.0) -> None:
-        """Wait until the API server is ready, and on a node until it takes pods again."""
+        """Wait until the API server is ready and, on a node, until pods can be scheduled."""
         self._wait(api_ready if self.layout.control_plane_only else node_ready, seconds)
 
     def wait_api(self, seconds: float = 60.0) -> None:
-        """Wait until the API server serves every kind, and knows who may do what.
+        """Wait until the API server serves all kinds, and RBAC is synced.
 
-        It answers before that: to its administrator with what it has, to all others with 403.
+        Before that, it responds to other users than its administrator with 403.
         """
         self._wait(api_ready, seconds)
 
@@ -160,11 +160,11 @@ class Rig:
             time.sleep(0.05)
 
     def pause(self, component: str) -> None:
-        """Freeze a component: its connections stay open and nothing answers (SIGSTOP)."""
+        """Freeze a component (SIGSTOP): its connections stay open, and it does not respond."""
         self._signal(component, signal.SIGSTOP)
 
     def resume(self, component: str) -> None:
-        """Let a paused component go on (SIGCONT)."""
+        """Resume a paused component (SIGCONT)."""
         self._signal(component, signal.SIGCONT)
 
     def load_image(self, archive: Path) -> None:
@@ -172,7 +172,7 @@ class Rig:
         images.load(self.layout, archive)
 
     def load_openbao(self, versions: Sequence[str]) -> None:
-        """Have an image localhost/openbao:VERSION of each version; those that are there stay."""
+        """Load an image localhost/openbao:VERSION of each version; existing ones are kept."""
         known = images.present(self.layout)
         if all(images.openbao_reference(version) in known for version in versions):
             return
@@ -185,7 +185,7 @@ class Rig:
     def load_operator_image(self) -> str:
         """Build the operator image from the checkout, load it, and return its name.
 
-        Costs nothing when neither code nor dependencies changed.
+        Does nothing if neither code nor dependencies changed.
         """
         built = operator_image.build(self.cache, self.progress)
         if operator_image.load(self.layout, built):

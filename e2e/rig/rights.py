@@ -1,4 +1,4 @@
-"""Rights that the node gets beside those of the Node authorizer."""
+"""Permissions of the node in addition to those of the Node authorizer."""
 
 from e2e.rig.kube import Object
 
@@ -6,11 +6,11 @@ BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
 def node_rights() -> Object:
-    """Let the kubelet read what its pods mount without asking whether they are its pods.
+    """Allow the kubelet to read what pods mount, without the check that the pods are its own.
 
-    The Node authorizer learns from a watch which objects belong to a node. A pod that is deleted
-    and made anew at once can be ahead of it: the kubelet is refused, and asks again only after 15
-    seconds. That would be measured as time of the operator.
+    The Node authorizer uses a watch to know which objects belong to a node. For a pod that is
+    deleted and recreated immediately, the watch may be late: the kubelet is refused, and retries
+    only after 15 seconds. Measurements would count this as time of the operator.
     """
     group = "rbac.authorization.k8s.io"
     return {

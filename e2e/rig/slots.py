@@ -1,6 +1,6 @@
-"""Which rig has which number, and which addresses follow from the number.
+"""Assigns a number to each rig, from which its addresses are derived.
 
-Numbers are given out under a lock and kept in one file, so that rigs side by side never overlap.
+Numbers are assigned under a lock and stored in one file, so that networks never overlap.
 """
 
 import re
@@ -30,7 +30,7 @@ PORTS_PER_SLOT = 10
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The number of a rig and everything that is derived from it."""
+    """The number of a rig, and the addresses derived from it."""
 
     index: int
 
@@ -66,7 +66,7 @@ class Slot:
 
     @property
     def interface(self) -> str:
-        """The host's end of the veth pair, at most 15 characters as Linux demands."""
+        """The host end of the veth pair; at most 15 characters (Linux)."""
         return f"baorig{self.index}"
 
     @property
@@ -82,10 +82,10 @@ def _subnet(network: IPv4Network, prefix: int, number: int) -> IPv4Network:
 
 
 def choose(taken: Mapping[str, int], name: str, routes: Iterable[IPv4Network]) -> int:
-    """Return the number of ``name``: the one it has, else the lowest free one.
+    """Return the number of ``name``: its current one, or the lowest free one.
 
     A number is free when no rig has it and none of its networks overlaps a route of the host.
-    Raises RigError when there is none.
+    Raises RigError if none is free.
     """
     if name in taken:
         return taken[name]
@@ -111,7 +111,7 @@ def parse_routes(table: str) -> list[IPv4Network]:
 
 
 def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:
-    """Give ``name`` a number and keep it until ``release``. Raises RigError on a bad name."""
+    """Assign a number to ``name`` until ``release``. Raises RigError on a bad name."""
     if not NAME.fullmatch(name):
         raise RigError(f"rig name {name!r}: lower-case letters, digits and -, at most 31 long")
     with locked(cache.locks / "slots.lock", progress, "rig numbers"):
@@ -122,7 +122,7 @@ def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:
 
 
 def release(cache: Cache, name: str, progress: Progress = silent) -> None:
-    """Give the number of ``name`` back."""
+    """Free the number of ``name``."""
     with locked(cache.locks / "slots.lock", progress, "rig numbers"):
         taken = assigned(cache)
         if taken.pop(name, None) is not None:
@@ -130,7 +130,7 @@ def release(cache: Cache, name: str, progress: Progress = silent) -> None:
 
 
 def assigned(cache: Cache) -> dict[str, int]:
-    """Return the numbers given out, by rig name."""
+    """Return the assigned numbers by rig name."""
     path = cache.rigs / "slots.json"
     if not path.exists():
         return {}

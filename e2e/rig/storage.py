@@ -1,4 +1,4 @@
-"""The storage of the rig as objects and rules, without I/O: the provisioner acts on them."""
+"""The storage objects of the rig and their rules; used by the provisioner. No I/O."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -68,7 +68,7 @@ def volume(claim: Object, kind: Object, folder: Path) -> Object:
 
 
 def wants_volume(claim: Object, kind: Object) -> bool:
-    """Whether a claim of this class waits for us, and not for a scheduler's choice of node."""
+    """Whether the claim is ready to be provisioned: it does not wait for the scheduler."""
     if kind.get("provisioner") != PROVISIONER or claim["spec"].get("volumeMode") == "Block":
         return False
     chosen = _SELECTED_NODE in claim["metadata"].get("annotations", {})
@@ -76,9 +76,9 @@ def wants_volume(claim: Object, kind: Object) -> bool:
 
 
 def grown(claim: Object) -> str | None:
-    """Return the size a bound claim asks for when it is more than it has."""
-    asked = claim["spec"]["resources"]["requests"]["storage"]
+    """Return the requested size of a bound claim if it exceeds the capacity."""
+    requested = claim["spec"]["resources"]["requests"]["storage"]
     granted = claim.get("status", {}).get("capacity", {}).get("storage")
-    if granted is None or quantity(asked) <= quantity(granted):
+    if granted is None or quantity(requested) <= quantity(granted):
         return None
-    return str(asked)
+    return str(requested)

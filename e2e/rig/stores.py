@@ -1,6 +1,6 @@
-"""Object stores that are no Go programs: moto from the package index of Python, azurite from npm.
+"""Object stores that are not Go programs: moto from PyPI, azurite from npm.
 
-Each is installed at its locked hashes into a folder named by what it is made of, as the servers of
+Each is installed at its locked hashes into a content-addressed folder, as the servers of
 e2e.rig.builds are, so a second run installs nothing.
 """
 
@@ -28,16 +28,16 @@ _NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """How the stores are started; the arguments that say where they listen come after it."""
+    """The commands of the stores, without the arguments for the listen address."""
 
     moto: tuple[str, ...]
     azurite: tuple[str, ...]
 
 
 def install(cache: Cache, progress: Progress) -> Stores:
-    """Install what is not there yet, side by side. Raises RigError with the installer's words.
+    """Install what is missing, in parallel. Raises RigError with the output of the installer.
 
-    Mostly waiting for the network, so a caller may build servers meanwhile.
+    This mostly waits for the network; callers may build servers at the same time.
     """
     with ThreadPoolExecutor(2) as pool:
         moto = pool.submit(_moto, cache, progress)
@@ -73,9 +73,9 @@ def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
 
 
 def _node(cache: Cache, progress: Progress) -> tuple[str, str]:
-    """Return node and npm of PATH, else ones installed into the cache.
+    """Return node and npm of PATH, or install them into the cache.
 
-    Not those of Debian: its npm brings some hundred packages along.
+    Does not use those of Debian, whose npm depends on several hundred packages.
     """
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:

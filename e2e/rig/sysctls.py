@@ -1,7 +1,7 @@
-"""The few settings of the whole machine that kubelet insists on, and their way back.
+"""Saves and restores the sysctls that the kubelet changes on the host.
 
-kubelet writes them at start (pkg/kubelet/cm, setupKernelTunables) or refuses to run. The values
-found before the first rig are kept and put back after the last one.
+The kubelet sets them at start (pkg/kubelet/cm, setupKernelTunables), or does not start. The values
+from before the first rig are restored after the last one.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -31,7 +31,7 @@ class _Kept:
 
 
 def remember(cache: Cache, rig: str, progress: Progress) -> None:
-    """Note that ``rig`` runs a kubelet, and what the machine's settings were before the first."""
+    """Record that ``rig`` runs a kubelet; for the first rig, save the settings of the host."""
     with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
         kept = _load(cache)
         if not kept.rigs:
@@ -42,7 +42,7 @@ def remember(cache: Cache, rig: str, progress: Progress) -> None:
 
 
 def restore(cache: Cache, rig: str, progress: Progress) -> None:
-    """Note that ``rig`` is gone; after the last one put the settings back."""
+    """Record that ``rig`` was removed; after the last rig, restore the settings."""
     with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
         kept = _load(cache)
         if rig not in kept.rigs:

@@ -1,4 +1,4 @@
-"""The way back: every process, mount, cgroup, interface and file of one rig, and of no other."""
+"""Removes all processes, mounts, cgroups, interfaces and files of one rig."""
 
 import contextlib
 import shutil
@@ -25,7 +25,7 @@ _GRACE = 0.3
 
 
 def remove(layout: Layout, table: ProcessTable, progress: Progress) -> None:
-    """Remove the rig; may be repeated. Raises RigError when something refuses to go."""
+    """Remove the rig; idempotent. Raises RigError if something cannot be removed."""
     order = [name for name in components.names(layout) if name != components.RUNTIME]
     extra = [name for name in table.names() if name not in order and name != components.RUNTIME]
     # kubelet first, or it would start again what is ended below; all get the signal together.
@@ -47,9 +47,9 @@ def remove(layout: Layout, table: ProcessTable, progress: Progress) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove the folder of a rig in which nothing is mounted or runs.
+    """Remove the folder of a rig without mounts and processes.
 
-    It is renamed first: a kill in between must not leave a folder that looks like a rig.
+    It is renamed first, so that a killed process leaves no folder that looks like a rig.
     """
     gone = folder.with_name(f".{folder.name}.gone")
     shutil.rmtree(gone, ignore_errors=True)

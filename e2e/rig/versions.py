@@ -1,7 +1,7 @@
-"""Every version the rig depends on, in one table, and where each server comes from.
+"""All versions that the rig depends on, and the source of each server.
 
 Most servers are Go tool dependencies: ``e2e/tools/<module>`` holds go.mod and go.sum, and the
-version written there must equal the one here (tests/rig/test_versions.py compares them). To raise
+version written there must equal the one here (tests/rig/test_versions.py compares them). To update
 one, change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
 modules by the release of the same number.
 

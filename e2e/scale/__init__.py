@@ -1,1 +1,1 @@
-"""The number of servers goes up and down while a client writes through the Service."""
+"""Scaling up and down, under load."""

@@ -1,4 +1,4 @@
-"""What every scenario of this folder does, and the rules that hold meanwhile."""
+"""Common steps of the scaling scenarios, and their invariants."""
 
 import threading
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ class Rules:
 
 
 def operator_token(cluster: Cluster) -> str:
-    """Log in as the operator at whoever leads."""
+    """Log in as the operator at the leader."""
     return cluster.operator_token(leading(cluster))
 
 

@@ -1,4 +1,4 @@
-"""Servers come and go, one voter at a time, while a client writes through the Service."""
+"""Servers are added and removed, one voter at a time, under load."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -95,7 +95,7 @@ def moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def asked_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Identity) -> list[Entry]:
+def requests_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Identity) -> list[Entry]:
     """Return what the operator asked for because of this cluster.
 
     It reads the metadata of three Secrets every 15 seconds, scaled or not: that is left out.
@@ -115,16 +115,16 @@ def test_up_is_one_write_and_not_slower_than_its_pods(
     mark, watch = audit.mark(), scale(cluster, 3)
     cluster.await_available(STEPS_SECONDS)
     up, needed = watch.seconds, pods_needed(cluster)
-    asked = asked_for(cluster, audit, mark, controller)
+    requests = requests_for(cluster, audit, mark, controller)
     print(f"  {up:.1f} s, its pods needed {needed:.0f} s (whole seconds)")
-    print(f"  {len(asked)} requests: {tally(asked)}")
+    print(f"  {len(requests)} requests: {tally(requests)}")
     budget("up to three servers", up, UP_FACTOR * needed + UP_SLACK, "s")
-    budget("up to three servers", len(asked), UP_REQUESTS, "requests")
-    sets = [entry.verb for entry in writes(asked) if entry.resource == "statefulsets"]
+    budget("up to three servers", len(requests), UP_REQUESTS, "requests")
+    sets = [entry.verb for entry in writes(requests) if entry.resource == "statefulsets"]
     assert sets == ["patch"]
     await_size(cluster, 3)
-    asked = asked_for(cluster, audit, mark, controller)
-    print(f"  {watch.seconds:.1f} s: all vote; {len(asked)} requests: {tally(asked)}")
+    requests = requests_for(cluster, audit, mark, controller)
+    print(f"  {watch.seconds:.1f} s: all vote; {len(requests)} requests: {tally(requests)}")
 
 
 @pytest.mark.timeout(300)
@@ -143,10 +143,10 @@ def test_down_is_one_voter_at_a_time_the_leader_too(
     hand_over(cluster)
     changes, watch = len(writer.leaders), scale(cluster, 1)
     await_size(cluster, 1)
-    asked = asked_for(cluster, audit, mark, controller)
-    print(f"  {watch.seconds:.1f} s: the leader left; {len(asked)} requests in all: {tally(asked)}")
+    requests = requests_for(cluster, audit, mark, controller)
+    print(f"  {watch.seconds:.1f} s: the leader left; {len(requests)} requests: {tally(requests)}")
     print(f"  leaders since it was asked to: {writer.leaders[changes:]}")
-    sets = [entry.verb for entry in writes(asked) if entry.resource == "statefulsets"]
+    sets = [entry.verb for entry in writes(requests) if entry.resource == "statefulsets"]
     assert sets == ["patch"] * 2
     # One change of the lead, if the watch was not late to see the one before.
     assert set(writer.leaders[changes:]) <= {f"{NAME}-0", f"{NAME}-1"}
@@ -192,7 +192,7 @@ def keep(cluster: Cluster, policy: str) -> None:
 
 @pytest.mark.timeout(400)
 def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
-    """Its server may join while it ends, without a vote yet: then it is removed afterwards.
+    """Its server may join as a non-voter while it stops: then it is removed afterwards.
 
     One that is told to end in the first moments of its process does not hear it, and ends with the
     grace of its pod.

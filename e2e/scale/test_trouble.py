@@ -1,4 +1,4 @@
-"""Operators that are killed on the way down, two at a time, and one that may not ask the leader."""
+"""Scale-down with killed operators, with two operators, and without access to the leader."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,8 +83,8 @@ def cluster(api: Api, closed: Cluster) -> Cluster:
 @pytest.mark.timeout(300)
 def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
     scale(closed, 1)
-    told = closed.await_condition("Stalled", "True", "ScaleDownBlocked", seconds=20.0)
-    print(f"  {told['message']}")
+    stalled = closed.await_condition("Stalled", "True", "ScaleDownBlocked", seconds=20.0)
+    print(f"  {stalled['message']}")
     assert len(closed.ready_pods()) == replicas_of(closed) == 2
     scale(closed, 2)
     closed.await_available(20.0)
@@ -105,7 +105,7 @@ def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_o
         launcher.start(controller, NO_ELECTION)
         await_size(cluster, 1)
         print(f"  {watch.seconds:4.1f} s: done: {state(cluster)}")
-    print(f"  {writer.told()}; {rules.looks} looks: {rules.seen}")
+    print(f"  {writer.describe()}; {rules.looks} looks: {rules.seen}")
     assert rules.broken == []
     assert writer.lost() == []
     budget("longest gap of a client", writer.longest_gap, 5.0, "s")
@@ -121,17 +121,17 @@ def crash(
 ) -> None:
     """Let an operator work until one exact write, and end there."""
     folder.mkdir()
-    asked, answered = folder / "plans", folder / "results"
+    plans_path, results_path = folder / "plans", folder / "results"
     plan = Plan(cluster.namespace, write, 1, "before" if when == "before" else "after")
-    write_plans(asked, [plan])
-    process = launcher.start(identity, str(asked), str(answered), module=CRASHING)
+    write_plans(plans_path, [plan])
+    process = launcher.start(identity, str(plans_path), str(results_path), module=CRASHING)
     process.wait(90.0)
-    result = read_results(answered)[cluster.namespace]
+    result = read_results(results_path)[cluster.namespace]
     assert result.crashed, f"it did not come to {when} {write}: {result}"
 
 
 def state(cluster: Cluster) -> str:
-    """Say what there is, in short."""
+    """Return the state as a short text."""
     claims = cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
     marked = [
         str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)
@@ -146,10 +146,10 @@ def test_two_operators_at_once_take_nobody_away_twice(
     scale(cluster, 3)
     await_size(cluster, 3)
     second = launcher.start(controller, NO_ELECTION)
-    until("the second one has its caches", lambda: second.said("optional kind"), 60.0)
+    until("the second one has its caches", lambda: second.logged("optional kind"), 60.0)
     with ServiceWriter(cluster) as writer, Rules(cluster) as rules:
         scale(cluster, 1)
         await_size(cluster, 1)
-    print(f"  {writer.told()}; {rules.looks} looks: {rules.seen}")
+    print(f"  {writer.describe()}; {rules.looks} looks: {rules.seen}")
     assert rules.broken == []
     assert writer.lost() == []

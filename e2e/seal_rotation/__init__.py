@@ -1,1 +1,1 @@
-"""The key of a static seal is rotated under running servers, and the old one is needed no more."""
+"""Rotation of the key of a static seal, until the old key is no longer needed."""

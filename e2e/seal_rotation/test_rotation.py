@@ -1,4 +1,4 @@
-"""Three servers move from one unseal key to the next; one of them crashes in the middle."""
+"""Three servers change to the next unseal key; one of them crashes during the rotation."""
 
 import os
 import signal
@@ -43,8 +43,8 @@ class Turning:
 
     def step(self) -> tuple[str, str]:
         """Keys and step of the status."""
-        told = (self.cluster.live().get("status") or {}).get("unseal") or {}
-        return told.get("keys", ""), told.get("step", "")
+        unseal = (self.cluster.live().get("status") or {}).get("unseal") or {}
+        return unseal.get("keys", ""), unseal.get("step", "")
 
     def ask_for(self, key: str) -> None:
         """Name another key in the spec."""

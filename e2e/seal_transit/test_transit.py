@@ -1,4 +1,4 @@
-"""Three servers are opened by another OpenBao; what is missing is said before any pod starts."""
+"""Three servers are unsealed by another OpenBao; missing parts are reported before pods start."""
 
 import pytest
 
@@ -30,19 +30,19 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
 def sealed(api: Api, sealer: Sealer) -> Cluster:
     """A cluster of three that waits for its Secret."""
     namespace = sealer.cluster.namespace
-    wishes = {"unseal": sealer.wish(), "selfInit": self_init(key_value_engine())}
-    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, **wishes))
+    spec = {"unseal": sealer.unseal_spec(), "selfInit": self_init(key_value_engine())}
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, **spec))
     return Cluster(api, namespace, NAME)
 
 
 def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
     """Wait for the condition with these words; no pod may be there."""
 
-    def told() -> bool:
+    def stalled() -> bool:
         found = cluster.condition("Stalled", "True", "PrerequisitesMissing")
         return found is not None and all(word in found["message"] for word in words)
 
-    until(f"Stalled with {words}", told, SOON)
+    until(f"Stalled with {words}", stalled, SOON)
     assert not cluster.pods()
 
 
@@ -80,7 +80,7 @@ def test_three_servers_open_and_one_that_restarts_opens_again(
 
 
 @pytest.mark.timeout(400)
-def test_a_lost_secret_is_told_and_disturbs_nobody(
+def test_a_lost_secret_is_reported_and_disturbs_nobody(
     api: Api, sealer: Sealer, sealed: Cluster
 ) -> None:
     before = {uid_of(pod) for pod in sealed.ready_pods()}
@@ -100,8 +100,8 @@ def test_a_token_that_the_other_side_refuses_shows_in_its_own_words(
     namespace, secret = sealer.cluster.namespace, "wrong-login"
     data = {"token": as_data("s.thisisnotatoken"), "ca.crt": as_data(sealer.authority)}
     api.create(SECRET, {"metadata": {"name": secret, "namespace": namespace}, "data": data})
-    wish = {**sealer.wish(), "credentialsSecretRef": {"name": secret}}
-    api.create(CLUSTERS, manifest(namespace, "denied", unseal=wish))
+    unseal = {**sealer.unseal_spec(), "credentialsSecretRef": {"name": secret}}
+    api.create(CLUSTERS, manifest(namespace, "denied", unseal=unseal))
     cluster = Cluster(api, namespace, "denied")
 
     def says() -> bool:

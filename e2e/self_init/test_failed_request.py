@@ -1,4 +1,4 @@
-"""A request of the first boot that fails is told, and the half-made cluster is never scaled out."""
+"""A failed self-init request is reported, and the incomplete cluster is never scaled out."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def assert_stops(cluster: Cluster) -> None:
     print(f"\n  {stalled['message']}")
     assert names.pod(name, 0) in stalled["message"]
     condition = cluster.condition("OpenBaoInitialized", "False", "SelfInitFailed")
-    assert condition is not None, cluster.told()
+    assert condition is not None, cluster.describe()
     assert cluster.live()["status"]["phase"] == "Failed"
 
     def stays_alone() -> bool:

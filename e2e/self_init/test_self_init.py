@@ -1,4 +1,4 @@
-"""Requests of several kinds, a login for people and one for the operator, and no root token."""
+"""Self-init requests of several kinds, logins for users and the operator, and no root token."""
 
 import pytest
 
@@ -75,8 +75,8 @@ def test_a_user_logs_in_and_finds_what_the_requests_left(cluster: Cluster) -> No
 
 def test_the_operator_logs_in_and_nobody_holds_a_root_token(cluster: Cluster) -> None:
     token = cluster.operator_token()
-    told = cluster.server().get("sys/storage/raft/autopilot/configuration", token)["data"]
-    assert told["cleanup_dead_servers"] is True
+    found = cluster.server().get("sys/storage/raft/autopilot/configuration", token)["data"]
+    assert found["cleanup_dead_servers"] is True
     assert cluster.secret(names.root_token_secret(cluster.name)) is None
     assert cluster.live()["status"]["selfInitialized"] is True
 
@@ -100,12 +100,12 @@ def test_one_server_initialised_and_nobody_did_it_again(cluster: Cluster) -> Non
     assert (first, others) == (1, [0, 0]), logs
 
 
-def test_a_cluster_that_locks_people_out_is_told(
+def test_a_cluster_that_locks_people_out_is_reported(
     api: Api, operator: Operator, make_namespace: MakeNamespace
 ) -> None:
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, "shut", selfInit=self_init(key_value_engine())))
     shut = Cluster(api, namespace, "shut")
-    told = shut.await_condition("UserAccessBootstrap", "False", "NoUserLogin")
-    assert "sys/auth/<mount>" in told["message"]
+    found = shut.await_condition("UserAccessBootstrap", "False", "NoUserLogin")
+    assert "sys/auth/<mount>" in found["message"]
     shut.await_available()

@@ -1,7 +1,7 @@
-"""People and controllers: whoever else writes while the operator works.
+"""Users and controllers that write while the operator runs.
 
-They reach the server directly, without the proxy, but it may be down or frozen all the same: what
-fails is simply not done.
+They connect to the server directly, without the proxy. It may be down or frozen: failed requests
+are ignored.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ CHILDREN: tuple[Resource, ...] = (CONFIG_MAP, SERVICE, DEPLOYMENT)
 
 @dataclass(slots=True)
 class Churn:
-    """Writes at random, and plays the controllers that the control plane lacks."""
+    """Writes at random, and simulates the controllers that the control plane lacks."""
 
     client: Client
     rng: random.Random
     done: Counter[str] = field(default_factory=Counter)
 
     async def people(self) -> None:
-        """Create, edit, deface and delete, until cancelled."""
+        """Create, change and delete objects, until cancelled."""
         kinds: list[tuple[Callable[[ObjectKey], Awaitable[None]], int]] = [
             (self.write, 6),
             (self.delete, 2),
@@ -71,7 +71,7 @@ class Churn:
         await self.client.delete(WEBSITE, key, uid=uid_of(found))
 
     async def deface(self, key: ObjectKey) -> None:
-        """Change what the operator owns."""
+        """Change an object of the operator."""
         ops = [{"op": "add", "path": "/data/page-0.html", "value": "defaced"}]
         await self.client.json_patch(CONFIG_MAP, key, ops)
 
@@ -91,7 +91,7 @@ class Churn:
                     await self.client.delete(of, key_of(child), uid=uid_of(child))
 
     async def roll_out(self) -> None:
-        """Have as many replicas ready as wanted."""
+        """Set readyReplicas to replicas."""
         for one in await self._list(DEPLOYMENT):
             wanted = one["spec"]["replicas"]
             if one.get("status", {}).get("readyReplicas", 0) != wanted:
@@ -102,7 +102,7 @@ class Churn:
                 await self.client.json_patch(DEPLOYMENT, key_of(one), ops, subresource="status")
 
     async def astray(self) -> str | None:
-        """None when the world is as the Websites want it, else what is not."""
+        """None if all objects match the Websites, otherwise the difference."""
         sites = {key_of(site): site for site in await self._list(WEBSITE)}
         maps = {key_of(one): one for one in await self._list(CONFIG_MAP)}
         listed = maps.pop(ObjectKey(NAMESPACE, DIRECTORY), {}).get("data", {})

@@ -1,4 +1,4 @@
-"""What goes wrong: on the way to the server, and with the server itself."""
+"""Faults of the connection to the server, and of the server."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ QUIET_SECONDS = (1.0, 6.0)
 
 @dataclass(slots=True)
 class Faults:
-    """Draws faults, one after the other; `seen` counts them by name."""
+    """Injects random faults, one at a time; `seen` counts them by name."""
 
     rig: Rig
     proxy: FaultProxy
@@ -23,7 +23,7 @@ class Faults:
     seen: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> None:
-        """Until cancelled. A fault that has begun is taken back before this ends."""
+        """Run until cancelled. An active fault is ended before this returns."""
         kinds: list[tuple[Callable[[], Awaitable[None]], int]] = [
             (self.reset, 6),
             (self.half_open, 3),
@@ -47,7 +47,7 @@ class Faults:
         self.proxy.reset()
 
     async def half_open(self) -> None:
-        """The connections of now stay open and silent until the client gives up on them."""
+        """Current connections stay open and silent until the client closes them."""
         self.proxy.half_open()
 
     async def pause(self) -> None:
@@ -62,7 +62,7 @@ class Faults:
         self.proxy.refuse(False)
 
     async def truncate(self) -> None:
-        """Answers and events break off in the middle."""
+        """Responses and events are cut off."""
         self.proxy.truncate_after(self.rng.randint(1, 60_000))
         await asyncio.sleep(self.rng.uniform(1.0, 6.0))
         self.proxy.truncate_after(None)
@@ -89,7 +89,7 @@ class Faults:
         self.rig.resume(component)
 
     async def killed_server(self) -> None:
-        """SIGKILL, and a new server whose watch history begins anew."""
+        """SIGKILL, and a restart with an empty watch cache."""
         await asyncio.to_thread(self.rig.stop, "kube-apiserver", 0.0)
         await asyncio.sleep(self.rng.uniform(0.0, 3.0))
         await asyncio.to_thread(self.rig.start, "kube-apiserver")

@@ -1,4 +1,4 @@
-"""The website example in a process that also says what it uses.
+"""The website example in a process that reports its resource usage.
 
 Run as `python -m e2e.soak.operator KUBECONFIG PORT SECONDS`; every SECONDS one line of JSON.
 """
@@ -35,14 +35,14 @@ def usage() -> dict[str, float]:
 
 
 def _links() -> Iterator[str]:
-    """What each open descriptor is; the one that reads this list is gone by then."""
+    """The target of each open file descriptor; the one of this listing is already closed."""
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink(f"/proc/self/fd/{name}")
 
 
 async def report(seconds: float) -> None:
-    """Say the usage at a fixed pace."""
+    """Print the usage at a fixed interval."""
     due = time.monotonic()
     while True:
         sys.stdout.write(orjson.dumps(usage()).decode() + "\n")

@@ -1,4 +1,4 @@
-"""One soak: the parts started, shaken, let come to rest, and looked at."""
+"""Runs one soak test: starts the parts, injects faults, waits until idle, and checks."""
 
 import asyncio
 import random
@@ -31,11 +31,11 @@ EXAMPLE = REPOSITORY / "examples" / "website"
 
 
 class SoakError(Exception):
-    """The operator ended, or the world did not become as it should."""
+    """The operator exited, or did not converge."""
 
 
 class Soak:
-    """Holds what the report needs: samples, faults and churn."""
+    """The data of the report: samples, faults and churn."""
 
     def __init__(self, rig: Rig, rng: random.Random, folder: Path, every: float) -> None:
         self.samples: list[Sample] = []
@@ -48,7 +48,7 @@ class Soak:
         folder.mkdir(parents=True, exist_ok=True)
 
     async def run(self, seconds: float) -> None:
-        """Shake for that long, then wait for rest. Raises SoakError."""
+        """Inject faults for that long, then wait until idle. Raises SoakError."""
         self._rig.kubectl("apply", "--server-side", "-f", str(EXAMPLE / "crd.yaml"))
         wait_established(self._rig.kubectl, "crd/websites.sites.example.com")
         async with AsyncExitStack() as stack:
@@ -155,7 +155,7 @@ def _free_port() -> int:
 
 
 async def cancelled(task: "asyncio.Task[None]") -> None:
-    """End a task and wait for its end; what it raises is dropped."""
+    """Cancel a task and wait for it; its exception is ignored."""
     task.cancel()
     await asyncio.wait([task])
 

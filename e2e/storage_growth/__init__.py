@@ -1,1 +1,1 @@
-"""Data volumes that grow, that cannot, and that are lost, under a client that writes."""
+"""Data volumes that are expanded, cannot be expanded, or are lost, under load."""

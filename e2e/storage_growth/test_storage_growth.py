@@ -1,4 +1,4 @@
-"""Three servers whose volumes grow, under a client that writes ten times a second."""
+"""Volume expansion of three servers, under a load of ten writes per second."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -37,8 +37,10 @@ def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Itera
     started = launcher.start(controller, NO_ELECTION)
     yield started
     assert started.alive, started.tail()
-    asked = [entry for entry in audit.since(mark, controller.user) if CANNOT not in entry.message]
-    assert not (no := refused(asked)), "\n".join(map(str, no))
+    requests = [
+        entry for entry in audit.since(mark, controller.user) if CANNOT not in entry.message
+    ]
+    assert not (no := refused(requests)), "\n".join(map(str, no))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
 
 
 def live_set(cluster: Cluster) -> Object | None:
-    """Return the StatefulSet, if it is there."""
+    """Return the StatefulSet, if it exists."""
     return cluster.api.find(STATEFUL_SET, cluster.namespace, names.stateful_set(cluster.name))
 
 
@@ -133,7 +135,7 @@ def test_file_systems_that_need_a_new_pod_get_one_in_turn(
 
 
 @pytest.mark.timeout(300)
-def test_a_volume_that_is_lost_is_told_and_a_new_one_is_filled(
+def test_a_volume_that_is_lost_is_reported_and_a_new_one_is_filled(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     leader = str((cluster.leader() or {})["metadata"]["name"])
@@ -142,8 +144,8 @@ def test_a_volume_that_is_lost_is_told_and_a_new_one_is_filled(
     (cluster_id,) = cluster.cluster_ids()
     lost = uid_of(cluster.api.get(PVC, cluster.namespace, claim))
     cluster.api.delete(PVC, cluster.namespace, claim)
-    told = cluster.await_condition("StorageConfigured", "False", "VolumeLost")
-    assert victim in told["message"]
+    condition = cluster.await_condition("StorageConfigured", "False", "VolumeLost")
+    assert victim in condition["message"]
     cluster.await_condition("Stalled", "True", "VolumeLost")
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, victim)
@@ -179,18 +181,20 @@ def test_a_class_that_cannot_grow_is_named(
         cluster.await_condition("StorageConfigured", reason="StorageClassConfigured")
         mark = audit.mark()
         api.patch(CLUSTERS, namespace, "stiff", {"spec": {"storage": {"size": "128Mi"}}})
-        told = cluster.await_condition("StorageConfigured", "False", "StorageResizeNotSupported")
-        print(f"\n  {told['message']}")
-        assert RIGID in told["message"]
+        condition = cluster.await_condition(
+            "StorageConfigured", "False", "StorageResizeNotSupported"
+        )
+        print(f"\n  {condition['message']}")
+        assert RIGID in condition["message"]
         cluster.await_condition("Stalled", "True", "StorageResizeNotSupported")
         cluster.await_condition("Available")
         throughout("nothing grows", lambda: requested(cluster) == {"64Mi"}, 8.0)
-        asked = [
+        requests = [
             entry
             for entry in audit.since(mark, controller.user)
             if entry.resource == PVC.plural and entry.writes
         ]
-        assert [entry.code for entry in asked] == [403]
+        assert [entry.code for entry in requests] == [403]
         assert len(claims(cluster)) == 1
     finally:
         api.delete(STORAGE_CLASS, None, RIGID)

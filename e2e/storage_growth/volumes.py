@@ -1,4 +1,4 @@
-"""The data volume claims of a cluster, and a storage driver that needs a new pod to grow."""
+"""The data PVCs of a cluster, and a storage driver that needs a new pod for an expansion."""
 
 import threading
 from collections.abc import Mapping
@@ -67,14 +67,14 @@ class OfflineDriver:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> "OfflineDriver":
-        told = {
+        condition = {
             "type": PENDING,
             "status": "True",
             "lastTransitionTime": self._since,
             "message": "Waiting for user to (re-)start a pod to finish file system resize",
         }
         for pod in self._first:
-            self._say(pod, {"conditions": [told]})
+            self._say(pod, {"conditions": [condition]})
             self._waiting.add(pod)
         self._thread.start()
         return self

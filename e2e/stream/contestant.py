@@ -1,4 +1,4 @@
-"""One of the two that are measured, in a process of its own: prints its seconds and its memory."""
+"""One of the two measured programs: prints its seconds and its memory."""
 
 import asyncio
 import ipaddress
@@ -28,7 +28,7 @@ KEY = "ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 
 
 async def bare(place: dict[str, Any]) -> None:
-    """The library alone, with the same parts: nothing is looked at, and nothing is guarded."""
+    """The library alone, with the same part size, without checks and without egress proxy."""
     credentials = Path(place["credentials"])
     store = S3Store(
         place["bucket"], endpoint=place["endpoint"], region="us-east-1",
@@ -50,7 +50,7 @@ async def bare(place: dict[str, Any]) -> None:
 
 
 async def ours(place: dict[str, Any]) -> None:
-    """The job: login, guard, digest, archive, upload, check, manifest."""
+    """The job: login, egress proxy, digest, archive, upload, check, manifest."""
 
     async def loopback(host: str) -> str:
         return "127.0.0.1"
@@ -75,7 +75,7 @@ async def ours(place: dict[str, Any]) -> None:
 
 
 def run(who: str, place: dict[str, Any]) -> None:
-    """Do it once and print the figures."""
+    """Run once and print the figures."""
     began = time.monotonic()
     asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[who](place))
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""Starts the servers, lets both contestants take turns, and prints the table."""
+"""Starts the servers, runs both programs in turns, and prints the table."""
 
 import json
 import socket
@@ -38,7 +38,7 @@ def _row(who: str, turns: list[dict[str, float]], mebibytes: int) -> str:
 
 
 def _ratio(turns: dict[str, list[dict[str, float]]]) -> float:
-    """Throughput of ours over that of the other, the median over the pairs of turns."""
+    """The throughput of ours relative to the other: the median over all pairs."""
     pairs = zip(turns["bare"], turns["ours"], strict=True)
     return statistics.median(bare["seconds"] / ours["seconds"] for bare, ours in pairs)
 

@@ -1,6 +1,6 @@
-"""Serves a snapshot of any size by HTTPS: a whole archive around a state that cannot be packed.
+"""Serves a snapshot of any size by HTTPS: a valid archive with an incompressible state.
 
-Kept in memory and ready to send, so that the source is not what is measured. A process of its own.
+It is prepared in memory, so that the source does not limit the measurement. A separate process.
 """
 
 import io
@@ -46,7 +46,7 @@ def archive(mebibytes: int) -> Iterator[bytes]:
 
 
 def packed(mebibytes: int) -> Iterator[bytes]:
-    """Yield it as gzip, in blocks that are stored as they are."""
+    """Yield it as gzip with stored blocks."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
     check, size = 0, 0
     for piece in archive(mebibytes):
@@ -60,7 +60,7 @@ def packed(mebibytes: int) -> Iterator[bytes]:
 
 
 def serve(folder: Path, port: int, mebibytes: int) -> None:
-    """Serve until the process is ended."""
+    """Serve until the process is stopped."""
     pieces = list(packed(mebibytes))
 
     async def snapshot(request: web.Request) -> web.StreamResponse:

@@ -1,1 +1,1 @@
-"""Tenants: a namespace is opened, kept open, and closed, by an identity that may not use it."""
+"""Tenants: a namespace is provisioned, maintained, and closed by the provisioner."""

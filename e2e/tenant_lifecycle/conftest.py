@@ -1,4 +1,4 @@
-"""What the tests of tenants share: one identity that may grant, and what they look at."""
+"""Fixtures of the tenant tests: the provisioner, and its audit log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ class World:
         made = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
 
         def watches() -> bool:
-            asked = self.audit.since(mark, self.who.user)
-            seen = {one.resource for one in asked if one.at >= begun and one.verb == "watch"}
+            requests = self.audit.since(mark, self.who.user)
+            seen = {one.resource for one in requests if one.at >= begun and one.verb == "watch"}
             return seen >= {TENANTS.plural, CLUSTERS.plural}
 
         until("it watches", watches, 60.0)
@@ -76,7 +76,7 @@ class World:
         return {name for rule in rules for name in rule.get("resourceNames", ())}
 
     def sleeping(self, namespace: str, name: str, **spec: Any) -> None:
-        """Make a cluster that nobody works on."""
+        """Create a cluster that is not reconciled."""
         self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
 
     def left(self, namespace: str) -> list[str]:

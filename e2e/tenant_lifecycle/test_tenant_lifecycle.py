@@ -1,4 +1,4 @@
-"""The life of tenants: opened, refused, grown, repaired, forged, quiet, killed and closed."""
+"""The life cycle of tenants: provisioned, refused, extended, repaired, forged, idle, and closed."""
 
 import time
 from collections.abc import Iterator
@@ -85,8 +85,8 @@ class TestLookingOften:
         forged = {"metadata": {"name": tenancy.WRITER_ROLE, "namespace": home}, "rules": []}
         world.api.create(ROLE, forged)
         world.sleeping(home, "x")
-        told = await_reason(world.api, "own", "ForeignObject", home=home)
-        assert tenancy.WRITER_ROLE in told["message"]
+        condition = await_reason(world.api, "own", "ForeignObject", home=home)
+        assert tenancy.WRITER_ROLE in condition["message"]
         assert world.api.get(ROLE, home, tenancy.WRITER_ROLE).get("rules") in (None, [])
         assert world.left(other) == []
         world.api.delete(CLUSTERS, home, "x")
@@ -109,7 +109,7 @@ class TestLookingOften:
 
 def grow_and_shrink(world: World, namespace: str) -> None:
     """External certificates, pull secrets, a rotated key, and no root token."""
-    proof = {
+    verification = {
         "enabled": True,
         "publicKey": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"
         "wGwwcVvDHEcZRVqVTjVKFXUzW7Wzp6HmGGx5fjDv7b0HxHjAhLYzGZAFlCGyHLqSEAXvZYy7pCd9M4V1u9cRfA==\n"
@@ -119,7 +119,7 @@ def grow_and_shrink(world: World, namespace: str) -> None:
     world.sleeping(namespace, "two", tls=EXTERNAL)
     reader = {"their-server", "their-ca"}
     until("it reads", lambda: reader <= world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
-    world.api.patch(CLUSTERS, namespace, "two", {"spec": {"imageVerification": proof}})
+    world.api.patch(CLUSTERS, namespace, "two", {"spec": {"imageVerification": verification}})
     until("it logs in", lambda: "registry" in world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
     rotated = {"status": {"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}}}
     world.api.patch_status(CLUSTERS, namespace, "two", rotated)
@@ -140,7 +140,7 @@ def grow_and_shrink(world: World, namespace: str) -> None:
 
 
 def drift(world: World, namespace: str) -> None:
-    """A Role that somebody widened is as it was soon after."""
+    """A Role with added permissions is reverted soon after."""
     before = world.api.get(ROLE, namespace, tenancy.TENANT_ROLE)["rules"]
     wide = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     world.api.patch(ROLE, namespace, tenancy.TENANT_ROLE, {"rules": wide})
@@ -155,9 +155,9 @@ def closing(world: World, namespace: str) -> None:
     """Deletion waits for the cluster, names it, and leaves nothing."""
     world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": ["example.com/hold"]}})
     world.api.delete(TENANTS, NAMESPACE, namespace)
-    told = await_reason(world.api, namespace, "Deleting")
-    assert "one" in told["message"]
-    assert told["status"] == "True"
+    condition = await_reason(world.api, namespace, "Deleting")
+    assert "one" in condition["message"]
+    assert condition["status"] == "True"
     world.api.delete(CLUSTERS, namespace, "one")
     world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": None}})
     until("the tenant is gone", lambda: not world.api.find(TENANTS, NAMESPACE, namespace), 20.0)
@@ -195,8 +195,8 @@ class TestAsShipped:
         time.sleep(1.0)
         mark = world.audit.mark()
         time.sleep(QUIET_SECONDS)
-        asked = work(world.audit.since(mark, world.who.user))
-        assert not asked, tally(asked)
+        requests = work(world.audit.since(mark, world.who.user))
+        assert not requests, tally(requests)
         assert as_shipped.alive
 
     @pytest.mark.timeout(150)

@@ -1,1 +1,1 @@
-"""Servers that fetch their certificates from a real ACME server, pebble."""
+"""Servers with certificates from an ACME server, pebble."""

@@ -45,8 +45,8 @@ def test_servers_fetch_their_certificate(
             ),
         )
         cluster = Cluster(api, namespace, NAME)
-        told = cluster.await_condition("Ready", "False", "TLSSecretMissing")
-        assert ROOTS in told["message"]
+        condition = cluster.await_condition("Ready", "False", "TLSSecretMissing")
+        assert ROOTS in condition["message"]
         roots = certificates.secret(
             namespace, ROOTS, ca_crt=acme.authority.pem, **{"pki-ca_crt": acme.issuer()}
         )

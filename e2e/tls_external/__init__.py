@@ -1,1 +1,1 @@
-"""Certificates of the user's own: good ones, bad ones, newer ones, and the way to them and back."""
+"""External certificates: valid, invalid and renewed ones, and changes of the TLS mode."""

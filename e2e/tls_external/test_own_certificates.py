@@ -1,4 +1,4 @@
-"""A cluster with certificates of its user, from the first boot on, through every mistake."""
+"""A cluster with external certificates from the first boot on, and all kinds of mistakes."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -80,11 +80,11 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     api.create(SECRET, secret(namespace, ca_secret, ca_crt=first.root.pem))
     api.create(SECRET, secret(namespace, server_secret, **bad.files()))
     init = self_init(key_value_engine())
-    wish = manifest(namespace, NAME, replicas=3, tls={"mode": "External"}, selfInit=init)
-    api.create(CLUSTERS, wish)
+    body = manifest(namespace, NAME, replicas=3, tls={"mode": "External"}, selfInit=init)
+    api.create(CLUSTERS, body)
     cluster = Cluster(api, namespace, NAME)
-    told = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
-    assert SERVER_NAME in told["message"]
+    condition = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
+    assert SERVER_NAME in condition["message"]
     assert not cluster.pods()
 
     api.patch(SECRET, namespace, server_secret, {"data": data(**first.files())})
@@ -96,8 +96,8 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     other = certificates.authority("Somebody Else")
     stranger = dataclasses.replace(first, served=certificates.leaf(other, (SERVER_NAME,)))
     api.patch(SECRET, namespace, server_secret, {"data": data(**stranger.files())})
-    told = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
-    assert "Somebody Else" in told["message"]
+    condition = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
+    assert "Somebody Else" in condition["message"]
     assert lives(cluster) == born
     assert serials(cluster) == {first.served.serial}
 
@@ -138,8 +138,8 @@ def test_b12_a_change_of_mode_reaches_the_servers_that_run(
     api.create(SECRET, secret(namespace, "mine", **mine.files()))
     api.create(SECRET, secret(namespace, "roots", ca_crt=mine.root.pem))
     refs = {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}}
-    wish = {"spec": {"tls": {"mode": "External", "external": refs}}}
-    api.patch(CLUSTERS, namespace, NAME, wish)
+    body = {"spec": {"tls": {"mode": "External", "external": refs}}}
+    api.patch(CLUSTERS, namespace, NAME, body)
     quorum = 2
 
     def moved(serial: int) -> bool:

@@ -1,1 +1,1 @@
-"""The operator's own certificates: renewed, and their authority replaced, under running servers."""
+"""Certificates of the operator: renewal, and replacement of the CA, with running servers."""

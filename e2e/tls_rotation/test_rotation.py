@@ -1,4 +1,4 @@
-"""Renewal and a new authority, while a client keeps calling; no pod is started again."""
+"""Renewal and a new CA, under load and without pod restarts."""
 
 import base64
 import threading
@@ -41,7 +41,7 @@ class Client:
         self.bundle = entry(self.cluster, names.tls_ca_secret(NAME), "ca.crt")
 
     def call(self, addresses: "list[str]") -> None:
-        """Shake hands with every server."""
+        """Do a TLS handshake with all servers."""
         for address in addresses:
             self.calls += 1
             try:
@@ -125,7 +125,7 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
 
     with calling(client):
         # One more name: the certificate is issued anew, and read without a restart.
-        _wish(cluster, extraSANs=["bao.example.com"])
+        _patch_tls(cluster, extraSANs=["bao.example.com"])
         until("it is issued", lambda: wanted_serial(cluster) != first, 60.0)
         second = wanted_serial(cluster)
         until("it is served", lambda: serials(cluster) == {second}, RELOADED, every=0.5)
@@ -134,12 +134,12 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
         assert lives(cluster) == born
 
         # A longer period than is left: the certificate of today is old at once.
-        _wish(cluster, rotationPeriod="8735h")
+        _patch_tls(cluster, rotationPeriod="8735h")
         cluster.await_available()
         assert wanted_serial(cluster) == second, "a fresh one has 8760 h to live"
 
         (old,) = authorities(cluster)
-        _wish(cluster, rotateCAAt="once")
+        _patch_tls(cluster, rotateCAAt="once")
         until("the next is trusted", lambda: len(authorities(cluster)) == 2, 60.0)
         # The client reads the bundle while both are in it; that is what the overlap is for.
         client.read()
@@ -163,6 +163,6 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
     assert set(data) == {"ca.crt", "ca.key"}
 
 
-def _wish(cluster: Cluster, **tls: object) -> None:
+def _patch_tls(cluster: Cluster, **tls: object) -> None:
     change = {"spec": {"tls": tls}}
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, change)

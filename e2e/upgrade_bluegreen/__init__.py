@@ -1,1 +1,1 @@
-"""Clusters brought to another version by a second set of servers that takes over."""
+"""Blue/green upgrades: a second pool takes over."""

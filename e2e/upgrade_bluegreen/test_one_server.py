@@ -1,6 +1,6 @@
 """One server and a read replica: an upgrade that ends early, and one that the replica ends.
 
-Another server meanwhile waits for an image that nobody has.
+Another upgrade waits for an image that does not exist.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ JUDGING_SECONDS = 6.0
 STILL_SECONDS = 5.0
 # A client that waits as long as clients do sees no write fail, and never stands still for long.
 # How long that is depends on the machine, too: beside other tests it may be longer.
-PATIENCE, GAP_SECONDS, GAP_BESIDE_OTHERS = 10.0, 3.0, 5.0
+PATIENCE, GAP_SECONDS, GAP_WITH_OTHERS = 10.0, 3.0, 5.0
 GLASS = "BreakGlassRequired"
 
 
@@ -97,13 +97,13 @@ def clusters(
 
 
 def patient(one: Cluster) -> ServiceWriter:
-    """Return a client of a cluster that nobody is to disturb."""
+    """Return a client of a cluster that must not be disturbed."""
     return ServiceWriter(one, reads_back=True, patience=PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
-    """Its upgrade has begun, and goes on beside whatever else happens here."""
+    """Its upgrade has started, and continues during the other tests."""
     one = clusters[DOOMED]
     with taking_over(one) as takeover, patient(one) as writer:
         change(one, {"version": SECOND, "image": ABSENT})
@@ -136,7 +136,7 @@ def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(cluster: Cl
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
         takeover.await_rest()
         seen = takeover.seen
-    print(f"  {seen.timeline()}\n  {writer.told()}")
+    print(f"  {seen.timeline()}\n  {writer.describe()}")
     phases = [one.name for one in seen.phases()]
     assert phases == [DEPLOYING, JOINING, SYNCING, ROLLBACK_CLEANUP, IDLE]
     assert list(seen.hook_runs(operation).values()) == [1]
@@ -169,18 +169,18 @@ def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
     takeover, writer = doomed.takeover, doomed.writer
     takeover.await_rest(PULL_SECONDS)
     seen, cluster = takeover.seen, takeover.cluster
-    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
     assert [one.name for one in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
-    assert_blue_was_left_alone(seen, writer, GAP_BESIDE_OTHERS)
+    assert_blue_was_left_alone(seen, writer, GAP_WITH_OTHERS)
     assert_blue_alone_is_left(cluster, seen)
     assert members(cluster) == {seen.blue.pod(0): True}
     assert seen.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
 
 
 def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float) -> None:
-    """No client had any reason to notice that somebody tried."""
+    """Check that clients were not affected by the failed upgrade."""
     (blue,) = seen.lives(seen.blue)
-    assert (blue.made, blue.restarts, blue.told_to_end) == (None, 0, None)
+    assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
     assert len(seen.history.leaders()) == 1
     assert seen.began(DEMOTING) is None
     turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
@@ -192,7 +192,7 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float)
 
 
 def assert_blue_alone_is_left(cluster: Cluster, seen: TwoSets) -> None:
-    """Green is gone with its volumes, and nobody tries again without a word."""
+    """Check that green is deleted with its volumes, and that the upgrade is not retried."""
     blue, green = seen.blue, seen.green
     assert green != blue
     assert set_names(cluster) == {blue.stateful_set}
@@ -219,16 +219,16 @@ def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None
         cluster.await_available(30.0)
         requests.await_silence()
         seen = takeover.seen
-    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
     assert [one.name for one in seen.phases()][-2:] == [RESTORING, IDLE]
     (blue,), (old, new) = seen.lives(seen.blue), readers(seen.history.lives())
     restoring = seen.began(RESTORING)
     assert restoring is not None
     assert old.restarts == 0
-    assert old.told_to_end is not None
+    assert old.terminating is not None
     assert blue.gone is not None
-    assert blue.gone < old.told_to_end
-    assert restoring < old.told_to_end
+    assert blue.gone < old.terminating
+    assert restoring < old.terminating
     assert new.image == openbao_reference(SECOND)
     green = serving(cluster)
     assert green == seen.green

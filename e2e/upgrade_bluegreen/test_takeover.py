@@ -1,4 +1,4 @@
-"""Three servers are followed by three others, under a client: at once, held, back, and once more.
+"""Blue/green upgrades of three servers, under load: at once, held, rolled back, and again.
 
 The versions are one source under several numbers: image, reported version and servers are real, a
 migration of data is not.
@@ -173,10 +173,10 @@ def assert_blue_stays_until_it_is_not_needed(seen: TwoSets) -> None:
     assert len(blue) == len(green) == SIZE
     for life in blue:
         assert (life.made, life.restarts) == (None, 0), life
-        assert life.told_to_end is not None
-        assert life.told_to_end > cleanup
+        assert life.terminating is not None
+        assert life.terminating > cleanup
     assert [life.restarts for life in green] == [0] * SIZE
-    assert [life.told_to_end for life in green] == [None] * SIZE
+    assert [life.terminating for life in green] == [None] * SIZE
 
 
 def assert_green_alone_is_left(cluster: Cluster, seen: TwoSets, version: str) -> None:
@@ -190,8 +190,8 @@ def assert_green_alone_is_left(cluster: Cluster, seen: TwoSets, version: str) ->
     assert {cluster.server(name_of(pod)).health()["version"] for pod in pods} == {version}
     kept = claims_of(cluster, blue)
     assert kept == {blue.data_claim(ordinal) for ordinal in range(SIZE)}
-    told = "\n".join(events(cluster, "UpgradeComplete"))
-    assert all(name in told for name in kept), told
+    notes = "\n".join(events(cluster, "UpgradeComplete"))
+    assert all(name in notes for name in kept), notes
     assert (CONFIG_MAP.kind, blue.config_map) not in cluster.belongings((CONFIG_MAP,))
     status = cluster.live()["status"]
     assert status["blueGreen"]["blueRevision"] == green.revision
@@ -235,7 +235,7 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
         change(cluster, {"replicas": SIZE, "image": None})
         takeover.await_that("blue is kept", lambda: handed_over(cluster), 60.0)
         seen = takeover.seen
-    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
     blue, green = seen.blue, seen.green
     assert former == blue != green
     assert handled(cluster, "now")
@@ -265,7 +265,7 @@ def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
         takeover.await_phase(ROLLBACK_CLEANUP)
         takeover.await_rest()
         seen = takeover.seen
-    print(f"\n  back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.told()}")
+    print(f"\n  back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
     assert [one.name for one in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
     turns = [one.revisions for one in seen.directed(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
@@ -325,12 +325,12 @@ def handled(cluster: Cluster, word: str) -> Object | None:
 def held(cluster: Cluster) -> Object | None:
     """Return the cluster while it says that it waits for a word."""
     live = cluster.live()
-    told = condition(live, "Upgrading") or {}
-    return live if (told.get("status"), told.get("reason")) == ("True", HOLD) else None
+    upgrading = condition(live, "Upgrading") or {}
+    return live if (upgrading.get("status"), upgrading.get("reason")) == ("True", HOLD) else None
 
 
 def assert_held_still(takeover: Takeover, requests: Requests) -> None:
-    """Nothing goes on for a while, and no object is touched, the status aside."""
+    """Check for some time that nothing is written except the status."""
     cluster = takeover.cluster
     mark = requests.mark()
     until("somebody looks after it", lambda: requests.since(mark), 20.0)
@@ -348,7 +348,7 @@ def assert_no_server_of_blue_was_touched(seen: TwoSets) -> None:
     found = seen.lives(seen.blue)
     assert {life.name for life in found} == all_of(seen.blue, SIZE)
     for life in found:
-        assert (life.made, life.restarts, life.told_to_end) == (None, 0, None), life
+        assert (life.made, life.restarts, life.terminating) == (None, 0, None), life
 
 
 def assert_frozen(seen: TwoSets) -> None:

@@ -1,1 +1,1 @@
-"""The operator killed before, at and after its writes of an upgrade: whoever comes next ends it."""
+"""Crashes of the operator before, at and after the writes of an upgrade; the next one ends it."""

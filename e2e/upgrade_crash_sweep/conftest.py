@@ -1,4 +1,4 @@
-"""What every sweep needs: operators that may be killed, and images of all versions."""
+"""Fixtures of the sweeps: operators that crash, and images of all versions."""
 
 import pytest
 

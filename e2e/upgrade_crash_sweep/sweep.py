@@ -1,4 +1,4 @@
-"""Clusters that are upgraded by operators which die at one write each, and by one that ends it all.
+"""Clusters that are upgraded by operators that crash at one write each, and by one that finishes.
 
 Each cluster has a namespace of its own; the first operators see one each. What became of the pods
 is read in the audit log: who deleted and who made them, how often.
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        """What its first operator is told."""
+        """The plan of its first operator."""
         return Plan(
             self.cluster.namespace, self.write, self.occurrence, self.position, self.last_writes
         )
@@ -80,11 +80,11 @@ class Sweep:
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """Return what each operator is told: it has to know its own image, for the Jobs."""
+        """Return the environment of the operators: they need their own image for Jobs."""
         return {"OPERATOR_IMAGE": self.api.rig.load_operator_image()}
 
     def whole(self, *arguments: str) -> Operator:
-        """Start an operator that nobody kills."""
+        """Start an operator that is not killed."""
         return self.launcher.start(
             self.identity, NO_ELECTION, *arguments, environment=self.environment()
         )
@@ -157,14 +157,16 @@ class Sweep:
 
     def _crash(self, plans: list[Plan], seconds: float) -> dict[str, Result]:
         number = len(list(self.folder.glob("plans-*")))
-        asked, answered = (self.folder / f"{word}-{number}" for word in ("plans", "results"))
-        write_plans(asked, plans)
+        plans_path, results_path = (
+            self.folder / f"{word}-{number}" for word in ("plans", "results")
+        )
+        write_plans(plans_path, plans)
         process = self.launcher.start(
-            self.identity, str(asked), str(answered),
+            self.identity, str(plans_path), str(results_path),
             module=CRASHING, environment=self.environment(),
         )  # fmt: skip
         process.wait(max(seconds, 30.0 + _SECONDS_EACH * len(plans)))
-        return read_results(answered)
+        return read_results(results_path)
 
     def _await(self, case: Case, version: str, seconds: float) -> None:
         try:
@@ -175,7 +177,7 @@ class Sweep:
             )
         except NotSoError as error:
             shown = status_of(case.cluster.live()).get("upgrade")
-            case.faults.append(f"{error} {shown} {case.cluster.told()}")
+            case.faults.append(f"{error} {shown} {case.cluster.describe()}")
 
 
 Check = Callable[[Case, Sequence[Entry], str], list[str]]

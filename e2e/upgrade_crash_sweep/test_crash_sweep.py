@@ -1,4 +1,4 @@
-"""Between any two writes of the upgrade of one server, and at a sample of those of three.
+"""Crashes at all writes of an upgrade of one server, and at a sample of those of three.
 
 A status may be written once more or less than in the clean run; the kinds of writes are the same.
 """

@@ -1,4 +1,4 @@
-"""A sample of the writes of an upgrade by a second set: one server is followed by one other."""
+"""Crashes at a sample of the writes of a blue/green upgrade of one server."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -107,9 +107,9 @@ def _is_it(key: WriteKey, wanted: Row) -> bool:
 def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
     """Find everything that is wrong with a cluster whose upgrade another operator ended."""
     cluster, found = case.cluster, unfinished(case, entries, version)
-    told, servers = blue_green(cluster.live()), serving(cluster)
-    if told.get("phase", "Idle") != "Idle" or told.get("greenRevision"):
-        found.append(f"the upgrade goes on: {told}")
+    status, servers = blue_green(cluster.live()), serving(cluster)
+    if status.get("phase", "Idle") != "Idle" or status.get("greenRevision"):
+        found.append(f"the upgrade goes on: {status}")
     if set_names(cluster) != {servers.stateful_set}:
         found.append(f"sets: {set_names(cluster)}")
     if [name_of(pod) for pod in cluster.pods()] != [servers.pod(0)]:

@@ -1,1 +1,1 @@
-"""Upgrades that cannot go on: they stop, say why, touch nobody, and go on when they are told to."""
+"""Upgrades that cannot continue: they stop, report why, change no pod, and continue on a retry."""

@@ -1,4 +1,4 @@
-"""An image that nobody has: it stops at the first pod, and a new target repairs it."""
+"""An image that does not exist: the upgrade stops at the first pod, and a new target repairs it."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_it_stops_at_the_first_pod_and_the_others_serve(
         upgrade = await_stopped(cluster, "PodNotReady", POD_DEADLINE + 40.0)
         took = watch.seconds
         assert_nobody_is_touched(cluster, requests)
-    print(f"  stopped after {took:.1f} s; {writer.told()}")
+    print(f"  stopped after {took:.1f} s; {writer.describe()}")
     assert took > POD_DEADLINE
     victim = names.pod(NAME, 2)
     assert upgrade["pod"] == victim
@@ -84,8 +84,8 @@ def test_a_retry_that_changes_nothing_fails_again_and_the_same_word_is_no_second
     until("it is tried again", lambda: "failure" not in upgrade_of(cluster), 20.0, every=0.02)
     upgrade = await_stopped(cluster, "PodNotReady", POD_DEADLINE + 40.0)
     assert upgrade["failure"]["at"] > failed
-    asked = cluster.live()["status"]["upgradeRequests"]
-    assert asked["lastHandledRetry"] == "again"
+    handled = cluster.live()["status"]["upgradeRequests"]
+    assert handled["lastHandledRetry"] == "again"
     change(cluster, {"upgrade": {"requests": {"retry": "again"}}})
     assert_nobody_is_touched(cluster, requests)
 

@@ -1,4 +1,4 @@
-"""A volume without room: the server on it is not well in the new version, and the others serve."""
+"""A full volume: its server is not healthy in the new version, and the others keep serving."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_it_stops_there_and_goes_on_once_there_is_room(
     with full_volume(cluster, VICTIM) as volume, ServiceWriter(cluster) as writer:
         change(cluster, {"version": TARGET})
         failure = until("it stops", lambda: upgrade_of(cluster).get("failure"), POD_DEADLINE + 60.0)
-        print(f"\n  {failure['reason']}: {failure['message']}\n  {writer.told()}")
+        print(f"\n  {failure['reason']}: {failure['message']}\n  {writer.describe()}")
         assert failure["reason"] in REASONS
         assert VICTIM in failure["message"]
         kept = {name_of(pod) for pod in cluster.pods() if uid_of(pod) in before}

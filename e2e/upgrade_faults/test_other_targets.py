@@ -1,4 +1,4 @@
-"""Targets that are refused, and one that takes the place of another on the way."""
+"""Refused target versions, and a change of the target during an upgrade."""
 
 import pytest
 
@@ -28,7 +28,7 @@ UNTOUCHED_SECONDS = 5.0
 def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
-    """Three voters of the second version, which they were brought to."""
+    """Three voters that were upgraded to the second version."""
     rig.load_openbao(OPENBAO_UPGRADES)
     made = steady_voters(
         api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
@@ -52,8 +52,8 @@ def test_a_tag_of_another_version_is_refused_and_nothing_changes(
     requests.settle(cluster)
     before, template = uids(cluster), generation(cluster)
     change(cluster, {"version": THIRD, "image": openbao_reference(FOURTH)})
-    told = cluster.await_condition("Upgrading", "False", "ImageVersionMismatch", seconds=20.0)
-    print(f"\n  {told['message']}")
+    condition = cluster.await_condition("Upgrading", "False", "ImageVersionMismatch", seconds=20.0)
+    print(f"\n  {condition['message']}")
     throughout("nobody is touched", lambda: uids(cluster) == before, UNTOUCHED_SECONDS)
     assert generation(cluster) == template
     status = cluster.live()["status"]

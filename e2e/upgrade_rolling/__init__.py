@@ -1,1 +1,1 @@
-"""Clusters brought to another version, one server at a time, while a client writes."""
+"""Rolling upgrades, one server at a time, under load."""

@@ -1,4 +1,4 @@
-"""One server: its upgrade is an outage that is announced, and nobody is asked to step down."""
+"""One server: the upgrade is an announced outage, without step-down."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
     old, new = history.lives()
     assert (old.name, new.name) == (names.pod(NAME, 0), names.pod(NAME, 0))
     assert new.image == openbao_reference(VERSION)
-    assert new.told_to_end is None
+    assert new.terminating is None
     assert history.step_downs() == []
     assert cluster.api.list(JOB, cluster.namespace) == []
     done.assert_nothing_lost()
@@ -52,6 +52,10 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
 
 
 def announces(cluster: Object) -> bool:
-    """Tell whether a cluster says that nobody will be served for a while."""
-    told = condition(cluster, "Upgrading")
-    return told is not None and told["status"] == "True" and ANNOUNCED in told["message"]
+    """Whether a cluster announces the outage."""
+    upgrading = condition(cluster, "Upgrading")
+    return (
+        upgrading is not None
+        and upgrading["status"] == "True"
+        and ANNOUNCED in upgrading["message"]
+    )

@@ -1,4 +1,4 @@
-"""spec.upgrade.preUpgradeSnapshot: no server is touched before the snapshot is kept."""
+"""spec.upgrade.preUpgradeSnapshot: no server is replaced before the snapshot is stored."""
 
 import pytest
 
@@ -31,9 +31,9 @@ def cluster(
 ) -> Cluster:
     """One server that keeps its snapshots in a store."""
     rig.load_openbao(OPENBAO_UPGRADES)
-    wish = {"preUpgradeSnapshot": True}
+    upgrade = {"preUpgradeSnapshot": True}
     return make_backup_cluster(
-        api, make_namespace(), store.target(), store, upgrade=wish, version=OPENBAO_UPGRADES[0]
+        api, make_namespace(), store.target(), store, upgrade=upgrade, version=OPENBAO_UPGRADES[0]
     )
 
 
@@ -77,7 +77,7 @@ def test_three_snapshots_that_fail_end_it_and_no_server_was_touched(
             until("the lock is free", lambda: "operationLock" not in cluster.live()["status"], 10.0)
             assert record.history.first_touch() is None
             tried = {
-                s.object["metadata"]["name"] for s in record.history.sights if s.kind == BACKUPS
+                s.object["metadata"]["name"] for s in record.history.entries if s.kind == BACKUPS
             }
             assert len(tried) == 3
         change(cluster, {"upgrade": {"requests": {"retry": "store-repaired"}}})
@@ -95,11 +95,11 @@ def phase(backup: Object) -> str:
 
 
 def accepted(cluster: Object) -> str:
-    """Return the version that the servers are brought to."""
+    """Return the target version of the servers."""
     return str((status_of(cluster).get("release") or {}).get("version") or "")
 
 
 def backups_in(history: History) -> list[Object]:
     """Return every OpenBaoBackup that was seen, as it was seen last."""
-    found = {s.object["metadata"]["name"]: s.object for s in history.sights if s.kind == BACKUPS}
+    found = {s.object["metadata"]["name"]: s.object for s in history.entries if s.kind == BACKUPS}
     return list(found.values())

@@ -1,4 +1,4 @@
-"""Three servers brought from release to release, the leader at each ordinal, under a client."""
+"""Upgrades of three servers through all releases, with the leader at each ordinal, under load."""
 
 from collections.abc import Iterator
 
@@ -77,7 +77,7 @@ def assert_each_pod_is_new_once(history: History, version: str) -> None:
     for ordinal in range(3):
         name = names.pod(NAME, ordinal)
         old, new = (life for life in lives if life.name == name)
-        assert (old.made, new.told_to_end) == (None, None), (old, new)
+        assert (old.made, new.terminating) == (None, None), (old, new)
         assert old.gone is not None
         assert new.ready is not None
         assert new.image == openbao_reference(version)
@@ -98,8 +98,8 @@ def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
     assert job.succeeded
     assert job.ended is not None
     old = next(life for life in history.lives() if life.name == last)
-    assert old.told_to_end is not None
-    assert job.made < old.told_to_end
+    assert old.terminating is not None
+    assert job.made < old.terminating
     others = [life for life in history.lives() if life.made is not None and life.name != last]
     # One at a time, and nobody asks a leader before all others are back.
     assert all(life.ready is not None and life.ready < job.made for life in others)

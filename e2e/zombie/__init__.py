@@ -1,1 +1,1 @@
-"""A leader that was frozen and wakes up after somebody else took over."""
+"""A frozen leader that resumes after another operator took over."""

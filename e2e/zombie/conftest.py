@@ -1,4 +1,4 @@
-"""A second operator with the same rights."""
+"""A second operator with the same permissions."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ RIVAL = "openbao-operator-rival"
 
 @pytest.fixture(scope="module")
 def rival(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
-    """The same rights under another name, so that the audit log tells the two apart."""
+    """The same permissions for another user, to distinguish the two in the audit log."""
     folder: Path = tmp_path_factory.mktemp("rival")
     add_account(api, RIVAL)
     return identity(rig, api, folder, RIVAL)

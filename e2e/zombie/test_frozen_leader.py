@@ -1,4 +1,4 @@
-"""Two operators: the leader is frozen in the middle of its work and resumed when it is too late."""
+"""Two operators: the leader is frozen during a reconcile, and resumed after it lost the Lease."""
 
 import signal
 
@@ -45,7 +45,7 @@ def test_a_frozen_leader_never_writes_again(
     api.create(CLUSTERS, manifest(namespace, first.name))
     first.await_available()
     before = holder(api)
-    assert not standby.said("became leader")
+    assert not standby.logged("became leader")
 
     # It is frozen in the midst of several first boots: with requests under way and more to come.
     mark = audit.mark()
@@ -57,7 +57,7 @@ def test_a_frozen_leader_never_writes_again(
     lost = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
     api.delete(CONFIG_MAP, namespace, names.config_map(first.name))
 
-    until("somebody else leads", lambda: standby.said("became leader"), TAKEOVER_WITHIN)
+    until("somebody else leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
     print(f"\ntaken over {watch.seconds:.1f} s after the freeze")
     assert holder(api) != before
     for cluster in others:
@@ -70,7 +70,7 @@ def test_a_frozen_leader_never_writes_again(
     leader.signal(signal.SIGCONT)
     assert leader.wait(ENDS_WITHIN) != 0
     print(f"the frozen one ended {watch.seconds:.1f} s after it was resumed")
-    assert leader.said("stopped: another process leads, or could"), leader.tail()
+    assert leader.logged("stopped: another process leads, or could"), leader.tail()
 
     # The successor goes on; what it writes proves that the log has caught up.
     config = names.config_map(others[0].name)

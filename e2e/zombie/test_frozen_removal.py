@@ -1,4 +1,4 @@
-"""The leader is frozen between its mark on a volume and the request to take that server out.
+"""The leader is frozen between marking a volume and the request to remove that raft peer.
 
 Another one leads meanwhile and takes the server out; the cluster grows again, and a new server of
 that name votes. Nothing on its volume tells the frozen one apart from the server that it marked.
@@ -60,7 +60,7 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     assert labels.REMOVED_PEER in live["metadata"]["annotations"]
     assert len(members_of(cluster, operator_token(cluster))) == 2
 
-    until("somebody else leads", lambda: standby.said("became leader"), TAKEOVER_WITHIN)
+    until("somebody else leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
     await_size(cluster, 1)
     until("its volume is gone", lambda: api.find(PVC, namespace, claim) is None, 60.0)
     scale(cluster, 2)
@@ -73,7 +73,7 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     throughout("both servers vote", lambda: _both_vote(cluster), LOOKED_ON_FOR)
     assert leader.wait(ENDS_WITHIN) != 0
     print(f"\nthe frozen one ended {watch.seconds:.1f} s after it was resumed")
-    assert leader.said("stopped: another process leads, or could"), leader.tail()
+    assert leader.logged("stopped: another process leads, or could"), leader.tail()
     assert not writes(audit.since(mark, controller.user))
     await_size(cluster, 2)
     assert standby.alive

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from contracts.api.group import API_VERSION
 from contracts.conditions.condition import clean_message
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
 from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
 from contracts.datacenter.rules.all_rules import datacenter_violations
@@ -149,7 +149,7 @@ class DatacenterReconciler:
         self._service = service
         self._clock = clock
         self._statuses = DatacenterStatusWriter(client, datacenters)
-        self._finalizer = Finalizer(client, DATACENTERS, naming.DATACENTER_FINALIZER, FIELD_MANAGER)
+        self._finalizer = Finalizer(client, DATACENTERS, names.DATACENTER_FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors, which the controller retries with backoff."""
@@ -235,9 +235,9 @@ def _next_question(report: DatacenterReport) -> float:
 
 
 def _names(records: Iterable[ServiceRecord]) -> str:
-    names = [record.name for record in records]
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    found = [record.name for record in records]
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return ", ".join(found[:SHOWN]) + more
 
 
 class BootstrapWorkloadReconciler:
@@ -299,5 +299,5 @@ def _identity(about: DatacenterInfo | ServiceRecord) -> Object:
         kind, name, uid = DATACENTER_KIND, about.name, about.uid
     else:
         kind, uid = WORKLOAD_KIND, about.id
-        name = naming.workload_name(about.datacenter.name, about.name)
+        name = names.workload_name(about.datacenter.name, about.name)
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, "uid": uid}}

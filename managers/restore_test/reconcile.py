@@ -21,7 +21,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus, RestoreTestStatus
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from contracts.builders.restore_test_server import Sidecar, throw_away
+from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
 from contracts.jobs.template import JobTemplateSource
 from contracts.pause import counted_from, resumed_at
 from contracts.pools.voter_pool import serving_set
@@ -277,7 +277,7 @@ class RestoreTestReconciler:
             message = "the StatefulSet or the configuration of the servers is not there"
             return _Obstacle(message, RECHECK)
         try:
-            return throw_away(servers, (config.get("data") or {}).get("config.hcl", ""))
+            return restore_test_sidecar(servers, (config.get("data") or {}).get("config.hcl", ""))
         except (ValueError, KeyError, TypeError) as error:
             return _Obstacle(f"no server can be made like those of {cluster}: {error}")
 

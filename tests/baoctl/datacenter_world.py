@@ -104,7 +104,7 @@ class World(Objects):
         ]
 
     @property
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """What the events on the server are about."""
         return sorted(
             f"{one['regarding']['kind']} {one['regarding']['name']} {one['reason']}"

@@ -101,7 +101,7 @@ def test_the_end_of_a_datacenter_leaves_nothing() -> None:
             for _ in range(5):
                 await world.well()
             assert world.names(DATACENTERS, WORKLOADS, DEPLOYMENT, DAEMON_SET) == []
-            assert world.told == sorted(
+            assert world.reported == sorted(
                 f"BootstrapWorkload fra1.{name} {reason}"
                 for name in ("dns", "shipper", "shop")
                 for reason in ("Started", "Succeeded", "Retired")
@@ -117,7 +117,7 @@ def test_a_quiet_hour_costs_no_request() -> None:
             for _ in range(4):
                 await world.well()
             assert world.ready() == ("True", "AllRunning")
-            said = world.told
+            before = world.reported
             world.wire.sent.clear()
             await world.rest(3600.0)
             assert world.requests == []
@@ -128,7 +128,7 @@ def test_a_quiet_hour_costs_no_request() -> None:
             await world.rest(900.0)
             assert world.writes == []
         # A new process has nothing to say, either.
-        assert world.told == said
+        assert world.reported == before
 
     play(main)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from contracts.naming import labels
-from e2e.demo.journal import Change, Sight
+from e2e.demo.journal import Change, JournalEntry
 from e2e.demo.objects import Object
 
 NAMESPACE = "space"
@@ -53,6 +53,6 @@ def child(name: str, **spec: Any) -> Object:
     return {"metadata": {"name": name, "uid": name, "labels": marks}, "spec": spec}
 
 
-def seen(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> Sight:
+def seen(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> JournalEntry:
     """A change at a time."""
-    return Sight(at, kind, change, obj)
+    return JournalEntry(at, kind, change, obj)

@@ -1,7 +1,7 @@
 """The sample that the demo applies, and the clusters that are made after it."""
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from e2e.demo.proof import AUDIENCE, MOUNT
+from e2e.demo.data_check import AUDIENCE, MOUNT
 from e2e.demo.sample import Sample, is_marked, marked
 from e2e.measure.crowd import CROWD_NAMESPACE, single
 

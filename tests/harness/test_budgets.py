@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from e2e.harness.budgets import OVER, STRICT, budget, hand_over, rows, told
+from e2e.harness.budgets import OVER, STRICT, as_table, budget, hand_over, rows
 
 
 def report(when: Literal["setup", "call", "teardown"] = "call") -> pytest.TestReport:
@@ -66,4 +66,4 @@ def list_of(value: object) -> object:
 def test_other_properties_and_other_reports_are_no_claims() -> None:
     other = report()
     other.user_properties.append(("seconds", 3.0))
-    assert told([other, object()]) == ""
+    assert as_table([other, object()]) == ""

@@ -3,7 +3,7 @@
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from e2e.demo.journal import Change, Sight
+from e2e.demo.journal import Change, JournalEntry
 from e2e.demo.objects import Object
 from e2e.harness.two_sets import HEADERS, SERVICES, SETS, TwoSets, row
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History
@@ -35,8 +35,8 @@ def cluster(phase: str, **more: str) -> Object:
     }
 
 
-def sight(at: float, obj: Object, kind: str, change: Change = "MODIFIED") -> Sight:
-    return Sight(at, kind, change, obj)
+def entry(at: float, obj: Object, kind: str, change: Change = "MODIFIED") -> JournalEntry:
+    return JournalEntry(at, kind, change, obj)
 
 
 def job(uid: str, action: str) -> Object:
@@ -45,22 +45,22 @@ def job(uid: str, action: str) -> Object:
 
 
 SEEN = [
-    sight(1.0, cluster("Idle"), CLUSTERS),
-    sight(2.0, service(OF_BLUE), SERVICES),
-    sight(3.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
-    sight(3.5, {"metadata": {"name": GREEN.stateful_set, "uid": "g"}}, SETS, "ADDED"),
-    sight(4.0, pod(GREEN), PODS, "ADDED"),
-    sight(5.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
-    sight(6.0, job("one", "join"), JOBS, "ADDED"),
-    sight(6.5, job("one", "join"), JOBS),
-    sight(7.0, cluster("DemotingBlue", greenRevision=GREEN.revision), CLUSTERS),
-    sight(7.5, service(GREEN.selector), SERVICES),
-    sight(8.0, pod(BLUE), PODS, "DELETED"),
-    sight(9.0, cluster("Idle", blueRevision=GREEN.revision), CLUSTERS),
+    entry(1.0, cluster("Idle"), CLUSTERS),
+    entry(2.0, service(OF_BLUE), SERVICES),
+    entry(3.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
+    entry(3.5, {"metadata": {"name": GREEN.stateful_set, "uid": "g"}}, SETS, "ADDED"),
+    entry(4.0, pod(GREEN), PODS, "ADDED"),
+    entry(5.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
+    entry(6.0, job("one", "join"), JOBS, "ADDED"),
+    entry(6.5, job("one", "join"), JOBS),
+    entry(7.0, cluster("DemotingBlue", greenRevision=GREEN.revision), CLUSTERS),
+    entry(7.5, service(GREEN.selector), SERVICES),
+    entry(8.0, pod(BLUE), PODS, "DELETED"),
+    entry(9.0, cluster("Idle", blueRevision=GREEN.revision), CLUSTERS),
 ]
 
 
-def sets(seen: list[Sight] = SEEN) -> TwoSets:
+def sets(seen: list[JournalEntry] = SEEN) -> TwoSets:
     return TwoSets(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
 
 
@@ -79,7 +79,7 @@ def test_a_service_that_was_narrowed_in_time_has_turned_once() -> None:
 
 
 def test_what_is_gone_is_sent_no_clients() -> None:
-    wide = [*SEEN, sight(9.5, service(labels.voters(NAME)), SERVICES)]
+    wide = [*SEEN, entry(9.5, service(labels.voters(NAME)), SERVICES)]
     assert [one.revisions for one in sets(wide).directed(SERVICE)] == [{""}, {GREEN.revision}]
 
 
@@ -90,7 +90,7 @@ def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
 
 
 def test_a_service_that_turned_back_is_seen_to() -> None:
-    back = [*SEEN[:-2], sight(7.8, service(OF_BLUE), SERVICES)]
+    back = [*SEEN[:-2], entry(7.8, service(OF_BLUE), SERVICES)]
     turns = [one.revisions for one in sets(back).directed(SERVICE)]
     assert turns == [{""}, {GREEN.revision}, {""}]
 
@@ -111,7 +111,7 @@ def test_how_often_a_hook_ran() -> None:
     of_hook = {
         "metadata": {"uid": "p", "labels": {**marks, "batch.kubernetes.io/job-name": "hook"}}
     }
-    seen = [sight(1.0, hook, JOBS, "ADDED"), sight(2.0, of_hook, PODS), sight(3.0, of_hook, PODS)]
+    seen = [entry(1.0, hook, JOBS, "ADDED"), entry(2.0, of_hook, PODS), entry(3.0, of_hook, PODS)]
     assert sets(seen).hook_runs("this") == {"hook": 1}
     assert sets(seen).hook_runs("another") == {}
 

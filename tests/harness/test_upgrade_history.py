@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from e2e.demo.journal import Change, Sight
+from e2e.demo.journal import Change, JournalEntry
 from e2e.demo.objects import Object
 from e2e.harness.upgrade_history import (
     CLUSTERS,
@@ -45,28 +45,28 @@ def job(*, complete: bool = False, failed: bool = False, part: str = "upgrade") 
     return {"metadata": meta, "status": {"conditions": conditions}}
 
 
-def sight(at: float, obj: Object, kind: str = PODS, change: Change = "MODIFIED") -> Sight:
-    return Sight(at, kind, change, obj)
+def entry(at: float, obj: Object, kind: str = PODS, change: Change = "MODIFIED") -> JournalEntry:
+    return JournalEntry(at, kind, change, obj)
 
 
 BEFORE = [server(0, "a0", leads=True), server(1, "a1")]
 ROLL = [
-    sight(1.0, server(1, "a1", ending=True)),
+    entry(1.0, server(1, "a1", ending=True)),
     # The same news again is no second end.
-    sight(1.5, server(1, "a1", ending=True, ready=False)),
-    sight(2.0, server(1, "a1", ending=True), change="DELETED"),
-    sight(2.1, server(1, "b1", NEW, ready=False), change="ADDED"),
-    sight(4.0, server(1, "b1", NEW)),
-    sight(5.0, job(), JOBS, "ADDED"),
-    sight(6.0, server(1, "b1", NEW, leads=True)),
+    entry(1.5, server(1, "a1", ending=True, ready=False)),
+    entry(2.0, server(1, "a1", ending=True), change="DELETED"),
+    entry(2.1, server(1, "b1", NEW, ready=False), change="ADDED"),
+    entry(4.0, server(1, "b1", NEW)),
+    entry(5.0, job(), JOBS, "ADDED"),
+    entry(6.0, server(1, "b1", NEW, leads=True)),
     # The old leader keeps its label for a moment, and loses it.
-    sight(6.1, server(0, "a0", leads=True)),
-    sight(6.2, server(0, "a0")),
-    sight(6.5, job(complete=True), JOBS),
-    sight(7.0, server(0, "a0", ending=True)),
-    sight(8.0, server(0, "a0", ending=True), change="DELETED"),
-    sight(8.1, server(0, "b0", NEW, ready=False), change="ADDED"),
-    sight(9.0, server(0, "b0", NEW, restarts=1)),
+    entry(6.1, server(0, "a0", leads=True)),
+    entry(6.2, server(0, "a0")),
+    entry(6.5, job(complete=True), JOBS),
+    entry(7.0, server(0, "a0", ending=True)),
+    entry(8.0, server(0, "a0", ending=True), change="DELETED"),
+    entry(8.1, server(0, "b0", NEW, ready=False), change="ADDED"),
+    entry(9.0, server(0, "b0", NEW, restarts=1)),
 ]
 
 
@@ -74,8 +74,8 @@ def test_each_pod_has_one_life_and_its_times() -> None:
     lives = {life.uid: life for life in History(CLUSTER, BEFORE, ROLL).lives()}
     assert set(lives) == {"a0", "a1", "b0", "b1"}
     old, new = lives["a1"], lives["b1"]
-    assert (old.made, old.told_to_end, old.gone, old.image) == (None, 1.0, 2.0, OLD)
-    assert (new.made, new.ready, new.told_to_end, new.image) == (2.1, 4.0, None, NEW)
+    assert (old.made, old.terminating, old.gone, old.image) == (None, 1.0, 2.0, OLD)
+    assert (new.made, new.ready, new.terminating, new.image) == (2.1, 4.0, None, NEW)
     assert (lives["b1"].restarts, lives["b0"].restarts) == (0, 1)
 
 
@@ -88,12 +88,12 @@ def test_the_order_the_leaders_and_the_jobs() -> None:
 
 
 def test_a_lead_that_comes_back_counts_again() -> None:
-    lost = [sight(1.0, server(0, "a0")), sight(2.0, server(0, "a0", leads=True))]
+    lost = [entry(1.0, server(0, "a0")), entry(2.0, server(0, "a0", leads=True))]
     assert History(CLUSTER, BEFORE, lost).leaders() == ["bao-0", "bao-0"]
 
 
 def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
-    gone = [sight(3.0, server(0, "a0", leads=True), change="DELETED")]
+    gone = [entry(3.0, server(0, "a0", leads=True), change="DELETED")]
     history = History(CLUSTER, BEFORE, gone)
     assert history.first_touch() == 3.0
     assert history.leaders() == ["bao-0"]
@@ -104,7 +104,7 @@ def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
     [(job(), None, False), (job(failed=True), 2.0, False), (job(complete=True), 2.0, True)],
 )
 def test_how_a_job_ended(last: Object, ended: float | None, succeeded: bool) -> None:
-    seen = [sight(1.0, job(), JOBS), sight(2.0, last, JOBS)]
+    seen = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
     (found,) = History(CLUSTER, [], seen).step_downs()
     assert (found.made, found.ended, found.succeeded) == (1.0, ended, succeeded)
 
@@ -112,7 +112,7 @@ def test_how_a_job_ended(last: Object, ended: float | None, succeeded: bool) -> 
 def test_jobs_and_pods_of_others_are_left_out() -> None:
     pod = {"metadata": {"name": "x", "uid": "x", "labels": labels.component(CLUSTER, "upgrade")}}
     backup = job(part="backup")
-    history = History(CLUSTER, [], [sight(1.0, pod), sight(1.0, backup, JOBS)])
+    history = History(CLUSTER, [], [entry(1.0, pod), entry(1.0, backup, JOBS)])
     assert (history.lives(), history.step_downs()) == ([], [])
     assert not is_server(pod, CLUSTER)
     assert is_server(server(0, "a"), CLUSTER)
@@ -151,7 +151,7 @@ def test_what_is_left_is_no_end(left: Object) -> None:
 
 
 def test_when_something_was_first_so() -> None:
-    seen = [sight(at, done(currentVersion=version), CLUSTERS) for at, version in
+    seen = [entry(at, done(currentVersion=version), CLUSTERS) for at, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], seen)
     assert history.first(CLUSTERS, lambda found: finished(found, "2.4.1")) == 2.0

@@ -1,1 +1,1 @@
-"""Tests against a real etcd and kube-apiserver, brought up by the rig once per session."""
+"""Tests against a real etcd and kube-apiserver, started by the rig once per session."""

@@ -1,4 +1,4 @@
-"""ServiceAccount tokens as the API server signs them, for servers that trust a key of ours."""
+"""ServiceAccount tokens as signed by the API server, for servers that trust the key of the test."""
 
 import base64
 import json

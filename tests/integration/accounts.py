@@ -1,4 +1,4 @@
-"""People at a real API server: ServiceAccounts with chosen roles, and clients with their tokens."""
+"""Users of a real API server: ServiceAccounts with roles, and clients with their tokens."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a backup job finds in its pod, made on this machine: servers, a store, files and variables.
+"""The environment of a backup Job on this machine: servers, a store, files and variables.
 
 Everything is real: an OpenBao server that booted itself with the role of backups, and minio. Only
 the names of pods are looked up here, because no DNS of a Kubernetes cluster is about.

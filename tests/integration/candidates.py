@@ -1,4 +1,4 @@
-"""Candidates for a real Lease in this process, and what is read of that Lease.
+"""Candidates for a real Lease in this process, and readers of that Lease.
 
 Called by the tests of leader election and of outages.
 """

@@ -1,4 +1,4 @@
-"""A candidate in a process of its own, to be stopped and continued from outside.
+"""A leader election candidate in a separate process, which tests stop and continue.
 
 Run as `python -m tests.integration.leader_process KUBECONFIG NAMESPACE IDENTITY` by the tests of
 leader election. It says "leading" once it leads and "lost" when it no longer does. On each line it

@@ -1,4 +1,4 @@
-"""What somebody may and may not do to the objects of a cluster under the locks, as a table.
+"""A table of allowed and refused requests for objects of a cluster, with the lock policies.
 
 A row is who asks and what they do; the name "" stands for a server's own ServiceAccount.
 """

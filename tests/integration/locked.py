@@ -1,4 +1,4 @@
-"""A control plane under the locks: who asks there, and the objects of one cluster.
+"""A control plane with the lock policies, its users, and the objects of one cluster.
 
 No controller runs here, so the parts of Kubernetes are played by requests in their names: what is
 judged is the request, and it is the real API server that judges.

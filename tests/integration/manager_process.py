@@ -1,4 +1,4 @@
-"""A whole manager in a process of its own that writes as fast as it may while it leads.
+"""A manager in a separate process, which writes as fast as possible while it is the leader.
 
 Run as `python -m tests.integration.manager_process KUBECONFIG NAMESPACE IDENTITY`. Each write puts
 its identity, the epoch of its leadership and a number into one ConfigMap, by force and without

@@ -1,4 +1,4 @@
-"""An operator of one namespace on a real API server: a client that counts, and caches that run."""
+"""An operator of one namespace on a real API server: a counting client, and running caches."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""People with OpenPGP keys, who get recovery shares. Their keys are made and used by gpg."""
+"""Users with OpenPGP keys, who get recovery shares. The keys are created and used with gpg."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""An HTTPS server that gives snapshots as no healthy OpenBao does: cut, endless, or of anything.
+"""An HTTPS server that serves bad snapshots: truncated, endless, or with arbitrary content.
 
 What a real server cannot be made to do on command; all else is asked of real ones.
 """

@@ -1,4 +1,4 @@
-"""Every key that is rendered is one that the server reads, by its own source.
+"""All rendered configuration keys are known to the server, according to its source.
 
 `validate-config` tells of unknown keys of some stanzas only: storage, joins and the options of
 audit devices are free maps to it, and a wrong key there is passed over in silence.

@@ -1,4 +1,4 @@
-"""Owned apply against a real API server: who wins, what is sent, and what is left behind."""
+"""Owned apply on a real API server: conflicts, requests, and managed fields."""
 
 from collections.abc import AsyncIterator
 from typing import Any

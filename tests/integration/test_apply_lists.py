@@ -1,4 +1,4 @@
-"""Owned apply and lists: what somebody else adds to one is theirs, or is taken back.
+"""Owned apply and lists: items of others are kept, or reverted.
 
 Which of the two is decided by the list type of the field (Kubernetes API reference, "Merge
 strategy"): in a map list each item has its own owner, an atomic list has one for all of it.

@@ -1,4 +1,4 @@
-"""T14: a tenant's own server is given the operator's login, and it opens no other cluster.
+"""T14: a server of a tenant gets the login of the operator, which is useless for other clusters.
 
 Real are the API server, the right by which the operator gets its tokens, and the servers of
 OpenBao. The tenant's is a few routes over TLS of its own, as somebody has it who may edit the

@@ -1,4 +1,4 @@
-"""`baoctl job backup` with a real OpenBao server and a real S3 store (minio, by TLS)."""
+"""`baoctl job backup` with a real OpenBao server and an S3 store (minio, with TLS)."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Every object that the operator makes, judged by a real API server.
+"""All objects that the operator creates are accepted by a real API server.
 
 Strict field validation is part of each apply. The namespace enforces the Pod Security Standard
 "restricted"; admission looks at pods, so one is made (dry) from each template.

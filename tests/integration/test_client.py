@@ -1,4 +1,4 @@
-"""The client against a real API server: what the verbs do, and which error each refusal becomes."""
+"""The client on a real API server: the verbs, and the error class of each refusal."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""The rendered documents on a real server: it accepts them and reads what was meant."""
+"""The rendered configuration on a real server: accepted, and read as intended."""
 
 import json
 import re

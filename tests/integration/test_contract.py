@@ -1,4 +1,4 @@
-"""The cases of tests/contract on a real API server: where it differs, the fake is wrong."""
+"""The cases of tests/contract on a real API server; a difference is a bug of the fake."""
 
 from collections.abc import AsyncIterator
 

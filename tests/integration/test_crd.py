@@ -1,4 +1,4 @@
-"""The CRD on a real API server: it is accepted without a warning, and each rule refuses."""
+"""The CRD on a real API server: accepted without warnings, and each rule refuses."""
 
 import asyncio
 import copy

@@ -1,4 +1,4 @@
-"""deploy/people about datacenters: who runs the platform may, and no tenant does."""
+"""deploy/people for datacenters: platform administrators have access, tenants have none."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The policies about datacenters on a real API server: whose rows are, and what may be run."""
+"""The policies about datacenters on a real API server: ownership, and allowed pods."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

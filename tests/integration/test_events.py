@@ -1,4 +1,4 @@
-"""Events at the limits that the validation of a real API server sets."""
+"""Events at the validation limits of a real API server."""
 
 import asyncio
 

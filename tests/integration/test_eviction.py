@@ -1,4 +1,4 @@
-"""Evictions by a real API server: nobody counts for budgets here, so tests write their status."""
+"""Evictions on a real API server. No disruption controller runs: tests write the PDB status."""
 
 import pytest
 

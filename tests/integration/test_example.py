@@ -1,4 +1,4 @@
-"""The website example as its readers run it: a process of its own, with its own few rights."""
+"""The website example as in its documentation: a separate process, with minimal permissions."""
 
 import asyncio
 import json

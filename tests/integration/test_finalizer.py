@@ -1,4 +1,4 @@
-"""The finalizer wrapper against the patch semantics of a real API server."""
+"""The finalizer wrapper and the patch semantics of a real API server."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""The first boot on a real server: who may log in afterwards, and what each of them may do."""
+"""The first boot on a real server: the logins afterwards, and their permissions."""
 
 from collections.abc import Mapping
 from pathlib import Path

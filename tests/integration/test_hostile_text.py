@@ -1,4 +1,4 @@
-"""Hostile text in every place of the two documents, read back with the server's own parser."""
+"""Hostile text in all parts of the configuration, parsed with the parser of the server."""
 
 import json
 import subprocess

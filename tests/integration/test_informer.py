@@ -1,4 +1,4 @@
-"""Informers against a real API server, also while it is killed, restarted and frozen."""
+"""Informers on a real API server, also while it is killed, restarted and frozen."""
 
 import asyncio
 import random

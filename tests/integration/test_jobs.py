@@ -1,4 +1,4 @@
-"""The Jobs of backups, restores and tests on a real API server: admitted, made once, let go.
+"""The Jobs of backups, restores and restore tests on a real API server: admitted and created once.
 
 No controller of Kubernetes runs here, so the pod is made from the template by hand.
 """

@@ -1,4 +1,4 @@
-"""Leader election on a real Lease: handing over, taking over, and a process that was stopped."""
+"""Leader election on a real Lease: release, takeover, and a stopped process."""
 
 import asyncio
 import contextlib

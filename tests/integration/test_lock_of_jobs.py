@@ -1,4 +1,4 @@
-"""What the operator may make for a run, whatever its rights are: on a real API server.
+"""What the operator may create for a backup or restore, independent of RBAC: on a real API server.
 
 The Jobs are those of the planners, so a shape that the policies refuse is found here and not on a
 cluster.

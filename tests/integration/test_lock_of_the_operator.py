@@ -1,4 +1,4 @@
-"""How far the operator may go, whatever its rights are: on a real API server."""
+"""What the policies allow the operator, independent of its RBAC: on a real API server."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""How far the provisioner of tenants and its delegate may go: on a real API server."""
+"""What the policies allow the provisioner and its delegate: on a real API server."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The locks of what the operator made, on a real API server: each refusal, each allowance."""
+"""The lock policies on a real API server: all refused and allowed requests."""
 
 from collections.abc import Iterator
 

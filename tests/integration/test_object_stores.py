@@ -1,4 +1,4 @@
-"""The stores of the scenarios, started for real: what the harness reads is what a client wrote."""
+"""The object stores of the scenarios: the harness reads what a client wrote."""
 
 import hashlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""deploy/overlays: each of them is really applied, and then the API server says who may do what.
+"""deploy/overlays: each is applied, and the permissions are checked with the API server.
 
 A control plane of their own: other tests must not meet these admission policies.
 """

@@ -1,4 +1,4 @@
-"""An API server that lets nobody set an owner without a right, as OpenShift's: what it asks for.
+"""An API server that checks permissions for owner references, as OpenShift does.
 
 Semantics: kube-apiserver 1.36, admission plugin OwnerReferencesPermissionEnforcement.
 """

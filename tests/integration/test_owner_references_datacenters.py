@@ -1,4 +1,4 @@
-"""An API server that lets nobody set an owner without a right: rows, and what rows own.
+"""An API server that checks permissions for owner references: datacenters and their objects.
 
 Semantics: kube-apiserver 1.36, admission plugin OwnerReferencesPermissionEnforcement.
 """

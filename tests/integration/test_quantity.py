@@ -1,4 +1,4 @@
-"""The form of a quantity is the one in which a real API server stores it."""
+"""Quantities are formatted as a real API server stores them."""
 
 from typing import Any
 

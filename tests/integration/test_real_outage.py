@@ -1,4 +1,4 @@
-"""What runs through the outages of a real control plane: informers, leaders, and their rules."""
+"""Informers and leader election during outages of a real control plane."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Writes that must not go wrong on a real API server: trials, tests, preconditions, credentials."""
+"""Critical writes on a real API server: dry runs, JSON patch tests, preconditions, credentials."""
 
 import base64
 import os

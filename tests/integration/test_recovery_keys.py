@@ -1,4 +1,4 @@
-"""Recovery keys on real servers: a first boot makes them, the operator hands them over."""
+"""Recovery keys on real servers: created by the first boot, delivered by the operator."""
 
 import base64
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def people(tmp_path: Path) -> Iterator[tuple[Person, ...]]:
         person.leave()
 
 
-def _wish(people: tuple[Person, ...]) -> dict[str, Any]:
+def _spec(people: tuple[Person, ...]) -> dict[str, Any]:
     recipients = [
         {"name": one.name, "fingerprint": one.fingerprint, "pgpPublicKey": one.public_key}
         for one in people
@@ -70,7 +70,7 @@ def _key_service(bao: Path, folder: Path) -> Iterator[BaoServer]:
         yield server
 
 
-def _config(kms: BaoServer, signer: Signer, wish: dict[str, Any]) -> ConfigInput:
+def _config(kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput:
     seal = SealStanza(
         "transit",
         {
@@ -87,7 +87,7 @@ def _config(kms: BaoServer, signer: Signer, wish: dict[str, Any]) -> ConfigInput
         "ns",
         seal=seal,
         oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles),
-        recovery_keys=InitialRecoveryKeys.model_validate(wish),
+        recovery_keys=InitialRecoveryKeys.model_validate(spec),
     )
 
 
@@ -98,10 +98,10 @@ async def _operator(server: BaoServer, signer: Signer) -> str:
     return token
 
 
-async def _handed_over(server: BaoServer, token: str, wish: dict[str, Any]) -> dict[str, bytes]:
+async def _handed_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dict[str, bytes]:
     """What the operator's own code brings to the Secret, from this server."""
     api = FakeApi()
-    cluster = gen.cluster("c", recoveryKeys={"initial": wish}).self_init(login=True)
+    cluster = gen.cluster("c", recoveryKeys={"initial": spec}).self_init(login=True)
     authority = (server.log.parent / "tls" / "ca.crt").read_text()
     port = int(server.url.rpartition(":")[2])
     async with Bao(authority, "127.0.0.1", port, guard=unguarded) as bao:
@@ -121,17 +121,17 @@ async def _handed_over(server: BaoServer, token: str, wish: dict[str, Any]) -> d
 async def test_b45_shares_reach_their_recipients_and_open_what_they_should(
     bao: Path, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
-    signer, wish = Signer(), _wish(people)
+    signer, spec = Signer(), _spec(people)
     with _key_service(bao, tmp_path / "kms") as kms:
         await kms.active()
         await kms.call("POST", "sys/mounts/transit", {"type": "transit"}, ROOT_TOKEN)
         await kms.call("POST", "transit/keys/unseal", {}, ROOT_TOKEN)
-        config, folder = _config(kms, signer, wish), tmp_path / "bao"
+        config, folder = _config(kms, signer, spec), tmp_path / "bao"
         folder.mkdir()
         with serve(bao, folder, render_config(config), render_self_init(config)) as server:
             await server.active()
             token = await _operator(server, signer)
-            handed = await _handed_over(server, token, wish)
+            handed = await _handed_over(server, token, spec)
             assert set(handed) == {"alice", "bob", "carol"}
             shares = [person.open(handed[person.name]) for person in people]
             assert len(set(shares)) == len(people)
@@ -170,15 +170,15 @@ def _decoded(encoded: str, otp: str) -> str:
 async def test_one_share_is_not_enough(
     bao: Path, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
-    signer, wish = Signer(), _wish(people)
-    config = replace(ConfigInput("c", "ns"), recovery_keys=InitialRecoveryKeys.model_validate(wish))
+    signer, spec = Signer(), _spec(people)
+    config = replace(ConfigInput("c", "ns"), recovery_keys=InitialRecoveryKeys.model_validate(spec))
     roles = (operator_role((OPERATOR,), hands_over=True),)
     config = replace(config, oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles))
     folder = tmp_path / "bao"
     folder.mkdir()
     with serve(bao, folder, render_config(config), render_self_init(config)) as server:
         await server.active()
-        handed = await _handed_over(server, await _operator(server, signer), wish)
+        handed = await _handed_over(server, await _operator(server, signer), spec)
         _, attempt = await server.call("POST", "sys/generate-root/attempt", {})
         body = {"key": people[0].open(handed["alice"]), "nonce": attempt["nonce"]}
         _, answer = await server.call("POST", "sys/generate-root/update", body)

@@ -1,4 +1,4 @@
-"""The recorded refusals are still what a real API server says (tests/runtime/refusals.json)."""
+"""The recorded refusals (tests/runtime/refusals.json) match those of a real API server."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any

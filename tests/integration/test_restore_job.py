@@ -1,4 +1,4 @@
-"""The job of a restore against a real server, with a store that is a folder.
+"""The restore Job with a real server, and a store in a folder.
 
 The API server is the one in memory: all that matters of it here is who may write when.
 """

@@ -1,4 +1,4 @@
-"""The job of a restore test against real servers: one that took the snapshot, and throw-aways.
+"""The restore test Job with real servers: the one of the snapshot, and ephemeral ones.
 
 The throw-away runs with the very file that its pod gets; only folders and ports are replaced. The
 store is a folder, as it is with provider pvc.
@@ -29,7 +29,7 @@ from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.job_result import ProofReport
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
-from contracts.hcl.restore_test_server import ADDRESS, LOOPBACK, throw_away_config
+from contracts.hcl.restore_test_server import ADDRESS, LOOPBACK, restore_test_config
 from contracts.hcl.roles import backup_role
 from contracts.jobs.env import RunEnv, ServerEnv, StoreEnv, TestEnv
 from contracts.jobs.snapshot_manifest import Manifest
@@ -121,7 +121,7 @@ def _thrown_away(
     """Start the server of a test; yields its address."""
     (folder / "data").mkdir()
     port = free_port()
-    config = throw_away_config(taken.config)
+    config = restore_test_config(taken.config)
     for old, new in {
         mount_paths.DATA: str(folder / "data"),
         mount_paths.UNSEAL: str(keys or taken.keys),

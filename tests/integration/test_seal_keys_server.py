@@ -1,4 +1,4 @@
-"""Which keys of a static seal open the data of a real server, before and after a rotation.
+"""Which keys of a static seal unseal a real server, before and after a rotation.
 
 The design of managers.bootstrap.seal.keys rests on this: a server that knows two keys opens what
 either of them sealed, and one that knows the wrong ones stays sealed and changes nothing.

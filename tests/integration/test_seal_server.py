@@ -1,4 +1,4 @@
-"""Every seal on a real server: our keys are its keys, and what it refuses is not our configuration.
+"""All seal types on a real server, which knows all keys of the rendered stanza.
 
 A stand-in for the key services of clouds refuses everything and notes what it was asked.
 """
@@ -369,13 +369,13 @@ async def test_a_hardware_module_opens_the_server_and_does_so_again(
                 stdout=output, stderr=asyncio.subprocess.STDOUT,
             )  # fmt: skip
             try:
-                await asyncio.wait_for(_said(log, "core: post-unseal setup complete", process), 60)
+                await asyncio.wait_for(_wait(log, "core: post-unseal setup complete", process), 60)
             finally:
                 process.kill()
                 await process.wait()
 
 
-async def _said(log: Path, words: str, process: asyncio.subprocess.Process) -> None:
+async def _wait(log: Path, words: str, process: asyncio.subprocess.Process) -> None:
     clock = SystemClock()
     while words not in _text(log):
         assert process.returncode is None, _text(log)[-2000:]

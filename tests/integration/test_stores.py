@@ -1,4 +1,4 @@
-"""Every kind of store does the same for a job: minio, moto, azurite, and a folder."""
+"""All store providers behave the same for a Job: minio, moto, azurite, and a folder."""
 
 import asyncio
 import hashlib

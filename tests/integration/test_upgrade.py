@@ -1,4 +1,4 @@
-"""Fields of former managers on a real API server: taken over, and gone when not wanted."""
+"""Fields of former field managers on a real API server: taken over, and removed if not desired."""
 
 from collections.abc import AsyncIterator
 

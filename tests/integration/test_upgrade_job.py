@@ -1,4 +1,4 @@
-"""The job of a rolling upgrade against three real servers: the lead moves once, and only then."""
+"""The step-down Job with three real servers: the leader changes once, and only if allowed."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The jobs of an upgrade by a second set of servers: three real servers, and three more.
+"""The Jobs of a blue/green upgrade: three real servers, and three more.
 
 The tests go on where the last one ended, as an upgrade does: there and back again, and there for
 good. Every action is done twice, and in every wrong order that could cost votes it is refused.

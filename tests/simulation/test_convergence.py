@@ -26,7 +26,7 @@ from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey, key_of
 from tests.simulation.chaos import Chaos
 from tests.simulation.seeds import chunks
-from tests.simulation.witness import Witness
+from tests.simulation.store_checker import StoreChecker
 
 SCHEDULES = 2000
 CHUNK = 50
@@ -80,7 +80,7 @@ class Scene:
     wire: TimedWire
     chaos: Chaos
     informer: Informer
-    witnesses: list[Witness]
+    checkers: list[StoreChecker]
 
     def expected(self) -> dict[ObjectKey, Object]:
         selection = self.informer.selection
@@ -94,8 +94,8 @@ class Scene:
         """The store and what each handler was told are what the server has."""
         expected = self.expected()
         assert {key_of(obj): obj for obj in self.informer.list()} == expected
-        for witness in self.witnesses:
-            assert witness.known == expected
+        for checker in self.checkers:
+            assert checker.known == expected
 
     async def write(self) -> None:
         """Write as the owner of the informer does, and tell it of the answer."""
@@ -129,15 +129,15 @@ async def scene(simulation: Simulation) -> AsyncIterator[Scene]:
             watch_list=rng.random() < 0.7, resync=rng.choice((None, None, 45.0))
         ),
     )
-    witness = Witness()
-    informer.add_handler(witness)
+    checker = StoreChecker()
+    informer.add_handler(checker)
     chaos = Chaos(server, wire, faults, rng, simulation.clock)
     chaos.slow_down()
     for _ in range(rng.randint(0, 6)):
         chaos.mutate()
     running = asyncio.create_task(informer.run(), name="informer")
     try:
-        yield Scene(simulation, server, wire, chaos, informer, [witness])
+        yield Scene(simulation, server, wire, chaos, informer, [checker])
         assert not running.done(), running
     except BaseException as error:
         error.add_note("\n".join((str(informer.selection), *chaos.story)))
@@ -153,9 +153,9 @@ async def converge(simulation: Simulation) -> None:
         rng, chaos = simulation.rng, here.chaos
         writer = asyncio.create_task(_write_now_and_then(here), name="writer")
         await chaos.rage(rng.randint(3, 30))
-        late = Witness()
+        late = StoreChecker()
         here.informer.add_handler(late)
-        here.witnesses.append(late)
+        here.checkers.append(late)
         await chaos.rage(rng.randint(3, 30))
         chaos.calm()
         if rng.random() < 0.5:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from baoctl.commands.api_client import AskError
 from contracts.api.meta import StoredStatus, rfc3339
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
 from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDatacenterError
 from contracts.datacenter.reasons import NO_CONFLICTS, READY
@@ -151,7 +151,7 @@ async def fetch(client: Client, name: str) -> View:
     Raises AskError when there is none of that name, and what the client raises.
     """
     live = await find(client, name)
-    mine = ListOptions(label_selector=f"{naming.DATACENTER}={name}")
+    mine = ListOptions(label_selector=f"{names.DATACENTER}={name}")
     workloads = await client.list(WORKLOADS, options=mine)
     return view_of(live, workloads.items)
 
@@ -180,9 +180,9 @@ async def _absent(client: Client, name: str) -> str:
     )
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(found: Iterable[str]) -> str:
     """The first names in their order, and how many more there are; "" for none."""
-    ordered = sorted(names)
+    ordered = sorted(found)
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(ordered[:NAMED]) + more
 
@@ -255,7 +255,7 @@ def _service(datacenter: str, obj: Object) -> ServiceView:
 
 
 def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
-    name = key_of(obj).name.removeprefix(naming.workload_name(datacenter, ""))
+    name = key_of(obj).name.removeprefix(names.workload_name(datacenter, ""))
     message = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
     return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=message)
 

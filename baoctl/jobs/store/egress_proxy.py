@@ -1,4 +1,4 @@
-"""The only way out to a store: a proxy inside of the job that checks every connection.
+"""The egress proxy of a job: it checks every connection to a store.
 
 Uses the standard library and store.egress_policy. Started by store.store. The obstore library
 resolves names and follows redirects on its own, so a check beforehand proves nothing: a name may
@@ -37,14 +37,14 @@ _HOP_BY_HOP = re.compile(rb"(?im)^(?:proxy-)?connection:[^\n]*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class EgressEndpoint:
     """Where a store and the issuers of its credentials are: lower-case hosts, and their ports."""
 
     host: str
     """A name, an address without brackets, or a suffix that begins with a dot."""
     port: int
 
-    def leads_to(self, host: str, port: int) -> bool:
+    def matches(self, host: str, port: int) -> bool:
         """Whether a connection to a host is meant by it."""
         if port != self.port:
             return False
@@ -58,8 +58,8 @@ class Rules:
     """What may be dialled."""
 
     policy: EgressPolicy
-    ways: tuple[Way, ...]
-    identity: tuple[Way, ...] = ()
+    endpoints: tuple[EgressEndpoint, ...]
+    identity: tuple[EgressEndpoint, ...] = ()
     """Where the identity of the pod itself is asked for: allowed at addresses that no store has."""
     resolve: Resolve = field(
         default=lambda host, port: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -67,8 +67,8 @@ class Rules:
 
     def addresses(self, host: str, port: int) -> list[tuple[Any, ...]]:
         """Resolve a host that may be dialled. Raises Refused, OSError."""
-        vouched = any(way.leads_to(host, port) for way in self.identity)
-        if not vouched and not any(way.leads_to(host, port) for way in self.ways):
+        vouched = any(endpoint.matches(host, port) for endpoint in self.identity)
+        if not vouched and not any(endpoint.matches(host, port) for endpoint in self.endpoints):
             raise EgressRefused(f"{host}:{port} is not the store")
         infos = self.resolve(host, port)
         for *_, sockaddr in infos:
@@ -92,7 +92,7 @@ class EgressRefused(Exception):  # noqa: N818  named after what happened
     """A connection that was refused; the message names the target and the reason."""
 
 
-class Guard:
+class EgressProxy:
     """The proxy: listens on loopback between entering and leaving the context.
 
     The caller of the library sees only that something went wrong. `refusal` is what was refused
@@ -111,7 +111,7 @@ class Guard:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, name="guard", daemon=True).start()
+        threading.Thread(target=self._accept, name="egress-proxy", daemon=True).start()
         return self
 
     def __exit__(
@@ -222,8 +222,8 @@ class _Relay:
         self._moved = 0
 
     def run(self) -> None:
-        ways = (self._server, self._client)
-        answers = threading.Thread(target=self._copy, args=ways, daemon=True)
+        sockets = (self._server, self._client)
+        answers = threading.Thread(target=self._copy, args=sockets, daemon=True)
         answers.start()
         self._copy(self._client, self._server)
         answers.join()

@@ -58,7 +58,7 @@ def is_missing_bucket(error: FileNotFoundError) -> bool:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether there was no connection at all; then the guard knows why."""
+    """Whether there was no connection at all; then the proxy knows why."""
     return "kind: Connect" in str(error) or "502 Bad Gateway" in str(error)
 
 

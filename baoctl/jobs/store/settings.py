@@ -16,34 +16,34 @@ from urllib.parse import SplitResult, urlsplit
 import orjson
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.egress_proxy import Way
+from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from contracts.jobs.env import StoreEnv
 
 Secret = Mapping[str, str]
 """The mounted Secret of the credentials: file name to content; empty when there is none."""
 DEFAULT_REGION: Final = "us-east-1"
 _REFERENCE = "spec.backup.target.credentialsSecretRef"
-_IMDS = Way("169.254.169.254", 80)
+_IMDS = EgressEndpoint("169.254.169.254", 80)
 _AWS_IDENTITY = (
     _IMDS,
-    Way("fd00:ec2::254", 80),
+    EgressEndpoint("fd00:ec2::254", 80),
     # Credentials of containers: ECS, and the agent of EKS Pod Identity.
-    Way("169.254.170.2", 80),
-    Way("169.254.170.23", 80),
-    Way("fd00:ec2::23", 80),
+    EgressEndpoint("169.254.170.2", 80),
+    EgressEndpoint("169.254.170.23", 80),
+    EgressEndpoint("fd00:ec2::23", 80),
 )
-_GOOGLE_IDENTITY = (_IMDS, Way("metadata.google.internal", 80))
+_GOOGLE_IDENTITY = (_IMDS, EgressEndpoint("metadata.google.internal", 80))
 _GOOGLE = (
-    Way("storage.googleapis.com", 443),
-    Way("oauth2.googleapis.com", 443),
-    Way("www.googleapis.com", 443),
-    Way("iamcredentials.googleapis.com", 443),
+    EgressEndpoint("storage.googleapis.com", 443),
+    EgressEndpoint("oauth2.googleapis.com", 443),
+    EgressEndpoint("www.googleapis.com", 443),
+    EgressEndpoint("iamcredentials.googleapis.com", 443),
 )
 _AZURE_LOGIN = (
-    Way("login.microsoftonline.com", 443),
-    Way("login.microsoftonline.us", 443),
-    Way("login.chinacloudapi.cn", 443),
-    Way(".login.microsoft.com", 443),
+    EgressEndpoint("login.microsoftonline.com", 443),
+    EgressEndpoint("login.microsoftonline.us", 443),
+    EgressEndpoint("login.chinacloudapi.cn", 443),
+    EgressEndpoint(".login.microsoft.com", 443),
 )
 _AZURE_VARIABLES: Mapping[str, str] = {
     "AZURE_CLIENT_ID": "client_id",
@@ -65,8 +65,8 @@ class StoreSettings:
 
     options: Mapping[str, Any] = field(repr=False)
     """Of the constructor; credentials are among them."""
-    ways: tuple[Way, ...] = ()
-    identity: tuple[Way, ...] = ()
+    endpoints: tuple[EgressEndpoint, ...] = ()
+    identity: tuple[EgressEndpoint, ...] = ()
     """Where the identity of the pod is asked for; empty when credentials are given."""
     http: bool = False
     """Whether the endpoint is plain http."""
@@ -90,7 +90,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         # Below TLS each part would be hashed again, which costs as much as sending it.
         "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
     }
-    ways = (_way(endpoint, f"{env.bucket}." if virtual else ""),)
+    endpoints = (_egress_endpoint(endpoint, f"{env.bucket}." if virtual else ""),)
     if _pair(secret, "accessKeyId", "secretAccessKey"):
         options |= {
             "access_key_id": secret["accessKeyId"],
@@ -98,18 +98,18 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         }
         if secret.get("sessionToken"):
             options["session_token"] = secret["sessionToken"]
-        return StoreSettings(options, ways, http=endpoint.scheme == "http")
+        return StoreSettings(options, endpoints, http=endpoint.scheme == "http")
     if env.role_arn:
         options |= {
             "role_arn": env.role_arn,
             "role_session_name": "openbao-backup",
             "web_identity_token_file": env.web_identity_path,
         }
-        sts, way = _sts(endpoint, region)
+        sts, sts_endpoint = _sts(endpoint, region)
         options["sts_endpoint"] = sts
-        return StoreSettings(options, (*ways, way), http=endpoint.scheme == "http")
+        return StoreSettings(options, (*endpoints, sts_endpoint), http=endpoint.scheme == "http")
     options |= _from_environment(environ, _AWS_VARIABLES)
-    return StoreSettings(options, ways, _AWS_IDENTITY, endpoint.scheme == "http")
+    return StoreSettings(options, endpoints, _AWS_IDENTITY, endpoint.scheme == "http")
 
 
 def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
@@ -118,33 +118,33 @@ def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
     return not (env.use_path_style or _is_address(host) or "." in env.bucket)
 
 
-def _sts(endpoint: SplitResult, region: str) -> tuple[str, Way]:
+def _sts(endpoint: SplitResult, region: str) -> tuple[str, EgressEndpoint]:
     host = endpoint.hostname or ""
     if host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         domain = "amazonaws.com.cn" if host.endswith(".cn") else "amazonaws.com"
-        return f"https://sts.{region}.{domain}", Way(f"sts.{region}.{domain}", 443)
+        return f"https://sts.{region}.{domain}", EgressEndpoint(f"sts.{region}.{domain}", 443)
     # Other stores answer AssumeRoleWithWebIdentity where they answer everything else.
-    return _address(endpoint), _way(endpoint)
+    return _address(endpoint), _egress_endpoint(endpoint)
 
 
 def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
     options: dict[str, Any] = {"bucket": env.bucket}
-    ways: tuple[Way, ...] = _GOOGLE
+    endpoints: tuple[EgressEndpoint, ...] = _GOOGLE
     endpoint = _endpoint(env) if env.endpoint else None
     if endpoint is not None:
         options["base_url"] = _address(endpoint)
-        ways = (_way(endpoint), *_GOOGLE)
+        endpoints = (_egress_endpoint(endpoint), *_GOOGLE)
     http = endpoint is not None and endpoint.scheme == "http"
     key = secret.get("credentials.json", "")
     if key:
         options["service_account_key"] = _google_key(key)
-        return StoreSettings(options, ways, http=http)
+        return StoreSettings(options, endpoints, http=http)
     if http:
         # Only emulators speak http, and they have no identities.
-        return StoreSettings(options | {"skip_signature": True}, ways, http=True)
+        return StoreSettings(options | {"skip_signature": True}, endpoints, http=True)
     if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         options["application_credentials"] = environ["GOOGLE_APPLICATION_CREDENTIALS"]
-    return StoreSettings(options, ways, _GOOGLE_IDENTITY, http)
+    return StoreSettings(options, endpoints, _GOOGLE_IDENTITY, http)
 
 
 def _google_key(text: str) -> str:
@@ -175,20 +175,20 @@ def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSe
         "endpoint": _address(endpoint),
     }
     http = endpoint.scheme == "http"
-    ways = (_way(endpoint), *_AZURE_LOGIN)
+    endpoints = (_egress_endpoint(endpoint), *_AZURE_LOGIN)
     access = stated.get("AccountKey") or secret.get("accountKey", "").strip()
     if access:
-        return StoreSettings(options | {"account_key": access}, ways, http=http)
+        return StoreSettings(options | {"account_key": access}, endpoints, http=http)
     if stated.get("SharedAccessSignature"):
         options["sas_key"] = stated["SharedAccessSignature"].lstrip("?")
-        return StoreSettings(options, ways, http=http)
+        return StoreSettings(options, endpoints, http=http)
     if secret.get("connectionString"):
         raise JobFailure(
             "Config",
             f"{_REFERENCE}: connectionString has neither AccountKey nor SharedAccessSignature",
         )
     options |= _from_environment(environ, _AZURE_VARIABLES)
-    return StoreSettings(options, ways, (_IMDS,), http)
+    return StoreSettings(options, endpoints, (_IMDS,), http)
 
 
 def _azure_endpoint(env: StoreEnv, stated: Mapping[str, str], account: str) -> SplitResult:
@@ -264,9 +264,9 @@ def _address(endpoint: SplitResult, prefix: str = "") -> str:
     return f"{endpoint.scheme}://{prefix}{endpoint.netloc}{endpoint.path.rstrip('/')}"
 
 
-def _way(endpoint: SplitResult, prefix: str = "") -> Way:
+def _egress_endpoint(endpoint: SplitResult, prefix: str = "") -> EgressEndpoint:
     host = (endpoint.hostname or "").rstrip(".")
-    return Way(f"{prefix}{host}".lower(), endpoint.port or _port(endpoint))
+    return EgressEndpoint(f"{prefix}{host}".lower(), endpoint.port or _port(endpoint))
 
 
 def _port(endpoint: SplitResult) -> int:

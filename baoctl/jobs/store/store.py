@@ -23,7 +23,7 @@ from obstore.store import AzureStore, GCSStore, LocalStore, ObjectStore, S3Store
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_policy import EgressPolicy
-from baoctl.jobs.store.egress_proxy import Guard, Rules
+from baoctl.jobs.store.egress_proxy import EgressProxy, Rules
 from baoctl.jobs.store.errors import is_missing_bucket, is_unreachable, store_failure
 from baoctl.jobs.store.fsync import settle
 from baoctl.jobs.store.settings import StoreSettings, settings
@@ -50,7 +50,7 @@ _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
 }
 _RETRIES: Mapping[str, Any] = {"max_retries": 5, "retry_timeout": timedelta(minutes=3)}
 # A request ends with its body, and a part of 10 MiB takes minutes on a slow line; silence is what
-# the guard ends.
+# the proxy ends.
 _TIMES: Mapping[str, Any] = {
     "connect_timeout": timedelta(seconds=15),
     "timeout": timedelta(minutes=15),
@@ -66,12 +66,15 @@ class Fetched:
 
 
 class JobStore:
-    """One open store. Every method raises JobFailure of class Storage, or Config (see Guard)."""
+    """One open store.
 
-    def __init__(self, env: StoreEnv, store: ObjectStore, guard: Guard | None) -> None:
+    Every method raises JobFailure of class Storage, or Config for a refusal of the EgressProxy.
+    """
+
+    def __init__(self, env: StoreEnv, store: ObjectStore, proxy: EgressProxy | None) -> None:
         self._env = env
         self._store = store
-        self._guard = guard
+        self._proxy = proxy
 
     async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
         """Store a stream of unknown length; there is no object before its successful end.
@@ -197,15 +200,15 @@ class JobStore:
             raise self._failure(key, error) from None
 
     def _failure(self, key: str, error: BaseException) -> JobFailure:
-        if self._guard is not None and self._guard.refusal:
+        if self._proxy is not None and self._proxy.refusal:
             return JobFailure(
                 "Config",
-                f"spec.backup.target.endpoint={self._env.endpoint}: {self._guard.refusal}; name a "
+                f"spec.backup.target.endpoint={self._env.endpoint}: {self._proxy.refusal}; name a "
                 "store that is outside of this cluster's own machinery",
             )
         what = f"{key} in {self._bucket}"
-        if self._guard is not None and self._guard.trouble and is_unreachable(error):
-            trouble = f"the store cannot be reached: {self._guard.trouble}"
+        if self._proxy is not None and self._proxy.trouble and is_unreachable(error):
+            trouble = f"the store cannot be reached: {self._proxy.trouble}"
             return JobFailure("Storage", f"{what}: {trouble}")
         return store_failure(what, error)
 
@@ -226,9 +229,9 @@ async def open_store(
     if env.provider == "pvc":
         yield JobStore(env, _construct(env, store_settings, {}), None)
         return
-    with Guard(Rules(policy, store_settings.ways, store_settings.identity)) as guard:
+    with EgressProxy(Rules(policy, store_settings.endpoints, store_settings.identity)) as proxy:
         yield JobStore(
-            env, _construct(env, store_settings, _client_options(env, store_settings, guard)), guard
+            env, _construct(env, store_settings, _client_options(env, store_settings, proxy)), proxy
         )
 
 
@@ -246,8 +249,10 @@ def read_secret(path: str) -> dict[str, str]:
         ) from None
 
 
-def _client_options(env: StoreEnv, store_settings: StoreSettings, guard: Guard) -> dict[str, Any]:
-    options: dict[str, Any] = {**_TIMES, "proxy_url": guard.url, "allow_http": store_settings.http}
+def _client_options(
+    env: StoreEnv, store_settings: StoreSettings, proxy: EgressProxy
+) -> dict[str, Any]:
+    options: dict[str, Any] = {**_TIMES, "proxy_url": proxy.url, "allow_http": store_settings.http}
     authority = read_secret(env.credentials_path).get("caCert")
     if authority:
         options["root_certificate"] = authority

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.api.group import API_VERSION, CLUSTERS
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES
 from contracts.datacenter.service_spec import OPENBAO_READY
@@ -181,14 +181,14 @@ class KubernetesProvider:
         namespace = record.datacenter.namespace
         if OPENBAO_READY not in record.wish.service.depends_on:
             return ()
-        key = ObjectKey(namespace, naming.openbao_config_map(child(record)))
+        key = ObjectKey(namespace, names.openbao_config_map(child(record)))
         before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}
-        names = {one.service for one in (*vault.remembered(before), *current)}
+        services = {one.service for one in (*vault.remembered(before), *current)}
         clusters = {
             name: self._caches[CLUSTERS].get(
-                ObjectKey(namespace, naming.child(record.datacenter.name, name))
+                ObjectKey(namespace, names.child(record.datacenter.name, name))
             )
-            for name in names
+            for name in services
         }
         live = {name: one for name, one in clusters.items() if one is not None}
         return vault.lasting(before, current, live)
@@ -323,7 +323,7 @@ def owner_of(record: ServiceRecord) -> Owner:
         API_VERSION,
         WORKLOAD_KIND,
         "",
-        naming.workload_name(record.datacenter.name, record.name),
+        names.workload_name(record.datacenter.name, record.name),
         record.id,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts.api.group import CLUSTERS
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, Kind, ServicePart
 from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
@@ -47,10 +47,10 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
     intents: list[Intent] = []
     files = config_files(service)
     if files:
-        intents.append(_object(record, CONFIG_MAP, naming.files_config_map(name), {"data": files}))
+        intents.append(_object(record, CONFIG_MAP, names.files_config_map(name), {"data": files}))
     if used_vaults:
         content = {"data": vault.facts(used_vaults)}
-        intents.append(_object(record, CONFIG_MAP, naming.openbao_config_map(name), content))
+        intents.append(_object(record, CONFIG_MAP, names.openbao_config_map(name), content))
     ports = _service_ports(service)
     if ports:
         intents.append(_object(record, SERVICE, name, {"spec": _service(record, ports)}))
@@ -60,15 +60,15 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
 
 def child(record: ServiceRecord) -> str:
     """Return the name of the objects of a record."""
-    return naming.child(record.datacenter.name, record.name)
+    return names.child(record.datacenter.name, record.name)
 
 
 def slots(record: ServiceRecord) -> tuple[Slot, ...]:
     """Return every object that a record can have had, in the order of creation."""
     name, namespace = child(record), record.datacenter.namespace
     return (
-        (CONFIG_MAP, ObjectKey(namespace, naming.files_config_map(name))),
-        (CONFIG_MAP, ObjectKey(namespace, naming.openbao_config_map(name))),
+        (CONFIG_MAP, ObjectKey(namespace, names.files_config_map(name))),
+        (CONFIG_MAP, ObjectKey(namespace, names.openbao_config_map(name))),
         (SERVICE, ObjectKey(namespace, name)),
         *((resource, ObjectKey(namespace, name)) for resource in KINDS.values()),
     )
@@ -112,10 +112,10 @@ def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list
             ops.append({"op": "remove", "path": path})
     ours = {
         "labels": (labels_of(live), (*_marks(record), labels.MANAGED_BY)),
-        "annotations": (annotations_of(live), (marks.owner_uid, marks.intent_hash, naming.WISH)),
+        "annotations": (annotations_of(live), (marks.owner_uid, marks.intent_hash, names.WISH)),
     }
-    for field, (held, names) in ours.items():
-        for name in names:
+    for field, (held, keys) in ours.items():
+        for name in keys:
             if name in held:
                 path = f"/metadata/{field}/{name.replace('/', '~1')}"
                 ops.append({"op": "test", "path": path, "value": held[name]})
@@ -134,7 +134,7 @@ def _object(
     metadata: Object = {
         "name": name,
         "namespace": datacenter.namespace,
-        "labels": naming.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "labels": names.child_labels(datacenter.name, service.name, dict(service.labels)),
     }
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -164,12 +164,12 @@ def _service_ports(service: BootstrapService) -> list[Object]:
     return ports
 
 
-def _ports_of(part: ServicePart, names: set[str]) -> list[Object]:
+def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
     if part.role == "Init":
         return []
     return [
         {
-            "name": naming.port(part.name, port.name) if port.name in names else port.name,
+            "name": names.port(part.name, port.name) if port.name in taken else port.name,
             "port": port.service_port or port.port,
             # By number: another container may have a port of the same name.
             "targetPort": port.port,
@@ -191,7 +191,7 @@ def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
         spec["replicas"] = record.wish.service.wanted_replicas
     if kind == "StatefulSet":
         spec |= _of_stateful_set(record)
-    marks = {naming.WISH: record.wish.digest}
+    marks = {names.WISH: record.wish.digest}
     return _object(record, KINDS[kind], child(record), {"spec": spec}, marks)
 
 
@@ -242,7 +242,7 @@ def _claims(record: ServiceRecord) -> list[Object]:
 
 
 def _marks(record: ServiceRecord) -> dict[str, str]:
-    return naming.marks(record.datacenter.name, record.name)
+    return names.marks(record.datacenter.name, record.name)
 
 
 def _fixed_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:

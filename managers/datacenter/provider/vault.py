@@ -17,9 +17,9 @@ from contracts.api.group import CLUSTERS
 from contracts.api.meta import thaw
 from contracts.api.violation import InvalidClusterError
 from contracts.builders.pod_part import PodPart
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.workload_records import ServiceRecord, Vault
-from contracts.naming import names
+from contracts.naming.names import public_service, service_dns
 from contracts.naming.ports import API
 from runtime.apply.intent import Intent
 from runtime.types import Object
@@ -44,10 +44,10 @@ def cluster(record: ServiceRecord) -> Intent:
     if record.wish.redeploy and not _restarts(spec):
         spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.wish.redeploy}
     metadata = {
-        "name": naming.child(datacenter.name, service.name),
+        "name": names.child(datacenter.name, service.name),
         "namespace": datacenter.namespace,
-        "labels": naming.child_labels(datacenter.name, service.name, dict(service.labels)),
-        "annotations": {naming.WISH: record.wish.digest},
+        "labels": names.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "annotations": {names.WISH: record.wish.digest},
     }
     body = {
         "apiVersion": CLUSTERS.api_version,
@@ -62,10 +62,10 @@ def vault_of(service: str, live: Object) -> Vault | None:
     """Return the public data of a live OpenBaoCluster; None if its spec is invalid."""
     try:
         read = OpenBaoCluster.from_object(live)
-        public = names.public_service(read.metadata.name)
+        public = public_service(read.metadata.name)
     except (InvalidClusterError, ValueError):
         return None
-    host = names.service_dns(public, read.metadata.namespace)
+    host = service_dns(public, read.metadata.namespace)
     return Vault(
         service=service,
         address=f"https://{host}:{API.number}",
@@ -103,7 +103,7 @@ def facts(vaults: tuple[Vault, ...]) -> dict[str, str]:
     data = {ADDRESS: vaults[0].address} if vaults else {}
     for vault in vaults:
         data[f"{vault.service}.address"] = vault.address
-        data[naming.authority_key(vault.service)] = vault.ca_secret
+        data[names.authority_key(vault.service)] = vault.ca_secret
         data[f"{vault.service}.roles"] = ",".join(vault.roles)
     return data
 
@@ -115,7 +115,7 @@ def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
         Vault(
             service=service,
             address=data[f"{service}.address"],
-            ca_secret=data.get(naming.authority_key(service), ""),
+            ca_secret=data.get(names.authority_key(service), ""),
             roles=tuple(filter(None, data.get(f"{service}.roles", "").split(","))),
         )
         for service in services

@@ -57,9 +57,9 @@ FREE = ("_TEXT", "_LIST")
 
 def kinds_of(record: Env) -> Iterator[tuple[str, str]]:
     """Each variable, and the name of its kind."""
-    import contracts.jobs.env as job_env
+    import contracts.jobs.env as module
 
-    names = {id(value): name for name, value in vars(job_env).items() if name.startswith("_")}
+    names = {id(value): name for name, value in vars(module).items() if name.startswith("_")}
     for one in dataclasses.fields(cast(Any, record)):
         value = getattr(record, one.name)
         if isinstance(value, Env):

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from contracts.builders.job import backup_job, restore_job, restore_test_job, scratch_mib
-from contracts.jobs import env as job_env
-from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
+from contracts.jobs.env import BackupEnv, Env, RestoreEnv, TestEnv
 from contracts.jobs.template import JobLogin, JobTemplate
 from contracts.naming import labels
 from runtime.types import Object
@@ -129,7 +128,7 @@ def test_it_passes_for_no_server_of_the_cluster(case: str) -> None:
         ("restore-test-s3", TestEnv),
     ],
 )
-def test_the_executor_reads_what_it_was_told(case: str, kind: type[job_env.Env]) -> None:
+def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None:
     found = kind.from_environment(variables(CASES[case]))
     assert found.run.job_uid == found.run.pod_uid == "x"  # type: ignore[attr-defined]
     files = {one["mountPath"] for one in main(CASES[case])["volumeMounts"]}

@@ -10,10 +10,10 @@ from contracts.builders.restore_test_server import (
     RESOLVER_ANNOTATION,
     RESOURCES,
     Sidecar,
-    throw_away,
+    restore_test_sidecar,
 )
 from contracts.hcl.render import ConfigInput, render_config
-from contracts.hcl.restore_test_server import throw_away_config
+from contracts.hcl.restore_test_server import restore_test_config
 from contracts.naming import mount_paths
 from runtime.types import Object
 
@@ -65,7 +65,7 @@ def folders(sidecar: Sidecar) -> dict[str, Any]:
 
 
 def test_it_runs_the_image_of_the_servers_beside_the_job() -> None:
-    sidecar = throw_away(servers(), CONFIG)
+    sidecar = restore_test_sidecar(servers(), CONFIG)
     assert sidecar.container["image"] == "registry.example.com/openbao@sha256:1"
     assert sidecar.container["restartPolicy"] == "Always"
     assert sidecar.pull_secrets == ("login",)
@@ -73,7 +73,7 @@ def test_it_runs_the_image_of_the_servers_beside_the_job() -> None:
 
 
 def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> None:
-    found = folders(throw_away(servers(), CONFIG))
+    found = folders(restore_test_sidecar(servers(), CONFIG))
     assert found.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
     items = found.pop(mount_paths.CONFIG)["items"]
     assert {item["path"] for item in items} == {"config.hcl", "resolv.conf"}
@@ -83,12 +83,15 @@ def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> N
 
 
 def test_it_reads_its_configuration_from_the_pod() -> None:
-    sidecar = throw_away(servers(), CONFIG)
-    assert sidecar.annotations[CONFIG_ANNOTATION] == throw_away_config(CONFIG)
+    sidecar = restore_test_sidecar(servers(), CONFIG)
+    assert sidecar.annotations[CONFIG_ANNOTATION] == restore_test_config(CONFIG)
 
 
 def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
-    env = {one["name"]: one["value"] for one in throw_away(servers(), CONFIG).container["env"]}
+    env = {
+        one["name"]: one["value"]
+        for one in restore_test_sidecar(servers(), CONFIG).container["env"]
+    }
     assert env == {
         "AWS_ACCESS_KEY_ID": "k",
         "BAO_RAFT_NODE_ID": "restore-test",
@@ -97,7 +100,10 @@ def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
 
 
 def test_it_knows_no_names_unless_its_seal_needs_them() -> None:
-    local, remote = throw_away(servers(), CONFIG), throw_away(servers(), TRANSIT)
+    local, remote = (
+        restore_test_sidecar(servers(), CONFIG),
+        restore_test_sidecar(servers(), TRANSIT),
+    )
     assert "nameserver 127.0.0.1" in local.annotations[RESOLVER_ANNOTATION]
     assert RESOLVER in folders(local)
     assert RESOLVER_ANNOTATION not in remote.annotations
@@ -106,10 +112,10 @@ def test_it_knows_no_names_unless_its_seal_needs_them() -> None:
 
 def test_it_is_as_large_as_the_servers_and_never_without_a_limit() -> None:
     own = {"limits": {"memory": "8Gi"}}
-    assert throw_away(servers(resources=own), CONFIG).container["resources"] == own
-    assert throw_away(servers(), CONFIG).container["resources"] == RESOURCES
+    assert restore_test_sidecar(servers(resources=own), CONFIG).container["resources"] == own
+    assert restore_test_sidecar(servers(), CONFIG).container["resources"] == RESOURCES
 
 
 def test_a_set_without_a_server_is_refused() -> None:
     with pytest.raises(ValueError, match="no server"):
-        throw_away(servers(name="other"), CONFIG)
+        restore_test_sidecar(servers(name="other"), CONFIG)

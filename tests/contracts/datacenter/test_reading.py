@@ -10,7 +10,7 @@ import pytest
 from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_service, read_services
 from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
-from tests.contracts.datacenter.rules.refused import refused, told
+from tests.contracts.datacenter.rules.refused import broken_rules, refused
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -97,7 +97,7 @@ def test_a_service_that_was_made_by_hand_is_read_like_any_other() -> None:
     body = read_service(vault(), "s")
     assert read_service(body, "s") == body
     forced = body.model_copy(update={"name": "../x"})
-    assert told(refused(lambda: read_service(forced, "s"))) == {("schema", "s.name")}
+    assert broken_rules(refused(lambda: read_service(forced, "s"))) == {("schema", "s.name")}
     nested = {"name": "a", "services": body.services or [read_service(service(), "s").services[0]]}
     assert read_service(nested, "s").name == "a"
 

@@ -8,7 +8,7 @@ from contracts.datacenter.workload_records import DesiredService, ServiceSource
 from tests.contracts.datacenter.services import service
 
 
-def wish(redeploy: str = "", **fields: Any) -> DesiredService:
+def desired(redeploy: str = "", **fields: Any) -> DesiredService:
     return DesiredService(
         BootstrapService.model_validate(service(**fields)), ServiceSource("declared"), redeploy
     )
@@ -16,25 +16,29 @@ def wish(redeploy: str = "", **fields: Any) -> DesiredService:
 
 def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
     wishes = [
-        wish(),
-        wish(replicas=2),
-        wish(labels={"team": "net"}),
-        wish(annotations={"a": "b"}),
-        wish(deletionPolicy="Orphan"),
-        wish("again-1"),
+        desired(),
+        desired(replicas=2),
+        desired(labels={"team": "net"}),
+        desired(annotations={"a": "b"}),
+        desired(deletionPolicy="Orphan"),
+        desired("again-1"),
     ]
     assert len({one.digest for one in wishes}) == len(wishes)
-    assert wish().digest == wish().digest == replace(wish(), source=ServiceSource("set/net")).digest
+    assert (
+        desired().digest
+        == desired().digest
+        == replace(desired(), source=ServiceSource("set/net")).digest
+    )
 
 
 def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
-    first = wish()
+    first = desired()
     before = first.digest
     assert first.digest is before
     again = replace(first, redeploy="again-1")
     assert again.digest != before
     assert replace(again, redeploy="").digest == before
-    assert first == wish()
+    assert first == desired()
     assert before not in repr(first)
 
 

@@ -5,7 +5,7 @@ import pytest
 from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.seal import Unseal
 from contracts.hcl.render import ConfigInput, render_config
-from contracts.hcl.restore_test_server import is_local_seal, seal_type, throw_away_config
+from contracts.hcl.restore_test_server import is_local_seal, restore_test_config, seal_type
 from contracts.hcl.seals import SealStanza, seal_stanza
 from contracts.hcl.stanzas import plugin_stanzas
 from tests.contracts.hcl.parse_back import parse
@@ -24,11 +24,11 @@ def running(unseal: dict[str, object] | None = None) -> ConfigInput:
 @pytest.mark.parametrize("unseal", [None, TRANSIT], ids=["static", "transit"])
 def test_the_seal_is_that_of_the_servers(unseal: dict[str, object] | None) -> None:
     text = render_config(running(unseal))
-    assert parse(throw_away_config(text))["seal"] == parse(text)["seal"]
+    assert parse(restore_test_config(text))["seal"] == parse(text)["seal"]
 
 
 def test_nothing_reaches_it_but_the_loopback() -> None:
-    (listener,) = parse(throw_away_config(render_config(running())))["listener"]
+    (listener,) = parse(restore_test_config(render_config(running())))["listener"]
     tcp = listener["tcp"]
     assert tcp["address"] == "127.0.0.1:8200"
     assert tcp["cluster_address"] == "127.0.0.1:8201"
@@ -36,7 +36,7 @@ def test_nothing_reaches_it_but_the_loopback() -> None:
 
 
 def test_it_joins_nobody_and_tells_nobody() -> None:
-    found = parse(throw_away_config(render_config(running())))
+    found = parse(restore_test_config(render_config(running())))
     (storage,) = found["storage"]
     raft = storage["raft"]
     assert sorted(raft) == ["node_id", "path", "performance_multiplier"]
@@ -48,7 +48,7 @@ def test_text_of_a_user_stays_within_its_block() -> None:
     evil = 'x"\n}\nlistener "tcp" {\n  address = "[::]:8200"'
     seal = seal_stanza(Unseal.model_validate(TRANSIT))
     hostile = SealStanza(seal.type, {**seal.attributes, "key_name": evil})
-    found = parse(throw_away_config(render_config(ConfigInput("c", "ns", seal=hostile))))
+    found = parse(restore_test_config(render_config(ConfigInput("c", "ns", seal=hostile))))
     assert len(found["listener"]) == 1
     assert found["seal"][0]["transit"]["key_name"] == evil
 
@@ -61,7 +61,7 @@ def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
         )
     )
     text = render_config(ConfigInput("c", "ns", plugins=plugins))
-    found = parse(throw_away_config(text))
+    found = parse(restore_test_config(text))
     assert [sorted(one) for one in found["plugin"]] == [["kms"]]
     assert found["plugin_directory"] == parse(text)["plugin_directory"]
 
@@ -74,4 +74,4 @@ def test_which_seals_need_no_other_machine() -> None:
 
 def test_a_file_without_a_seal_is_refused() -> None:
     with pytest.raises(ValueError, match="no seal"):
-        throw_away_config("ui = true\n")
+        restore_test_config("ui = true\n")

@@ -1,1 +1,1 @@
-"""The policies about specs on a real API server, asked by people with real tokens."""
+"""The admission policies about specs on a real API server, with requests of real users."""

@@ -1,4 +1,4 @@
-"""A spec for each field that a policy asks about: what it is changed from, and what it becomes."""
+"""For each field that a policy checks: the spec before and after a change."""
 
 from dataclasses import dataclass
 from typing import Any

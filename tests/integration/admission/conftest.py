@@ -1,4 +1,4 @@
-"""Fixtures: the control plane with CRDs, policies and roles, and the people that they are about."""
+"""Fixtures: a control plane with CRDs, policies and roles, and the users."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Who asks: the people of the tests, what each may do, and requests in their names."""
+"""The users of the tests, their permissions, and requests in their names."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

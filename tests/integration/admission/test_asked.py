@@ -1,5 +1,5 @@
-"""Who is asked and who is not: names that one may read, the operator, the servers of Kubernetes,
-and what somebody takes away."""
+"""Which requests the policies check: readable Secrets, the operator, components of Kubernetes, and
+removed fields."""
 
 import json
 from typing import Any

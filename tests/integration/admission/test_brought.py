@@ -1,4 +1,4 @@
-"""What somebody brings into a spec needs a right of theirs, and what is there already needs none.
+"""Adding a field to a spec needs a permission; an unchanged field needs none.
 
 Each field is refused to somebody who may write clusters and nothing else, with the field in the
 message, and taken from somebody who holds that one right more.

@@ -1,5 +1,5 @@
-"""The policies about backups and restores on a real API server: who asks, who decides, who says
-how it went."""
+"""The policies about backups and restores on a real API server: who may create, acknowledge and
+report."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

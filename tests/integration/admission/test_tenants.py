@@ -1,4 +1,4 @@
-"""The policy about tenants on a real API server: nobody prepares a namespace of somebody else."""
+"""The policy about tenants on a real API server: no user provisions a namespace of another user."""
 
 from typing import Any
 

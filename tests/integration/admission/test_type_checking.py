@@ -1,4 +1,4 @@
-"""The controllers of Kubernetes that read policies and roles have no objection to ours."""
+"""The type checking of policies and the role controllers of Kubernetes report no warnings."""
 
 import json
 import subprocess

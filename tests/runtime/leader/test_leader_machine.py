@@ -289,7 +289,7 @@ class OneWriter(RuleBasedStateMachine):
             process.finish.set()
 
     @rule(role=ROLES, wind_down=WIND_DOWN)
-    def a_process_is_told_to_stop(self, role: str, wind_down: float) -> None:
+    def a_process_is_stopped(self, role: str, wind_down: float) -> None:
         for process in self.cast(role):
             process.wind_down = wind_down
             process.task.cancel()

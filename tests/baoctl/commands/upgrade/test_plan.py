@@ -35,7 +35,7 @@ def call(text: str, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["upgrade", "plan", "-f", "-", *arguments], input=text)
 
 
-def told(text: str, *arguments: str) -> dict[str, Any]:
+def plan_of(text: str, *arguments: str) -> dict[str, Any]:
     result = call(text, "-o", "json", *arguments)
     read: dict[str, Any] = json.loads(result.stdout)
     return {**read, "exit": result.exit_code}
@@ -92,22 +92,22 @@ ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
 def test_answer(
     cluster: gen.Cluster, arguments: tuple[str, ...], answer: str, reason: str, status: int
 ) -> None:
-    found = told(dump(cluster), *arguments)
+    found = plan_of(dump(cluster), *arguments)
     assert (found["answer"], found["exit"]) == (answer, status)
     assert reason in ("", found["reason"])
 
 
 def test_what_is_refused_has_no_order() -> None:
-    assert told(dump(), "--to", "2.4.3")["steps"] == []
+    assert plan_of(dump(), "--to", "2.4.3")["steps"] == []
 
 
 def test_servers_that_are_new_already_are_left_out() -> None:
-    steps = "; ".join(told(dump(UNDER_WAY), "--to", NEW)["steps"])
+    steps = "; ".join(plan_of(dump(UNDER_WAY), "--to", NEW)["steps"])
     assert ("replace x-2" in steps, "replace x-0" in steps) == (False, True)
 
 
 def test_another_target_replaces_all_of_them() -> None:
-    steps = "; ".join(told(dump(UNDER_WAY), "--to", "2.5.6")["steps"])
+    steps = "; ".join(plan_of(dump(UNDER_WAY), "--to", "2.5.6")["steps"])
     assert "replace x-2" in steps
 
 
@@ -125,7 +125,7 @@ def test_the_checks_are_those_of_the_operator() -> None:
 def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
     items = yaml.safe_load(dump())["items"]
     without = [one for one in items if one["kind"] != "PersistentVolumeClaim"]
-    checks = told(yaml.safe_dump_all(without), "--to", NEW)["checks"]
+    checks = plan_of(yaml.safe_dump_all(without), "--to", NEW)["checks"]
     assert {one["check"] for one in checks if one["state"] == "unknown"} == {"quorum", "volumes"}
 
 
@@ -144,7 +144,7 @@ def test_a_snapshot_comes_before_the_first_server() -> None:
     target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
     backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
     wished = CLUSTER.wanting(backup=backup, upgrade={"preUpgradeSnapshot": True})
-    steps = told(dump(wished), "--to", NEW)["steps"]
+    steps = plan_of(dump(wished), "--to", NEW)["steps"]
     assert "OpenBaoBackup" in steps[1]
 
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_looked_at_is_said(
 
 def test_one_of_several_clusters_can_be_chosen() -> None:
     both = f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}"
-    assert told(both, "--to", NEW, "--cluster", "ns/x")["cluster"] == "ns/x"
+    assert plan_of(both, "--to", NEW, "--cluster", "ns/x")["cluster"] == "ns/x"
 
 
 def test_without_a_dump_a_cluster_has_to_be_named() -> None:

@@ -42,7 +42,7 @@ def printed(cluster: gen.Cluster, *arguments: str) -> str:
     return result.stdout
 
 
-def told(cluster: gen.Cluster, *arguments: str) -> dict[str, Any]:
+def plan_of(cluster: gen.Cluster, *arguments: str) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(printed(cluster, "-o", "json", *arguments))
     return read
 
@@ -61,7 +61,7 @@ def test_the_example_in_the_docs_is_what_it_prints() -> None:
 
 
 def test_the_phases_are_told_in_their_order() -> None:
-    steps = "\n".join(told(CLUSTER)["steps"])
+    steps = "\n".join(plan_of(CLUSTER)["steps"])
     marks = (
         "take the operation lock", f"make 3 servers x-{GREEN} of {NEW}", "without a vote",
         "caught up", "gives them their votes", "send the clients", "takes the votes of x,",
@@ -86,21 +86,21 @@ WISHES: dict[str, tuple[gen.Cluster, str]] = {
 
 @pytest.mark.parametrize(("cluster", "step"), WISHES.values(), ids=WISHES.keys())
 def test_what_is_asked_for_is_told(cluster: gen.Cluster, step: str) -> None:
-    assert not [one for one in told(CLUSTER)["steps"] if step in one]
-    assert [one for one in told(cluster)["steps"] if step in one]
+    assert not [one for one in plan_of(CLUSTER)["steps"] if step in one]
+    assert [one for one in plan_of(cluster)["steps"] if step in one]
 
 
 def test_waits_of_a_known_length_are_counted() -> None:
     slow = with_settings(
         verification={"minSyncDuration": "1h"}, autoRollback={"stabilizationSeconds": 0}
     )
-    least, most = told(CLUSTER)["seconds"]
-    assert told(slow)["seconds"] == [least - 60 + 3600, most - 60 + 3600]
-    assert told(CLUSTER)["deadline_seconds"] == 1800
+    least, most = plan_of(CLUSTER)["seconds"]
+    assert plan_of(slow)["seconds"] == [least - 60 + 3600, most - 60 + 3600]
+    assert plan_of(CLUSTER)["deadline_seconds"] == 1800
 
 
 def test_read_replicas_follow() -> None:
-    steps = told(CLUSTER.wanting(readReplicas={"replicas": 2}))["steps"]
+    steps = plan_of(CLUSTER.wanting(readReplicas={"replicas": 2}))["steps"]
     assert steps[-2] == "replace the 2 read replicas, one at a time"
 
 
@@ -108,7 +108,7 @@ def test_a_snapshot_comes_first() -> None:
     target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
     backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
     asked = with_settings(preUpgradeSnapshot=True).wanting(backup=backup)
-    assert "OpenBaoBackup" in told(asked)["steps"][1]
+    assert "OpenBaoBackup" in plan_of(asked)["steps"][1]
 
 
 # sentence: (cluster, arguments, answer, reason, what the message names)
@@ -139,7 +139,7 @@ ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
     ("cluster", "answer", "reason", "named"), ANSWERS.values(), ids=ANSWERS.keys()
 )
 def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> None:
-    found = told(cluster)
+    found = plan_of(cluster)
     assert (found["answer"], found["reason"]) == (answer, reason)
     assert named in found["message"]
     assert found["strategy"] == "BlueGreen"
@@ -154,14 +154,14 @@ def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> N
     ],
 )
 def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:
-    found = told(going(phase), "--to", version)
+    found = plan_of(going(phase), "--to", version)
     assert found["answer"] == "goes-on"
     assert named in found["message"]
 
 
 def test_only_what_is_left_is_told() -> None:
     first = {
-        phase: told(going(phase))["steps"][0]
+        phase: plan_of(going(phase))["steps"][0]
         for phase in ("Syncing", "Promoting", "DemotingBlue", "Cleanup", "RollbackCleanup")
     }
     assert first == {
@@ -181,11 +181,11 @@ def test_only_what_is_left_is_told() -> None:
 
 def test_what_was_begun_ends_by_its_strategy() -> None:
     rolling = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling"}
-    found = told(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
+    found = plan_of(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
     assert found["strategy"] == "RollingUpdate"
-    assert told(going("Syncing").wanting(upgrade={}))["strategy"] == "BlueGreen"
+    assert plan_of(going("Syncing").wanting(upgrade={}))["strategy"] == "BlueGreen"
 
 
 def test_without_a_login_it_is_refused() -> None:
     cluster = CLUSTER.wanting(upgrade={"strategy": "BlueGreen"})
-    assert told(cluster)["answer"] == "refused"
+    assert plan_of(cluster)["answer"] == "refused"

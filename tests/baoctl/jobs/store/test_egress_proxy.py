@@ -15,7 +15,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from baoctl.jobs.store.egress_policy import EgressPolicy
-from baoctl.jobs.store.egress_proxy import Guard, Rules, Way
+from baoctl.jobs.store.egress_proxy import EgressEndpoint, EgressProxy, Rules
 
 LOOPBACK = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
 
@@ -57,25 +57,27 @@ def store() -> Iterator[int]:
 
 
 @contextmanager
-def guarded(*ways: Way, policy: EgressPolicy = LOOPBACK, **more: Any) -> Iterator[Guard]:
-    with Guard(Rules(policy, ways, **more)) as guard:
-        yield guard
+def running(
+    *endpoints: EgressEndpoint, policy: EgressPolicy = LOOPBACK, **more: Any
+) -> Iterator[EgressProxy]:
+    with EgressProxy(Rules(policy, endpoints, **more)) as egress:
+        yield egress
 
 
 def ask(
-    guard: Guard, url: str, method: str = "GET", body: bytes | None = None
+    egress: EgressProxy, url: str, method: str = "GET", body: bytes | None = None
 ) -> tuple[int, bytes]:
     """Send a request for a URL to the proxy."""
-    proxy = http.client.HTTPConnection(guard.url.removeprefix("http://"), timeout=10)
+    proxy = http.client.HTTPConnection(egress.url.removeprefix("http://"), timeout=10)
     with closing(proxy):
         proxy.request(method, url, body or None)
         answer = proxy.getresponse()
         return answer.status, answer.read()
 
 
-def tunnel(guard: Guard, host: str, port: int) -> bytes:
+def tunnel(egress: EgressProxy, host: str, port: int) -> bytes:
     """Open a tunnel, and return the first line of the answer."""
-    name, _, at = guard.url.removeprefix("http://").rpartition(":")
+    name, _, at = egress.url.removeprefix("http://").rpartition(":")
     with socket.create_connection((name, int(at)), timeout=10) as proxy:
         proxy.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nhost: {host}:{port}\r\n\r\n".encode())
         return proxy.recv(4096).split(b"\r\n")[0]
@@ -83,30 +85,30 @@ def tunnel(guard: Guard, host: str, port: int) -> bytes:
 
 def test_a_request_reaches_the_store_as_it_would_without(store: int) -> None:
     body = b"x" * 1_000_000
-    with guarded(Way("127.0.0.1", store)) as guard:
-        assert ask(guard, f"http://127.0.0.1:{store}/b/k?list=1", "PUT", body) == (200, body)
-        assert ask(guard, f"http://127.0.0.1:{store}") == (200, b"")
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
+        assert ask(egress, f"http://127.0.0.1:{store}/b/k?list=1", "PUT", body) == (200, body)
+        assert ask(egress, f"http://127.0.0.1:{store}") == (200, b"")
     assert Store.seen == [("PUT", "/b/k?list=1", body), ("GET", "/", b"")]
 
 
 def test_a_tunnel_carries_bytes_both_ways(store: int) -> None:
-    with guarded(Way("127.0.0.1", store)) as guard:
-        assert tunnel(guard, "127.0.0.1", store) == b"HTTP/1.1 200 Connection established"
-    assert guard.refusal == ""
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
+        assert tunnel(egress, "127.0.0.1", store) == b"HTTP/1.1 200 Connection established"
+    assert egress.refusal == ""
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "store.example.com", "127.0.0.1.example.com"])
 def test_another_host_is_not_the_store(store: int, host: str) -> None:
-    with guarded(Way("127.0.0.1", store)) as guard:
-        assert ask(guard, f"http://{host}:{store}/")[0] == 403
-        assert tunnel(guard, host, store) == b"HTTP/1.1 403 Forbidden"
-        assert "is not the store" in guard.refusal
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
+        assert ask(egress, f"http://{host}:{store}/")[0] == 403
+        assert tunnel(egress, host, store) == b"HTTP/1.1 403 Forbidden"
+        assert "is not the store" in egress.refusal
     assert Store.seen == []
 
 
 def test_another_port_is_not_the_store(store: int) -> None:
-    with guarded(Way("127.0.0.1", store)) as guard:
-        assert ask(guard, f"http://127.0.0.1:{store + 1}/")[0] == 403
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
+        assert ask(egress, f"http://127.0.0.1:{store + 1}/")[0] == 403
 
 
 def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
@@ -114,9 +116,11 @@ def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
         places = ("192.0.2.1", "169.254.169.254")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
 
-    with guarded(Way("store.example.com", 80), policy=EgressPolicy(), resolve=resolve) as guard:
-        assert ask(guard, "http://store.example.com/")[0] == 403
-        assert "resolves to 169.254.169.254, which is on the link" in guard.refusal
+    with running(
+        EgressEndpoint("store.example.com", 80), policy=EgressPolicy(), resolve=resolve
+    ) as egress:
+        assert ask(egress, "http://store.example.com/")[0] == 403
+        assert "resolves to 169.254.169.254, which is on the link" in egress.refusal
 
 
 def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
@@ -125,9 +129,9 @@ def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
     def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
-    with guarded(Way("store.example.com", store), resolve=resolve) as guard:
-        assert ask(guard, f"http://store.example.com:{store}/")[0] == 200
-        assert ask(guard, f"http://store.example.com:{store}/")[0] == 403
+    with running(EgressEndpoint("store.example.com", store), resolve=resolve) as egress:
+        assert ask(egress, f"http://store.example.com:{store}/")[0] == 200
+        assert ask(egress, f"http://store.example.com:{store}/")[0] == 403
     assert len(Store.seen) == 1
 
 
@@ -138,43 +142,46 @@ def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name()
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port))]
 
-    identity = (Way("169.254.169.254", 80),)
-    rules = Rules(EgressPolicy(), (Way("store.example.com", 80),), identity, resolve)
+    identity = (EgressEndpoint("169.254.169.254", 80),)
+    rules = Rules(EgressPolicy(), (EgressEndpoint("store.example.com", 80),), identity, resolve)
     assert rules.addresses("169.254.169.254", 80)
-    with guarded(
-        Way("store.example.com", 80), policy=EgressPolicy(), identity=identity, resolve=resolve
+    with running(
+        EgressEndpoint("store.example.com", 80),
+        policy=EgressPolicy(),
+        identity=identity,
+        resolve=resolve,
     ):
         pass
-    with Guard(rules) as guard:
-        assert ask(guard, "http://store.example.com/")[0] == 403
+    with EgressProxy(rules) as egress:
+        assert ask(egress, "http://store.example.com/")[0] == 403
     assert asked == ["169.254.169.254", "store.example.com"]
 
 
 def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> None:
-    with guarded(Way("127.0.0.1", store)) as guard:
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
         client = S3Store(
             "bucket", endpoint=f"http://127.0.0.1:{store}", skip_signature=True,
-            client_options={"proxy_url": guard.url, "allow_http": True},
+            client_options={"proxy_url": egress.url, "allow_http": True},
             retry_config={"max_retries": 0},
         )  # fmt: skip
         with pytest.raises(BaseError):
             obstore.get(client, "away")
-        assert guard.refusal == "169.254.169.254:80 is not the store"
+        assert egress.refusal == "169.254.169.254:80 is not the store"
     assert [path for _, path, _ in Store.seen] == ["/bucket/away"]
 
 
 def test_a_host_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
-    with guarded(Way("127.0.0.1", port)) as guard:
-        assert ask(guard, f"http://127.0.0.1:{port}/")[0] == 502
-        assert guard.trouble == f"127.0.0.1:{port}: Connection refused"
+    with running(EgressEndpoint("127.0.0.1", port)) as egress:
+        assert ask(egress, f"http://127.0.0.1:{port}/")[0] == 502
+        assert egress.trouble == f"127.0.0.1:{port}: Connection refused"
 
 
 @pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n\r\n", b"hello\r\n\r\n", b"x" * 100_000])
 def test_what_is_no_request_to_a_proxy_gets_no_answer(store: int, line: bytes) -> None:
-    with guarded(Way("127.0.0.1", store)) as guard:
-        name, _, at = guard.url.removeprefix("http://").rpartition(":")
+    with running(EgressEndpoint("127.0.0.1", store)) as egress:
+        name, _, at = egress.url.removeprefix("http://").rpartition(":")
         # It may close before it has read all of it.
         with (
             suppress(OSError),

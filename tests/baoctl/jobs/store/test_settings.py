@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.egress_proxy import Way
+from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from baoctl.jobs.store.settings import StoreSettings, settings
 from contracts.jobs.env import StoreEnv
 
@@ -31,7 +31,7 @@ def made(
 
 def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
     found = made(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
-    assert found.ways == (Way("s3.example.com", 9000),)
+    assert found.endpoints == (EgressEndpoint("s3.example.com", 9000),)
     assert found.identity == ()
     assert found.options["endpoint"] == "https://s3.example.com:9000"
     assert found.options["session_token"] == "ST"
@@ -52,28 +52,30 @@ def test_without_checked_tls_parts_are_signed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "path_style", "bucket", "address", "way"),
+    ("endpoint", "path_style", "bucket", "address", "expected"),
     [
         (at("s3.amazonaws.com"), False, "bkt", at("bkt.s3.amazonaws.com"),
-         Way("bkt.s3.amazonaws.com", 443)),
+         EgressEndpoint("bkt.s3.amazonaws.com", 443)),
         (at("s3.amazonaws.com", "s3"), False, "bkt", at("bkt.s3.amazonaws.com"),
-         Way("bkt.s3.amazonaws.com", 443)),
+         EgressEndpoint("bkt.s3.amazonaws.com", 443)),
         (at("s3.amazonaws.com"), True, "bkt", at("s3.amazonaws.com"),
-         Way("s3.amazonaws.com", 443)),
+         EgressEndpoint("s3.amazonaws.com", 443)),
         (at("s3.amazonaws.com"), False, "a.b", at("s3.amazonaws.com"),
-         Way("s3.amazonaws.com", 443)),
-        ("http://10.0.0.8:9000", False, "bkt", "http://10.0.0.8:9000", Way("10.0.0.8", 9000)),
-        ("http://[fd00::8]:9000/", False, "bkt", "http://[fd00::8]:9000", Way("fd00::8", 9000)),
+         EgressEndpoint("s3.amazonaws.com", 443)),
+        ("http://10.0.0.8:9000", False, "bkt", "http://10.0.0.8:9000",
+         EgressEndpoint("10.0.0.8", 9000)),
+        ("http://[fd00::8]:9000/", False, "bkt", "http://[fd00::8]:9000",
+         EgressEndpoint("fd00::8", 9000)),
         (at("S3.Example.COM./x/", "HTTPS"), False, "bkt", at("bkt.S3.Example.COM./x"),
-         Way("bkt.s3.example.com", 443)),
+         EgressEndpoint("bkt.s3.example.com", 443)),
     ],
 )  # fmt: skip
 def test_where_the_bucket_is_written(
-    endpoint: str, path_style: bool, bucket: str, address: str, way: Way
+    endpoint: str, path_style: bool, bucket: str, address: str, expected: EgressEndpoint
 ) -> None:
     env = StoreEnv("s3", bucket, endpoint, use_path_style=path_style)
     found = made(env, KEYS)
-    assert (found.options["endpoint"], found.ways) == (address, (way,))
+    assert (found.options["endpoint"], found.endpoints) == (address, (expected,))
     assert found.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
 
 
@@ -84,7 +86,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
     )  # fmt: skip
     found = made(env)
     assert found.options["sts_endpoint"] == at("sts.eu-central-1.amazonaws.com")
-    assert Way("sts.eu-central-1.amazonaws.com", 443) in found.ways
+    assert EgressEndpoint("sts.eu-central-1.amazonaws.com", 443) in found.endpoints
     assert found.options["web_identity_token_file"] == "/token"
     assert found.identity == ()
 
@@ -92,13 +94,13 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
 def test_another_store_gives_roles_itself() -> None:
     found = made(replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"})
     assert found.options["sts_endpoint"] == "https://s3.example.com:9000"
-    assert set(found.ways) == {Way("s3.example.com", 9000)}
+    assert set(found.endpoints) == {EgressEndpoint("s3.example.com", 9000)}
 
 
 def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
     uri = "http://169.254.170.23/v1/credentials"
     found = made(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
-    assert Way("169.254.169.254", 80) in found.identity
+    assert EgressEndpoint("169.254.169.254", 80) in found.identity
     assert found.options["container_credentials_full_uri"] == uri
     assert made(GCS).identity
     assert made(AZURE).identity
@@ -110,7 +112,7 @@ def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None
 def test_gcs_with_a_key_file() -> None:
     found = made(GCS, {"credentials.json": GOOGLE_KEY})
     assert found.options["service_account_key"] == GOOGLE_KEY
-    assert Way("storage.googleapis.com", 443) in found.ways
+    assert EgressEndpoint("storage.googleapis.com", 443) in found.endpoints
 
 
 def test_gcs_of_an_emulator_knows_nobody() -> None:
@@ -123,7 +125,7 @@ def test_gcs_of_an_emulator_knows_nobody() -> None:
 def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
     found = made(replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY})
     assert found.options["base_url"] == "http://gcs:4443"
-    assert found.ways[0] == Way("gcs", 4443)
+    assert found.endpoints[0] == EgressEndpoint("gcs", 4443)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_a_connection_string_says_all() -> None:
     found = made(StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"})
     assert (found.options["account_name"], found.options["account_key"]) == ("dev", "a2V5==")
     assert found.options["endpoint"] == "http://10.0.0.8:10000/dev"
-    assert found.ways[0] == Way("10.0.0.8", 10000)
+    assert found.endpoints[0] == EgressEndpoint("10.0.0.8", 10000)
 
 
 def test_a_connection_string_with_a_shared_access_signature() -> None:
@@ -170,13 +172,13 @@ def test_azure_workload_identity_comes_from_its_webhook() -> None:
     }  # fmt: skip
     found = made(AZURE, environ=environ)
     assert found.options["federated_token_file"] == "/f"
-    assert Way("login.microsoftonline.com", 443) in found.ways
+    assert EgressEndpoint("login.microsoftonline.com", 443) in found.endpoints
 
 
 def test_a_volume_is_a_folder_below_its_mount() -> None:
     env = StoreEnv("pvc", "nightly", volume_path="/var/lib/snapshots/")
     assert made(env).options["prefix"] == "/var/lib/snapshots/nightly"
-    assert made(env).ways == ()
+    assert made(env).endpoints == ()
 
 
 @pytest.mark.parametrize(

@@ -15,5 +15,5 @@ def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
     return ()
 
 
-def told(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
+def broken_rules(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
     return {(one.rule, one.field) for one in found}

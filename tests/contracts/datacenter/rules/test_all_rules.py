@@ -25,7 +25,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from tests.contracts.datacenter.cases import CASES, CODE_CASES, TWICE_CASES, UNIQUE_CASES, Case
 from tests.contracts.datacenter.fine import FINE, VAULT_CASES
-from tests.contracts.datacenter.rules.refused import refused, told
+from tests.contracts.datacenter.rules.refused import broken_rules, refused
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -60,12 +60,12 @@ each_place = pytest.mark.parametrize(("path", "judged"), PLACES.values(), ids=PL
 def test_it_is_refused_and_nothing_else_with_it(
     path: str, judged: Callable[[Object], tuple[Violation, ...]], case: Case
 ) -> None:
-    assert told(judged(case.service)) == {(f"service-{case.rule}", f"{path}.{case.field}")}
+    assert broken_rules(judged(case.service)) == {(f"service-{case.rule}", f"{path}.{case.field}")}
 
 
 @pytest.mark.parametrize(("case", "other"), TWICE_CASES.values(), ids=TWICE_CASES.keys())
 def test_a_key_that_is_more_than_a_key_is_told_twice(case: Case, other: str) -> None:
-    found = told(tuple(check_service(BootstrapService.model_validate(case.service), "s")))
+    found = broken_rules(tuple(check_service(BootstrapService.model_validate(case.service), "s")))
     assert (f"service-{case.rule}", f"s.{case.field}") in found
     assert {rule for rule, _ in found} == {f"service-{case.rule}", f"service-{other}"}
 
@@ -88,7 +88,7 @@ def test_a_vault_is_judged_like_any_cluster(
     field: str,
 ) -> None:
     found = judged(vault(openbao=spec))
-    assert told(found) == {(rule, f"{path}.{field}")}
+    assert broken_rules(found) == {(rule, f"{path}.{field}")}
     assert all(one.message for one in found)
 
 
@@ -104,7 +104,7 @@ def test_a_vault_may_speak_of_its_own_pods_where_its_name_is_known() -> None:
         vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
     )
     assert check_service(body, "s", "fra1") == []
-    assert told(tuple(check_service(body, "s", "ams1"))) == {
+    assert broken_rules(tuple(check_service(body, "s", "ams1"))) == {
         ("fenced-pod-name", "s.openbao.fencedPods")
     }
     declared = Datacenter.from_object(datacenter_object(body.to_object()))
@@ -166,7 +166,7 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
         "hook/a": refused(lambda: read_services(bodies, "hook/a")),
     }
     for path, found in judged.items():
-        assert told(found) == {(rule, f"{path}{field}")}
+        assert broken_rules(found) == {(rule, f"{path}{field}")}
 
 
 def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
@@ -207,7 +207,7 @@ def test_a_list_in_order_may_name_services_of_others() -> None:
 )
 def test_names_of_a_datacenter(name: str, expected: bool) -> None:
     found = datacenter_violations(Datacenter.from_object(datacenter_object(name=name)))
-    assert told(found) == (set() if expected else {("datacenter-name", "metadata.name")})
+    assert broken_rules(found) == (set() if expected else {("datacenter-name", "metadata.name")})
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_the_namespace_of_a_datacenter(
     found = datacenter_violations(
         Datacenter.from_object(datacenter_object(namespace=namespace)), old
     )
-    assert told(found) == {(rule, "spec.namespace") for rule in expected}
+    assert broken_rules(found) == {(rule, "spec.namespace") for rule in expected}
 
 
 @pytest.mark.parametrize(
@@ -237,4 +237,4 @@ def test_the_namespace_of_a_datacenter(
 def test_the_name_of_a_row(name: str, expected: bool) -> None:
     made = BootstrapWorkload.from_object(workload_object(service(), name=name))
     found = workload_violations(made)
-    assert told(found) == (set() if expected else {("workload-name", "metadata.name")})
+    assert broken_rules(found) == (set() if expected else {("workload-name", "metadata.name")})

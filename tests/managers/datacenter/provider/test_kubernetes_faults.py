@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.datacenter import names as naming
+from contracts.datacenter import names
 from contracts.datacenter.workload_records import ServiceRecord
 from contracts.naming import labels
 from managers.datacenter.interfaces import ProviderError
@@ -277,9 +277,9 @@ class TestRetiring:
     async def test_an_orphan_says_no_longer_that_it_is_ours(self) -> None:
         row = told(deletion_policy="Orphan", labels={"team": "a"})
         bench = await brought(row)
-        names = bench.names()
+        before = bench.names()
         await bench.retire(row)
-        assert bench.names() == names
+        assert bench.names() == before
         assert not [word for word in bench.asked if word.startswith("DELETE")]
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == []
@@ -291,7 +291,7 @@ class TestRetiring:
         }
         # Its pods are found by these, and run on.
         selector = live["spec"]["selector"]["matchLabels"]
-        assert selector == naming.marks("fra1", "shipper")
+        assert selector == names.marks("fra1", "shipper")
         assert (bench.live(CONFIG_MAP, FILES) or {})["metadata"]["ownerReferences"] == []
 
     async def test_an_orphan_keeps_its_other_owners(self) -> None:

@@ -1,4 +1,4 @@
-"""The lock and status.backup on a real API server: one of many wins, and nobody's part goes."""
+"""The operation lock and status.backup on a real API server: one writer wins, no field is lost."""
 
 import asyncio
 from typing import Any

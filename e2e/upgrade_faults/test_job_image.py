@@ -1,4 +1,4 @@
-"""The Job that asks the leader to step down fails: the leader is left alone until it can be asked.
+"""The step-down Job fails: the leader is not replaced until a retry succeeds.
 
 Each attempt has Jobs of its own, so a second upgrade within the hour meets none of the first.
 """
@@ -22,10 +22,10 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 
 NAME = "asked"
 # An image that has no program of ours: its container cannot start.
-NO_EXECUTOR = openbao_reference(OPENBAO_UPGRADES[0])
+NO_PROGRAM = openbao_reference(OPENBAO_UPGRADES[0])
 ROUNDS = (
     ("a role that is not there", {"jwtAuthRole": "nobody"}, {"jwtAuthRole": None}),
-    ("an image without a program", {"image": NO_EXECUTOR}, {"image": None}),
+    ("an image without a program", {"image": NO_PROGRAM}, {"image": None}),
 )
 
 

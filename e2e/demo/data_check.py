@@ -1,4 +1,4 @@
-"""The proof: what an application wrote survives the death of the leader."""
+"""Checks that data of an application survive the loss of the leader."""
 
 import secrets
 import time
@@ -32,7 +32,7 @@ Got = TypeVar("Got")
 
 
 @dataclass(slots=True)
-class Proof:
+class DataCheck:
     """One cluster, one application, one secret."""
 
     sample: Sample
@@ -59,23 +59,23 @@ class Proof:
         return value
 
     def kill_leader(self, value: str) -> None:
-        """Kill the pod that leads; wait for a new leader and read the value back."""
+        """Kill the leader; wait for a new leader and read the value back."""
         victim = self._leader(())
         before = self._uids()[victim]
         began = time.monotonic()
         home = self.sample.home
         self.kubectl("delete", "pod", victim, "-n", home, _GRACE, "--wait=false")
-        self.screen.say(f"killed {victim}, the leader (deleted, with one second of notice)")
+        self.screen.say(f"killed {victim}, the leader (deleted, with a grace period of one second)")
         successor = self._leader((victim,))
         elected = time.monotonic() - began
-        self.screen.say(f"{successor} leads, {duration(elected)} after the kill")
+        self.screen.say(f"{successor} is the leader, {duration(elected)} after the kill")
         self.read_back(value)
         served = time.monotonic() - began
-        self.screen.say(f"the secret is there, {duration(served)} after the kill")
+        self.screen.say(f"the secret can be read, {duration(served)} after the kill")
         self._until_new_pod(victim, before)
 
     def whole_again(self) -> None:
-        """Wait until every server is ready and a voter, and compare their cluster ids."""
+        """Wait until all servers are ready voters, and compare their cluster ids."""
         wanted = [names.pod(self.sample.name, number) for number in range(self.sample.replicas)]
 
         def settled(cluster: dict[str, object]) -> bool:
@@ -88,8 +88,8 @@ class Proof:
         cluster = until(self.journal, self.screen, self.sample.name, "Available", rule)
         ids = {pod: self._cluster_id(pod) for pod in wanted}
         if len(set(ids.values())) != 1:
-            told = ", ".join(f"{pod} is in {found}" for pod, found in ids.items())
-            raise DemoError(f"the servers are in different clusters: {told}")
+            listed = ", ".join(f"{pod} is in {found}" for pod, found in ids.items())
+            raise DemoError(f"the servers are in different clusters: {listed}")
         raft = (status_of(cluster).get("adminOps") or {}).get("raft") or {}
         voters = raft.get("voters")
         if voters != self.sample.replicas:
@@ -97,12 +97,12 @@ class Proof:
         self.screen.say(f"{len(wanted)} servers ready, {voters} voters")
         self.screen.say(f"all of them in cluster {ids[wanted[0]]}")
         versions = sorted({self._health(pod).version for pod in wanted})
-        self.screen.say(f"sys/health says version {', '.join(versions)}")
+        self.screen.say(f"sys/health reports version {', '.join(versions)}")
 
     def read_back(self, value: str) -> None:
-        """Read the secret as the application until it is there. Raises DemoError when it is not.
+        """Read the secret as the application until it is visible. Raises DemoError.
 
-        From OpenBao 2.5 on a standby answers reads itself, and may be a moment behind.
+        From OpenBao 2.5 on, a standby answers reads itself, and may lag behind the leader.
         """
         deadline = time.monotonic() + STANDBY_SECONDS
         while True:
@@ -122,54 +122,54 @@ class Proof:
         return names.public_service(self.sample.name)
 
     def _serve(self, ask: Callable[[], Got], what: str) -> Got:
-        """Ask until there is an answer. Raises DemoError: at once when it is a refusal."""
+        """Retry until it succeeds. Raises DemoError; immediately if it is refused."""
         deadline = time.monotonic() + SERVE_SECONDS
         while True:
             try:
                 got = ask()
             except UnavailableError as error:
                 if time.monotonic() > deadline:
-                    raise DemoError(f"{what} got no answer: {error}") from error
-                self.screen.waiting(f"{what} is tried again: {error}")
+                    raise DemoError(f"{what} got no response: {error}") from error
+                self.screen.waiting(f"{what} is retried: {error}")
                 time.sleep(_POLL_SECONDS)
             else:
                 self.screen.waiting("")
                 return got
 
     def _leader(self, gone: tuple[str, ...]) -> str:
-        """Return the pod that says it leads; pods in ``gone`` are not asked. Raises DemoError."""
+        """Return the leader; pods in ``gone`` are skipped. Raises DemoError."""
         deadline = time.monotonic() + ELECTION_SECONDS
         while True:
-            asked = [name_of(pod) for pod in self._pods() if name_of(pod) not in gone]
-            for pod in asked:
+            pods = [name_of(pod) for pod in self._pods() if name_of(pod) not in gone]
+            for pod in pods:
                 health = self.bao.health(pod)
                 if health is not None and health.leads:
                     self.screen.waiting("")
                     return pod
             if time.monotonic() > deadline:
-                raise DemoError(f"no leader among {', '.join(asked)} for {ELECTION_SECONDS:.0f} s")
-            self.screen.waiting(f"{' and '.join(asked)} have no leader yet")
+                raise DemoError(f"no leader among {', '.join(pods)} for {ELECTION_SECONDS:.0f} s")
+            self.screen.waiting(f"{' and '.join(pods)} have no leader yet")
             time.sleep(_POLL_SECONDS)
 
     def _until_new_pod(self, name: str, before: str) -> None:
         deadline = time.monotonic() + WHOLE_SECONDS
         while self._uids().get(name, before) == before:
             if time.monotonic() > deadline:
-                raise DemoError(f"{name} was not made anew after {WHOLE_SECONDS:.0f} s")
-            self.screen.waiting(f"{name} is being made anew")
+                raise DemoError(f"{name} was not recreated after {WHOLE_SECONDS:.0f} s")
+            self.screen.waiting(f"{name} is being recreated")
             self.journal.wait(_POLL_SECONDS)
         self.screen.waiting("")
 
     def _cluster_id(self, pod: str) -> str:
         health = self._health(pod)
         if not health.cluster_id:
-            raise DemoError(f"{pod} does not say which cluster it is in")
+            raise DemoError(f"{pod} does not report its cluster id")
         return health.cluster_id
 
     def _health(self, pod: str) -> Health:
         health = self.bao.health(pod)
         if health is None:
-            raise DemoError(f"{pod} does not answer sys/health")
+            raise DemoError(f"{pod} does not respond to sys/health")
         return health
 
     def _pods(self) -> list[dict[str, object]]:

@@ -6,7 +6,7 @@ from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
 
 @dataclass(slots=True)
-class Witness:
+class StoreChecker:
     """Hears of every change and fails at the first that cannot follow what was heard before.
 
     known is the world as told: it must equal the store at any time.

@@ -23,7 +23,7 @@ def server() -> LeaseServer:
     return LeaseServer()
 
 
-def told(server: LeaseServer) -> list[tuple[str, str]]:
+def events(server: LeaseServer) -> list[tuple[str, str]]:
     return [(event["reason"], event["note"]) for event in server.events]
 
 
@@ -33,7 +33,7 @@ async def test_each_change_of_leadership_is_an_event_on_the_lease(
     candidate = Candidate(server, clock, reporter=REPORTER)
     task = candidate.start()
     await clock.settle()
-    assert told(server) == [("LeaderElection", "a became leader")]
+    assert events(server) == [("LeaderElection", "a became leader")]
     [event] = server.events
     assert server.lease is not None
     assert event["regarding"] == {
@@ -49,7 +49,7 @@ async def test_each_change_of_leadership_is_an_event_on_the_lease(
     candidate.finish.set()
     await clock.settle()
     await task
-    assert told(server)[1:] == [("LeaderElection", "a stopped leading")]
+    assert events(server)[1:] == [("LeaderElection", "a stopped leading")]
 
 
 async def test_t21_who_lost_the_lease_writes_not_even_an_event(
@@ -64,7 +64,7 @@ async def test_t21_who_lost_the_lease_writes_not_even_an_event(
     with pytest.raises(LeaseLost):
         await task
     await clock.advance(10.0)
-    assert told(server) == [("LeaderElection", "a became leader")]
+    assert events(server) == [("LeaderElection", "a became leader")]
 
 
 HARMLESS: dict[str, Fault] = {
