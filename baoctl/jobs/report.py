@@ -8,15 +8,15 @@ writes, with its own field manager, and only into that object (its UID is a prec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
-from contracts.api.group import API_VERSION, BACKUPS, RESTORES
+from contracts.api.group import BACKUPS, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
 from contracts.jobs.env import RunEnv, RunResource
-from runtime.client.client import ApplyResult
+from runtime.apply.status_client import AppliesObjects, StatusClient
 from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, Transient
-from runtime.types import Object, Resource
+from runtime.types import Object, ObjectKey, Resource
 
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between tries to write: a restart of the API server must not hide what was done."""
@@ -26,28 +26,16 @@ _RESOURCES: Mapping[RunResource, Resource] = {
 }
 
 
-class Applies(Protocol):
-    """As much of the client of the API server as a report needs."""
-
-    async def apply(
-        self,
-        resource: Resource,
-        body: Object,
-        *,
-        field_manager: str,
-        force: bool,
-        subresource: str | None = None,
-    ) -> ApplyResult:
-        """Apply fields; see runtime.client.client."""
-        ...
-
-
 class ObjectGone(Exception):  # noqa: N818  named after what happened
     """The object of the job was deleted or replaced: no controller waits for a report."""
 
 
 async def write_status(
-    client: Applies, clock: Clock, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
+    client: AppliesObjects,
+    clock: Clock,
+    run: RunEnv,
+    fields: Object,
+    manager: str = EXECUTOR_MANAGER,
 ) -> None:
     """Apply fields of status, trying for a minute. Raises ObjectGone, ApiError, Transient."""
     for pause in (*PAUSES, None):
@@ -62,23 +50,14 @@ async def write_status(
 
 
 async def apply_status(
-    client: Applies, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
+    client: AppliesObjects, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
 ) -> Object:
     """Apply fields of status once; all that this manager said before has to be among them.
 
     Raises ObjectGone, ApiError, Transient.
     """
-    resource = _RESOURCES[run.resource]
-    body: dict[str, Any] = {
-        "apiVersion": API_VERSION,
-        "kind": resource.kind,
-        "metadata": {"name": run.name, "namespace": run.namespace, "uid": run.uid},
-        "status": fields,
-    }
+    statuses = StatusClient(client, _RESOURCES[run.resource], manager)
     try:
-        done = await client.apply(
-            resource, body, field_manager=manager, force=True, subresource="status"
-        )
+        return await statuses.apply(ObjectKey(run.namespace, run.name), run.uid, fields)
     except (NotFound, Conflict) as error:
         raise ObjectGone(f"{run.resource} {run.namespace}/{run.name}: {error}") from error
-    return done.object

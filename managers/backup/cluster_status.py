@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.group import CLUSTERS
 from managers.backup.status import STATUS_MANAGER
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.errors import Conflict, Transient
@@ -38,6 +39,7 @@ class BackupRecord:
     def __init__(self, client: Client, clusters: Cache) -> None:
         self._client = client
         self._clusters = clusters
+        self._statuses = StatusClient(client, CLUSTERS, STATUS_MANAGER, clusters)
 
     async def change(self, live: Object, change: Change) -> Object:
         """Apply a change to the stored status and return the updated cluster.
@@ -66,19 +68,7 @@ class BackupRecord:
 
     async def _write(self, key: ObjectKey, fresh: Object, after: BackupStatus) -> Object:
         fields = {name: value for name, value in after.to_object().items() if name != PROOF}
-        body = {
-            "apiVersion": CLUSTERS.api_version,
-            "kind": CLUSTERS.kind,
-            "metadata": {
-                "name": key.name,
-                "namespace": key.namespace,
-                "uid": uid_of(fresh),
-                "resourceVersion": resource_version_of(fresh),
-            },
-            "status": {"backup": fields},
-        }
-        result = await self._client.apply(
-            CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+        version = resource_version_of(fresh)
+        return await self._statuses.apply(
+            key, uid_of(fresh), {"backup": fields}, resource_version=version
         )
-        self._clusters.observe(result.object)
-        return result.object

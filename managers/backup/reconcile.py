@@ -20,7 +20,8 @@ from managers.backup.caches import BackupCaches, read_backup
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.inputs import BackupFacts, upgrades
 from managers.backup.state_machine import BackupDecision, decide, state_of
-from managers.backup.status import BackupStatusWriter, next_status
+from managers.backup.status import STATUS_MANAGER, next_status, own_fields, own_part
+from runtime.apply.status_client import StatusClient
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
@@ -45,7 +46,9 @@ class BackupReconciler:
         self._client = dependencies.client
         self._events = dependencies.events
         self._clock = dependencies.clock
-        self._statuses = BackupStatusWriter(dependencies.client, caches.backups)
+        self._statuses = StatusClient(
+            dependencies.client, BACKUPS, STATUS_MANAGER, caches.backups, own_part
+        )
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors, which the controller retries with backoff."""
@@ -79,7 +82,10 @@ class BackupReconciler:
             # From an interrupted pass: operations with precedence must not wait for us.
             await self._actions.release_lock(facts)
         after = next_status(result.facts, result.decision, result.reservation)
-        written = await self._statuses.write(live, after)
+        # If the job reported meanwhile, this decision is outdated.
+        written = await self._statuses.apply_if_changed(
+            live, own_fields(after), optimistic_lock=True
+        )
         self._report(live, backup.status, after)
         if result.warning:
             self._events.event(live, "Warning", "RetentionProtectionCut", result.warning)

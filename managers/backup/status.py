@@ -1,8 +1,4 @@
-"""Computes and writes the status of an OpenBaoBackup.
-
-`next_status` is pure. The writer applies only the fields that we own, never those of the job or of
-a restore test, and only if the object has not changed since it was read.
-"""
+"""Computes the status of an OpenBaoBackup, and selects the fields of it that we own. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +9,12 @@ from typing import Any, Final, Literal
 
 from contracts.api.backup import BackupObjectStatus, BackupPhase
 from contracts.api.cluster.status_backup import Snapshot
-from contracts.api.group import BACKUPS
 from contracts.api.meta import Condition
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import BackupDecision, Next
-from runtime.cache.cache import Cache
-from runtime.client.client import Client
-from runtime.types import Object, key_of, resource_version_of, uid_of
+from runtime.types import Object
 
 STATUS_MANAGER: Final = "openbao-operator-backup"
 OF_OTHERS: Final = frozenset({"report", "testReport", "test", "proof", "counted"})
@@ -149,40 +142,6 @@ def own_part(status: Object) -> Object:
     return {field: value for field, value in status.items() if field not in OF_OTHERS}
 
 
-def _own_fields(status: BackupObjectStatus) -> Object:
-    return own_part(status.to_object())
-
-
-class BackupStatusWriter:
-    """Writes the fields of a status that we own, if they differ."""
-
-    def __init__(self, client: Client, backups: Cache) -> None:
-        self._client = client
-        self._backups = backups
-
-    async def write(self, live: Object, status: BackupObjectStatus) -> Object:
-        """Apply the status and return the stored object.
-
-        Raises Conflict when the object changed since it was read, NotFound when it is gone.
-        """
-        desired = {field: value for field, value in _own_fields(status).items() if value != ""}
-        if own_part(live.get("status") or {}) == desired:
-            return live
-        key = key_of(live)
-        body = {
-            "apiVersion": BACKUPS.api_version,
-            "kind": BACKUPS.kind,
-            "metadata": {
-                "name": key.name,
-                "namespace": key.namespace,
-                "uid": uid_of(live),
-                # If the job reported meanwhile, this decision is outdated.
-                "resourceVersion": resource_version_of(live),
-            },
-            "status": desired,
-        }
-        result = await self._client.apply(
-            BACKUPS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
-        )
-        self._backups.observe(result.object)
-        return result.object
+def own_fields(status: BackupObjectStatus) -> Object:
+    """Return the fields to apply; an empty one is left out, which removes it."""
+    return {name: value for name, value in own_part(status.to_object()).items() if value != ""}

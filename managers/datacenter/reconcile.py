@@ -10,6 +10,7 @@ called by runtime.controller.controller.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -35,17 +36,17 @@ from managers.datacenter.lifecycle.service import (
 from managers.datacenter.sources.merge import SourceAnswer
 from managers.datacenter.status import (
     DatacenterCondition,
-    DatacenterStatusWriter,
     DatacenterSummary,
     account_of,
     compute,
 )
 from managers.datacenter.store.kubernetes import FIELD_MANAGER, KubernetesStore, by_datacenter
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache, as_cached
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.controller.finalizer import Finalizer
-from runtime.errors import Transient
+from runtime.errors import NotFound, Transient
 from runtime.events import EventRecorder
 from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
@@ -148,7 +149,7 @@ class DatacenterReconciler:
         self._store = store
         self._service = service
         self._clock = clock
-        self._statuses = DatacenterStatusWriter(client, datacenters)
+        self._statuses = StatusClient(client, DATACENTERS, FIELD_MANAGER, datacenters)
         self._finalizer = Finalizer(client, DATACENTERS, names.DATACENTER_FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
@@ -170,7 +171,9 @@ class DatacenterReconciler:
         return Blocked("InvalidSpec", refused.why)
 
     async def _write_status(self, live: Object, summary: DatacenterSummary) -> None:
-        await self._statuses.write(live, compute(live, summary, self._clock.now()))
+        status = compute(live, summary, self._clock.now())
+        with suppress(NotFound):
+            await self._statuses.apply_if_changed(live, status.to_object())
 
     async def _serve(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):

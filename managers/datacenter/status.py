@@ -1,4 +1,4 @@
-"""Computes and writes the status of a datacenter: counts, sources and three conditions.
+"""Computes the status of a datacenter: counts, sources and three conditions.
 
 Uses contracts.datacenter.reasons. Called by managers.datacenter.reconcile.
 """
@@ -13,18 +13,13 @@ from typing import Final, Literal
 
 from contracts.api.meta import Condition
 from contracts.conditions.condition import clean_message
-from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus, SourceStatus, State
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.lifecycle.service import DatacenterReport
 from managers.datacenter.lifecycle.state_machine import FAILED, RUNNING
 from managers.datacenter.sources.merge import Merged, SourceReport
-from managers.datacenter.store.kubernetes import FIELD_MANAGER
-from runtime.cache.cache import Cache
-from runtime.client.client import Client
-from runtime.errors import NotFound
-from runtime.types import Object, key_of, uid_of
+from runtime.types import Object
 
 SHOWN: Final = 5
 """Most services, sources or conflicts that a message names."""
@@ -192,32 +187,3 @@ def _condition(
         observed_generation=generation,
         last_transition_time=since or now.replace(microsecond=0),
     )
-
-
-class DatacenterStatusWriter:
-    """Writes a status only when it differs from the stored one."""
-
-    def __init__(self, client: Client, datacenters: Cache) -> None:
-        self._client = client
-        self._datacenters = datacenters
-
-    async def write(self, live: Object, status: DatacenterStatus) -> bool:
-        """Apply the whole status; return whether a request was made."""
-        desired = status.to_object()
-        if (live.get("status") or {}) == desired:
-            return False
-        body = {
-            "apiVersion": DATACENTERS.api_version,
-            "kind": DATACENTERS.kind,
-            # The UID protects the status of a recreated datacenter.
-            "metadata": {"name": key_of(live).name, "uid": uid_of(live)},
-            "status": desired,
-        }
-        try:
-            result = await self._client.apply(
-                DATACENTERS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
-            )
-        except NotFound:
-            return False
-        self._datacenters.observe(result.object)
-        return True

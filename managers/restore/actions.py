@@ -27,6 +27,7 @@ from managers.restore.state_machine import LOCK_RECHECK, Action
 from managers.restore.status import STATUS_MANAGER
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.ownership import Owner
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -137,21 +138,13 @@ class RestoreActions:
         facts = observation.facts
         if facts.target is None:
             return None
-        key = self._cluster_key(observation)
-        body: Object = {
-            "apiVersion": CLUSTERS.api_version,
-            "kind": CLUSTERS.kind,
-            "metadata": {"name": key.name, "namespace": key.namespace, "uid": facts.target.uid},
-            "status": {"restore": {"name": facts.name, "uid": facts.uid, **more}},
-        }
+        statuses = StatusClient(self.client, CLUSTERS, STATUS_MANAGER, self.clusters)
+        restored = {"restore": {"name": facts.name, "uid": facts.uid, **more}}
         try:
-            result = await self.client.apply(
-                CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
-            )
+            await statuses.apply(self._cluster_key(observation), facts.target.uid, restored)
         except (NotFound, Conflict):
             # The cluster is gone or was replaced: the next observation reads that.
             return Wait("RestoreRecovering", "looks at the cluster again", 1.0)
-        self.clusters.observe(result.object)
         return None
 
     async def _release(self, observation: RestoreObservation) -> Ending:

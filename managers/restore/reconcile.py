@@ -16,7 +16,8 @@ from managers.restore.events import RestoreReporter
 from managers.restore.inputs import RestoreFailure
 from managers.restore.observe import RestoreObservation, RestoreObserver
 from managers.restore.state_machine import RestoreDecision, decide, refused
-from managers.restore.status import RestoreStatusWriter, next_status
+from managers.restore.status import STATUS_MANAGER, next_status, own_part
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.controller.finalizer import Finalizer
@@ -45,7 +46,7 @@ class RestoreReconciler:
         self._observer = observer
         self._actions = actions
         self._reporter = reporter
-        self._statuses = RestoreStatusWriter(client, restores)
+        self._statuses = StatusClient(client, RESTORES, STATUS_MANAGER, restores, own_part)
         self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
@@ -101,7 +102,10 @@ class RestoreReconciler:
         before = observation.facts.status
         generation = int(observation.live["metadata"].get("generation") or 0)
         after = next_status(observation.facts, decision, generation)
-        written = await self._statuses.write(observation.live, after)
+        # If the job took its permit meanwhile, this decision is outdated.
+        written = await self._statuses.apply_if_changed(
+            observation.live, own_part(after.to_object()), optimistic_lock=True
+        )
         if written is not observation.live:
             key = ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
             self._reporter.changed(written, key, before, after)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from contracts.api.group import RESTORES
 from contracts.api.meta import Condition
 from contracts.api.restore import (
     ENDED,
@@ -32,9 +31,7 @@ from contracts.naming import names
 from managers.restore.guards import lock_to_override
 from managers.restore.inputs import RestoreFacts, SnapshotSource
 from managers.restore.state_machine import Next, RestoreDecision
-from runtime.cache.cache import Cache
-from runtime.client.client import Client
-from runtime.types import Object, key_of, resource_version_of, uid_of
+from runtime.types import Object
 
 STATUS_MANAGER: Final = "openbao-operator-restore"
 OF_THE_JOB: Final = ("report", "submissionClaim")
@@ -244,44 +241,6 @@ def changed_conditions(
         for one in after
         if old.get(one.type) != (one.status, one.reason)
     )
-
-
-# --- the write ----------------------------------------------------------------------------------
-
-
-class RestoreStatusWriter:
-    """Writes the fields of a status that we own, if they differ."""
-
-    def __init__(self, client: Client, restores: Cache) -> None:
-        self._client = client
-        self._restores = restores
-
-    async def write(self, live: Object, status: RestoreObjectStatus) -> Object:
-        """Apply the status and return the stored object.
-
-        Raises Conflict when the object changed since it was read, NotFound when it is gone.
-        """
-        desired = own_part(status.to_object())
-        if own_part(live.get("status") or {}) == desired:
-            return live
-        key = key_of(live)
-        body = {
-            "apiVersion": RESTORES.api_version,
-            "kind": RESTORES.kind,
-            "metadata": {
-                "name": key.name,
-                "namespace": key.namespace,
-                "uid": uid_of(live),
-                # If the job took its permit meanwhile, this decision is outdated.
-                "resourceVersion": resource_version_of(live),
-            },
-            "status": desired,
-        }
-        result = await self._client.apply(
-            RESTORES, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
-        )
-        self._restores.observe(result.object)
-        return result.object
 
 
 def own_part(status: Object) -> Object:

@@ -42,6 +42,7 @@ from managers.restore_test.plan import (
     unproven,
 )
 from runtime.apply.ownership import Owner
+from runtime.apply.status_client import StatusClient
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
@@ -123,6 +124,9 @@ class RestoreTestReconciler:
     def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
         self._sources = sources
         self._dependencies = dependencies
+        client = dependencies.client
+        self._backup_statuses = StatusClient(client, BACKUPS, PROOF_MANAGER, sources.backups)
+        self._cluster_statuses = StatusClient(client, CLUSTERS, PROOF_MANAGER, sources.clusters)
         self._actions: Mapping[type, Callable[[_ObservedCluster, Any], Awaitable[float | None]]] = {
             Begin: self._begin,
             Launch: self._launch,
@@ -340,44 +344,20 @@ class RestoreTestReconciler:
             **({"proof": proof.to_object()} if proof else {}),
             **({"test": run.to_object()} if run else {}),
         }
-        precondition = {"resourceVersion": resource_version_of(live)}
-        return await self._apply(BACKUPS, live, status, self._sources.backups, precondition)
+        version = resource_version_of(live)
+        with contextlib.suppress(NotFound):
+            return await self._backup_statuses.apply(
+                key, subject.uid, status, resource_version=version
+            )
+        return None
 
     async def _summarise(self, observed: _ObservedCluster) -> None:
         desired = summary(observed.facts)
         if desired == observed.facts.status:
             return
         status = {"backup": {"restoreTest": desired.to_object()}}
-        await self._apply(CLUSTERS, observed.live, status, self._sources.clusters, {})
-
-    async def _apply(
-        self,
-        resource: Resource,
-        live: Object,
-        status: Object,
-        cache: Cache,
-        precondition: Mapping[str, str],
-    ) -> Object | None:
-        key = key_of(live)
-        body = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": {
-                "name": key.name,
-                "namespace": key.namespace,
-                "uid": uid_of(live),
-                **precondition,
-            },
-            "status": status,
-        }
-        try:
-            done = await self._dependencies.client.apply(
-                resource, body, field_manager=PROOF_MANAGER, force=True, subresource="status"
-            )
-        except NotFound:
-            return None
-        cache.observe(done.object)
-        return done.object
+        with contextlib.suppress(NotFound):
+            await self._cluster_statuses.apply(key_of(observed.live), uid_of(observed.live), status)
 
 
 def _is_watched(running: Candidate) -> bool:

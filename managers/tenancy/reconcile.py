@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from contracts.api.group import API_VERSION, TENANT_KIND, TENANTS
-from contracts.api.tenant import InvalidTenantError, OpenBaoTenant, TenantSpec
+from contracts.api.tenant import InvalidTenantError, OpenBaoTenant, TenantSpec, TenantStatus
 from contracts.tenancy import FINALIZER, SecretAccess, access_of
 from managers.context.context import MARKS
 from managers.tenancy import plan
@@ -23,14 +24,15 @@ from managers.tenancy.namespaces import NamespaceState, Spaces
 from managers.tenancy.plan import TenantInstallation
 from managers.tenancy.rbac import FIELD_MANAGER, Grants, NamespaceOwnership
 from managers.tenancy.revocation_delay import RevocationDelay
-from managers.tenancy.status import ProvisionedCondition, TenantStatusWriter, compute, grants_of
+from managers.tenancy.status import STATUS_MANAGER, ProvisionedCondition, compute, grants_of
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
+from runtime.apply.status_client import StatusClient
 from runtime.cache.informer import Informer
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.controller.finalizer import Finalizer
-from runtime.errors import Forbidden
+from runtime.errors import Forbidden, NotFound
 from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
@@ -85,7 +87,7 @@ class TenantReconciler:
         self._clock = clock
         self._installation = installation
         self._revocation_delay = RevocationDelay(clock)
-        self._statuses = TenantStatusWriter(dependencies.client, tenants)
+        self._statuses = StatusClient(dependencies.client, TENANTS, STATUS_MANAGER, tenants)
         self._finalizer = Finalizer(dependencies.client, TENANTS, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
@@ -202,7 +204,7 @@ class TenantReconciler:
         status = compute(
             this.live, finding, self._clock.now(), self._installation.reads, grants_of(accesses)
         )
-        await self._statuses.write(this.live, status)
+        await self._write_status(this.live, status)
         return Done(self._recheck_after(this.namespace))
 
     def _provisioned_message(self, this: _Pass) -> str:
@@ -220,8 +222,12 @@ class TenantReconciler:
     async def _report(self, live: Object, outcome: Wait | Blocked) -> Outcome:
         finding = ProvisionedCondition(False, outcome.reason, outcome.message)
         status = compute(live, finding, self._clock.now(), self._installation.reads)
-        await self._statuses.write(live, status)
+        await self._write_status(live, status)
         return outcome
+
+    async def _write_status(self, live: Object, status: TenantStatus) -> None:
+        with suppress(NotFound):
+            await self._statuses.apply_if_changed(live, status.to_object())
 
     # --- deletion ---------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Computes and writes the status of a tenant: one condition and the grants.
+"""Computes the status of a tenant: one condition and the grants.
 
 Uses contracts.conditions.reasons_tenant. Called by managers.tenancy.reconcile.
 """
@@ -10,19 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from contracts.api.group import TENANTS
 from contracts.api.meta import Condition
 from contracts.api.tenant import GRANTS_MAX, Grant, TenantStatus
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_tenant import PROVISIONED, TENANT_REASONS
 from contracts.rbac.rules import Reads
 from contracts.tenancy import SecretAccess
-from runtime.cache.informer import Informer
-from runtime.client.client import Client
-from runtime.errors import NotFound
-from runtime.types import Object, key_of, uid_of
+from runtime.types import Object
 
-FIELD_MANAGER = "openbao-provisioner-status"
+STATUS_MANAGER = "openbao-provisioner-status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +77,3 @@ def compute(
             ),
         ),
     )
-
-
-class TenantStatusWriter:
-    """Writes a status only when it differs from the stored one."""
-
-    def __init__(self, client: Client, tenants: Informer) -> None:
-        self._client = client
-        self._tenants = tenants
-
-    async def write(self, live: Object, status: TenantStatus) -> bool:
-        """Apply the whole status; return whether a request was made."""
-        desired = status.to_object()
-        if (live.get("status") or {}) == desired:
-            return False
-        key = key_of(live)
-        body = {
-            "apiVersion": TENANTS.api_version,
-            "kind": TENANTS.kind,
-            # The UID protects the status of a recreated tenant.
-            "metadata": {"name": key.name, "namespace": key.namespace, "uid": uid_of(live)},
-            "status": desired,
-        }
-        try:
-            result = await self._client.apply(
-                TENANTS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
-            )
-        except NotFound:
-            return False
-        self._tenants.observe(result.object)
-        return True

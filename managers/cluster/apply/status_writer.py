@@ -12,6 +12,7 @@ from contracts.api.group import CLUSTERS
 from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
 from managers.upgrade.events import upgrade_events
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -63,6 +64,8 @@ class StatusWriter:
         self._counting = counting
         self._client = client
         self._clusters = clusters
+        self._statuses = StatusClient(client, CLUSTERS, STATUS_MANAGER, clusters)
+        self._adminops = StatusClient(client, CLUSTERS, ADMINOPS_MANAGER, clusters)
         self._events = events
         self._clock = clock
         self._written: dict[ObjectKey, float] = {}
@@ -86,7 +89,7 @@ class StatusWriter:
         remaining = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
         if remaining > 0 and not _is_headline(before, status):
             return remaining
-        if await self._apply(live, desired, STATUS_MANAGER):
+        if await self._apply(self._statuses, live, desired):
             self._written[key] = now
             if self._counting is not None:
                 self._counting.changed(key, before, status, self._clock.now())
@@ -105,30 +108,14 @@ class StatusWriter:
         """Apply `adminOps` alone, if it differs; report whether it was written."""
         if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
             return False
-        return await self._apply(live, {ADMINOPS: adminops}, ADMINOPS_MANAGER)
+        return await self._apply(self._adminops, live, {ADMINOPS: adminops})
 
-    async def _apply(self, live: Object, status: dict[str, Any], manager: str) -> bool:
-        metadata = live["metadata"]
-        body = {
-            "apiVersion": CLUSTERS.api_version,
-            "kind": CLUSTERS.kind,
-            "metadata": {
-                "name": metadata["name"],
-                "namespace": metadata["namespace"],
-                # A cluster that was deleted and created again has a status of its own.
-                "uid": uid_of(live),
-            },
-            "status": status,
-        }
+    async def _apply(self, statuses: StatusClient, live: Object, status: dict[str, Any]) -> bool:
         try:
-            # Forced: each manager owns its part, and overwrites what others wrote into it.
-            result = await self._client.apply(
-                CLUSTERS, body, field_manager=manager, force=True, subresource="status"
-            )
+            stored = await statuses.apply(key_of(live), uid_of(live), status)
         except NotFound:
             return False
-        self._clusters.observe(result.object)
-        await self._clear(result.object, status)
+        await self._clear(stored, status)
         return True
 
     async def _clear(self, live: Object, desired: dict[str, Any]) -> None:

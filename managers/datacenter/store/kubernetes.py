@@ -26,6 +26,7 @@ from contracts.datacenter.workload_records import (
 )
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.workload_object import body_of, record_of, spec_of, status_of
+from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache, as_cached
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -80,6 +81,7 @@ class KubernetesStore:
         self._client = client
         self._workloads = workloads
         self._clock = clock
+        self._statuses = StatusClient(client, WORKLOADS, FIELD_MANAGER, workloads)
         self._logged: set[str] = set()
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
@@ -135,19 +137,9 @@ class KubernetesStore:
         if resource_version_of(live) != record.version:
             raise StoreConflictError(f"BootstrapWorkload {key} has changed since it was read")
         status = status_of(live, record, progress, self._clock.now()).to_object()
-        if (live.get("status") or {}) == status:
-            return _cached_record(live, record.datacenter)
-        body: Object = {
-            "apiVersion": WORKLOADS.api_version,
-            "kind": WORKLOADS.kind,
-            "metadata": {"name": key.name, "uid": record.id, "resourceVersion": record.version},
-            "status": status,
-        }
         with _as_conflict(key, GONE):
-            result = await self._client.apply(
-                WORKLOADS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
-            )
-        return self._observed(result.object, record.datacenter)
+            stored = await self._statuses.apply_if_changed(live, status, optimistic_lock=True)
+        return self._observed(stored, record.datacenter)
 
     async def remove(self, record: ServiceRecord) -> bool:
         """Remove the finalizer of a retiring record; false if it, or the record, was gone."""

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from contracts.api.meta import rfc3339
-from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.service_spec import BootstrapService
@@ -20,15 +19,12 @@ from managers.datacenter.lifecycle.service import DatacenterReport, ServiceFailu
 from managers.datacenter.sources.merge import Merged, NameConflict, SourceReport
 from managers.datacenter.status import (
     DatacenterCondition,
-    DatacenterStatusWriter,
     DatacenterSummary,
     account_of,
     compute,
 )
-from runtime.errors import Conflict as ServerConflict
 from runtime.testing.clock import EPOCH
 from runtime.types import Object
-from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.managers.datacenter import bodies
 
 NOW = EPOCH
@@ -308,51 +304,3 @@ def test_a_status_that_cannot_be_read_is_written_anew(status: Any) -> None:
     live = {**LIVE, "status": status}
     account = DatacenterSummary(RUNS, (), merged(sources=(source("a"),)))
     assert compute(live, account, NOW) == compute(LIVE, account, NOW)
-
-
-# --- the write ----------------------------------------------------------------------------------
-
-
-class Bench:
-    """One datacenter at a server, and a writer that sees it through a cache."""
-
-    def __init__(self) -> None:
-        self.api = FakeApi().holding((DATACENTERS, LIVE))
-        self.cache = StillInformer(DATACENTERS)
-        self.cache.says(*self.api.of(DATACENTERS))
-        self.writer = DatacenterStatusWriter(self.api, self.cache)
-
-    @property
-    def live(self) -> Object:
-        (found,) = self.cache.list()
-        return found
-
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
-
-
-async def test_a_status_is_written_once(bench: Bench) -> None:
-    status = compute(bench.live, DatacenterSummary(RUNS, (), merged()), NOW)
-    assert await bench.writer.write(bench.live, status)
-    (call,) = bench.api.calls
-    assert str(call) == "apply/status Datacenter fra1"
-    assert call.force
-    assert call.body["metadata"] == {"name": "fra1", "uid": "uid-fra1"}
-    # The cache knows of it before the watch tells.
-    assert bench.live["status"] == status.to_object()
-    assert not await bench.writer.write(bench.live, status)
-    assert len(bench.api.calls) == 1
-
-
-async def test_a_datacenter_that_is_gone_needs_no_status(bench: Bench) -> None:
-    bench.api.refuse("apply/status Datacenter fra1", api_error(404))
-    status = compute(bench.live, DatacenterSummary(RUNS), NOW)
-    assert not await bench.writer.write(bench.live, status)
-
-
-async def test_what_else_the_server_says_is_raised(bench: Bench) -> None:
-    bench.api.refuse("apply/status Datacenter fra1", api_error(409))
-    with pytest.raises(ServerConflict):
-        await bench.writer.write(bench.live, compute(bench.live, DatacenterSummary(RUNS), NOW))
