@@ -144,9 +144,9 @@ def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | N
     """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
-    transition = decision.transition
-    if transition.to in ("Prepared", "Running"):
+    row = decision.row
+    if row.to in ("Prepared", "Running"):
         return None
-    if transition.blocked:
-        return Blocked(after.reason, after.message, transition.after)
-    return Wait(after.reason, after.message, transition.after)
+    if row.blocked:
+        return Blocked(after.reason, after.message, row.after)
+    return Wait(after.reason, after.message, row.after)
