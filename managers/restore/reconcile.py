@@ -77,7 +77,7 @@ class RestoreReconciler:
                 return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
             if isinstance(ending, Wait):
                 return ending
-            if not decision.goes_on and ending is None:
+            if ending is None and decision.row.to is None and not decision.row.act:
                 return _outcome(observation, decision)
         return Wait("RestoreRunning", "there is more to do", SOON)
 
@@ -85,15 +85,15 @@ class RestoreReconciler:
         self, observation: RestoreObservation, decision: RestoreDecision
     ) -> tuple[Ending, Object]:
         """Carry out one decision; return the result of the action and the present object."""
-        action, live = decision.transition.action, observation.live
-        if decision.transition.status_first:
+        row, live = decision.row, observation.live
+        if row.status_first:
             live = await self._write(observation, decision)
-        if decision.transition.to in ("End", "Completed"):
+        if row.to in ("End", "Completed"):
             await self._actions.release_job(observation)
-        ending = await self._actions.carry_out(action, observation) if action else None
+        ending = await self._actions.carry_out(row.act, observation) if row.act else None
         if isinstance(ending, RestoreFailure):
             return ending, await self._write(observation, refused(observation.facts, ending))
-        if not decision.transition.status_first:
+        if not row.status_first:
             live = await self._write(observation, decision)
         return ending, live
 
@@ -110,11 +110,11 @@ class RestoreReconciler:
 
 def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
     """Return when to run again, if no event comes before."""
-    transition = decision.transition
-    if transition.blocked:
-        return Blocked(decision.reason, decision.message, transition.after)
-    if transition.after is not None:
-        return Wait(decision.reason, decision.message, transition.after)
+    row = decision.row
+    if row.blocked:
+        return Blocked(decision.reason, decision.message, row.after)
+    if row.after is not None:
+        return Wait(decision.reason, decision.message, row.after)
     return Done(cleanup_due(observation))
 
 
