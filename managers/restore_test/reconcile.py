@@ -12,11 +12,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
-from contracts.api.backup import OpenBaoBackup, Proof, ProofRun
+from contracts.api.backup import OpenBaoBackup, ProofRun
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus, RestoreTestStatus
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS
@@ -25,22 +25,13 @@ from contracts.builders.restore_test_server import Sidecar, throw_away
 from contracts.jobs.template import JobTemplateSource
 from contracts.pause import counted_from, resumed_at
 from contracts.pools.voter_pool import serving_set
+from contracts.state_machine import TransitionDecision
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.status import JobSeen, Rights
 from managers.restore_test.facts import Candidate, RestoreTestFacts, candidate, in_order
 from managers.restore_test.job import job_of
-from managers.restore_test.plan import (
-    POLL_SECONDS,
-    Begin,
-    Conclude,
-    Decision,
-    Idle,
-    Launch,
-    WatchJob,
-    decide,
-    summary,
-    unproven,
-)
+from managers.restore_test.state_machine import decide, held_up, recheck_after, refused
+from managers.restore_test.status import RestoreTestRecord, next_record, summary
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.cache.cache import Cache
@@ -108,6 +99,24 @@ class _ObservedCluster:
     def namespace(self) -> str:
         return self.cluster.metadata.namespace
 
+    @property
+    def running(self) -> tuple[Candidate, ProofRun]:
+        """The snapshot under test and its run; raises ValueError when no test is recorded."""
+        running = self.facts.running
+        if running is None or running.test is None:
+            raise ValueError(f"no test of {self.cluster.metadata.name} is recorded")
+        return running, running.test
+
+    @property
+    def job_key(self) -> ObjectKey:
+        """The key of the Job of the running test."""
+        return ObjectKey(self.namespace, self.running[1].job_name)
+
+
+RestoreTestDecision = TransitionDecision[RestoreTestFacts]
+_Acted = tuple[_ObservedCluster, RestoreTestDecision]
+_Action = Callable[[_ObservedCluster, RestoreTestDecision], Awaitable[_Acted]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
@@ -123,10 +132,10 @@ class RestoreTestReconciler:
     def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
         self._sources = sources
         self._dependencies = dependencies
-        self._actions: Mapping[type, Callable[[_ObservedCluster, Any], Awaitable[float | None]]] = {
-            Begin: self._begin,
-            Launch: self._launch,
-            Conclude: self._conclude,
+        self._actions: Mapping[str, _Action] = {
+            "make-job": self._make_job,
+            "settle": self._settle,
+            "cancel": self._cancel,
         }
 
     async def __call__(self, request: Request) -> Outcome:
@@ -137,21 +146,14 @@ class RestoreTestReconciler:
                 return Done()
             await self._summarise(observed)
             decision = decide(observed.facts)
-            if isinstance(decision, Idle | WatchJob):
-                return Done(self._pause(decision))
-            again = await self._actions[type(decision)](observed, decision)
-            if again is not None:
-                return Done(again)
+            if decision.row.act:
+                observed, decision = await self._actions[decision.row.act](observed, decision)
+            record = next_record(observed.facts, decision)
+            if record is None:
+                now = self._dependencies.clock.now()
+                return Done(recheck_after(observed.facts, decision, now))
+            self._report(record, await self._record(observed, record))
         return Done(RECHECK)
-
-    def _pause(self, decision: Decision) -> float | None:
-        if not isinstance(decision, Idle):
-            return POLL_SECONDS
-        if decision.until is None:
-            return None
-        now = self._dependencies.clock.now()
-        # A time that has passed waits for a snapshot, whose completion triggers a pass.
-        return (decision.until - now).total_seconds() if decision.until > now else None
 
     # --- observe ----------------------------------------------------------------------------
 
@@ -215,32 +217,33 @@ class RestoreTestReconciler:
         with contextlib.suppress(NotFound):
             self._sources.backups.observe(await self._dependencies.client.get(BACKUPS, key))
 
-    # --- actions: each returns None to go on at once, or the seconds until the next pass -------
+    # --- actions: each returns what it left, which decides what is recorded -------------------
 
-    async def _begin(self, observed: _ObservedCluster, decision: Begin) -> float | None:
-        await self._record(observed, decision.candidate, decision.candidate.proof, decision.run)
-        log.info(
-            "restore test begun",
-            audit=True,
-            event_type="restore_test_begun",
-            backup=decision.candidate.name,
-            cause=decision.run.cause,
-        )
-        return None
-
-    async def _launch(self, observed: _ObservedCluster, decision: Launch) -> float | None:
-        subject, run = decision.candidate, decision.run
+    async def _make_job(self, observed: _ObservedCluster, decision: RestoreTestDecision) -> _Acted:
+        subject, run = observed.running
         result = await self._create_job(observed, subject, run)
         if isinstance(result, JobSeen):
-            started = run.model_copy(update={"job_uid": result.uid})
-            await self._record(observed, subject, subject.proof, started)
-            return None
+            return replace(observed, facts=replace(observed.facts, job=result)), decision
         began = counted_from(run.started_at, observed.facts.resumed)
         late = observed.facts.now - began > PATIENCE
         if result.after is None or late:
-            proof = unproven(run, "PreparationFailed", result.message, observed.facts.now)
-            return await self._conclude(observed, Conclude(subject, proof))
-        return result.after
+            return await self._settle(observed, refused(decision, result.message))
+        return observed, held_up(decision, result.message, result.after)
+
+    async def _settle(self, observed: _ObservedCluster, decision: RestoreTestDecision) -> _Acted:
+        """Release the Job before the result is written: afterwards its name is lost."""
+        subject, run = observed.running
+        if run.job_uid:
+            await self._dependencies.jobs.expire(observed.job_key, run.job_uid)
+        await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
+        return observed, decision
+
+    async def _cancel(self, observed: _ObservedCluster, decision: RestoreTestDecision) -> _Acted:
+        """Delete a Job whose pod never ran."""
+        subject, run = observed.running
+        await self._dependencies.jobs.cancel(observed.job_key, run.job_uid)
+        await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
+        return observed, decision
 
     async def _create_job(
         self, observed: _ObservedCluster, subject: Candidate, run: ProofRun
@@ -284,16 +287,38 @@ class RestoreTestReconciler:
     def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
         return self._sources.children[resource].get(ObjectKey(namespace, name))
 
-    async def _conclude(self, observed: _ObservedCluster, decision: Conclude) -> float | None:
-        subject, proof = decision.candidate, decision.proof
-        run = subject.test
+    # --- writes -----------------------------------------------------------------------------
+
+    async def _record(self, observed: _ObservedCluster, record: RestoreTestRecord) -> Object | None:
+        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
+
+        Raises Conflict when the object changed since it was read.
+        """
+        live = self._sources.backups.get(ObjectKey(observed.namespace, record.candidate.name))
+        if live is None or uid_of(live) != record.candidate.uid:
+            return None
+        status = {
+            **({"proof": record.proof.to_object()} if record.proof else {}),
+            **({"test": record.run.to_object()} if record.run else {}),
+        }
+        precondition = {"resourceVersion": resource_version_of(live)}
+        return await self._apply(BACKUPS, live, status, self._sources.backups, precondition)
+
+    def _report(self, record: RestoreTestRecord, live: Object | None) -> None:
+        """Log that a test began or ended, and send an event, after it is recorded."""
+        run, proof = record.run, record.proof
         if run is not None:
-            # Before the result is written: afterwards their names are lost.
-            key = ObjectKey(observed.namespace, run.job_name)
-            if run.job_uid:
-                await self._release_job(key, run.job_uid, proof)
-            await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
-        live = await self._record(observed, subject, proof, None)
+            if not run.job_uid:
+                log.info(
+                    "restore test begun",
+                    audit=True,
+                    event_type="restore_test_begun",
+                    backup=record.candidate.name,
+                    cause=run.cause,
+                )
+            return
+        if proof is None:
+            return
         passed = proof.outcome == "Passed"
         if live is not None:
             self._dependencies.events.event(
@@ -307,41 +332,10 @@ class RestoreTestReconciler:
             "restore test ended",
             audit=True,
             event_type="restore_test_ended",
-            backup=subject.name,
+            backup=record.candidate.name,
             outcome=proof.outcome,
             reason=proof.reason,
         )
-        return None
-
-    async def _release_job(self, key: ObjectKey, uid: str, proof: Proof) -> None:
-        if proof.reason == "JobNotStarted":
-            await self._dependencies.jobs.cancel(key, uid)
-        else:
-            await self._dependencies.jobs.expire(key, uid)
-
-    # --- writes -----------------------------------------------------------------------------
-
-    async def _record(
-        self,
-        observed: _ObservedCluster,
-        subject: Candidate,
-        proof: Proof | None,
-        run: ProofRun | None,
-    ) -> Object | None:
-        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
-
-        Raises Conflict when the object changed since it was read.
-        """
-        key = ObjectKey(observed.namespace, subject.name)
-        live = self._sources.backups.get(key)
-        if live is None or uid_of(live) != subject.uid:
-            return None
-        status = {
-            **({"proof": proof.to_object()} if proof else {}),
-            **({"test": run.to_object()} if run else {}),
-        }
-        precondition = {"resourceVersion": resource_version_of(live)}
-        return await self._apply(BACKUPS, live, status, self._sources.backups, precondition)
 
     async def _summarise(self, observed: _ObservedCluster) -> None:
         desired = summary(observed.facts)
