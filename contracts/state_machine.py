@@ -1,6 +1,7 @@
 """State machines as tables of transitions: the interpreter, and the diagram of the docs.
 
-No I/O. The tables are in managers.upgrade and managers.datacenter; each shows all that can happen.
+No I/O. The tables are in managers.backup, managers.datacenter, managers.restore,
+managers.restore_test and managers.upgrade; each shows all that can happen.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Facts = TypeVar("Facts")
-Guard = Callable[[Facts], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReason:
+    """The message of a guard, with a reason that takes the place of the reason of its row."""
+
+    reason: str
+    message: str
+
+
+Guard = Callable[[Facts], GuardReason | str | None]
 """None: the transition does not apply. Otherwise a message; "" for the meaning of the reason."""
 
 
@@ -24,21 +35,25 @@ class Transition(Generic[Facts]):
 
     at: str
     when: Guard[Facts]
-    says: str
-    """The label of the guard in the diagram."""
+    says: str = ""
+    """The label of the guard in the diagram; "" in a table without one."""
     to: str | None = None
     act: str = ""
     reason: str = ""
     after: float | None = None
     blocked: bool = False
     """A user must act."""
+    status_first: bool = False
+    """The status is written before the action and not after it: a crash between the two loses the
+    action, which is decided again, and not its report."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionDecision(Generic[Facts]):
-    """The transition that applies, and its message."""
+    """The transition that applies, with the reason and message for the status."""
 
     row: Transition[Facts]
+    reason: str
     message: str
 
     @property
@@ -55,13 +70,15 @@ def decide(
     Raises ValueError without one: the last transition of each state always applies.
     """
     for transition in transitions:
-        message = transition.when(facts) if transition.at == state else None
-        if message is not None:
-            return TransitionDecision(transition, message)
+        result = transition.when(facts) if transition.at == state else None
+        if isinstance(result, GuardReason):
+            return TransitionDecision(transition, result.reason, result.message)
+        if result is not None:
+            return TransitionDecision(transition, transition.reason, result)
     raise ValueError(f"no row of the table applies at {state}")
 
 
-def always(_: object) -> str | None:
+def always(_: object) -> str:
     """The guard of the last transition of a state."""
     return ""
 

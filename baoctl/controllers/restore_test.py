@@ -12,7 +12,8 @@ from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.restore_test import metrics
-from managers.restore_test.reconcile import RestoreTestDependencies, RestoreTestReconciler, Sources
+from managers.restore_test.actions import RestoreTestDependencies, Sources
+from managers.restore_test.reconcile import RestoreTestReconciler
 from runtime.controller.controller import Controller, Reconciler
 from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object

@@ -18,7 +18,6 @@ from managers.backup.job import job_for, key_for, protected_keys, snapshots_to_k
 from managers.backup.state_machine import (
     FOREIGN,
     LOCK_RECHECK,
-    Action,
     BackupDecision,
     held_up,
     job_of,
@@ -64,7 +63,7 @@ class BackupActions:
         self._locks = dependencies.locks
         self._jobs = dependencies.jobs
         self._template_source = template_source
-        self._actions: Mapping[Action, Callable[[ActionResult], Awaitable[ActionResult]]] = {
+        self._actions: Mapping[str, Callable[[ActionResult], Awaitable[ActionResult]]] = {
             "take-lock": self._take_lock,
             "make-job": self._make_job,
             "release": self._release,
@@ -75,8 +74,8 @@ class BackupActions:
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
         """Carry out the decision. Raises the errors of the API server."""
         result = ActionResult(decision, facts)
-        action = decision.transition.action
-        return result if action is None else await self._actions[action](result)
+        act = decision.row.act
+        return await self._actions[act](result) if act else result
 
     async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
         """Read the Job of the reservation."""

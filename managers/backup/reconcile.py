@@ -6,7 +6,7 @@ time. It reads no Secret and connects to no address from a user's spec: the job 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -15,12 +15,13 @@ from contracts.api.backup import TERMINAL, BackupObjectStatus, OpenBaoBackup
 from contracts.api.group import BACKUPS
 from contracts.api.violation import InvalidClusterError
 from contracts.jobs.template import JobTemplateSource
-from managers.backup.actions import BackupActions
+from managers.backup.actions import ActionResult, BackupActions
 from managers.backup.caches import BackupCaches, read_backup
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.inputs import BackupFacts, upgrades
 from managers.backup.state_machine import BackupDecision, decide, state_of
 from managers.backup.status import STATUS_MANAGER, next_status, own_fields, own_part
+from managers.jobs.run import Acted, advance
 from runtime.apply.status_client import StatusClient
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -30,6 +31,18 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 STEPS: Final = 8
 """Most transitions in one pass; the longest path has four."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupObservation:
+    """A backup as stored, with the facts about it; after its action also the result of that."""
+
+    live: Object
+    facts: BackupFacts
+    result: ActionResult | None = None
+
+
+ActedBackup = Acted[BackupObservation, BackupFacts]
 
 
 class BackupReconciler:
@@ -52,46 +65,66 @@ class BackupReconciler:
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors, which the controller retries with backoff."""
-        live = self._caches.backups.get(request)
-        for _ in range(STEPS):
-            if live is None or is_terminating(live):
-                # Its Job is garbage-collected; managers.backup.schedule releases the lock.
-                return Done()
-            try:
-                live, outcome = await self._step(live, read_backup(live))
-            except InvalidClusterError as invalid:
-                return Blocked("InvalidSpec", str(invalid))
-            except NotFound:
-                return Done()
-            except Conflict:
-                live = await self._fresh(request)
-                continue
-            if outcome is not None:
-                return outcome
-        return Done(0.0)
+        try:
+            return await advance(self, self._caches.backups.get(request), STEPS, Done(0.0))
+        except InvalidClusterError as invalid:
+            return Blocked("InvalidSpec", str(invalid))
+        except NotFound:
+            return Done()
 
-    async def _step(self, live: Object, backup: OpenBaoBackup) -> tuple[Object, Outcome | None]:
-        """Carry out one transition; the outcome is None while there is more to do at once."""
+    async def observe(self, live: Object | None) -> BackupObservation | Outcome:
+        """Read the facts about a backup that has not ended."""
+        if live is None or is_terminating(live):
+            # Its Job is garbage-collected; managers.backup.schedule releases the lock.
+            return Done()
+        backup = read_backup(live)
         if backup.status.phase in TERMINAL:
-            return live, Done()
-        facts = await self._observe(backup)
-        decision = decide(facts)
+            return Done()
+        return BackupObservation(live, await self._facts(backup))
+
+    def decide(self, seen: BackupObservation) -> BackupDecision:
+        """Choose the transition."""
+        return decide(seen.facts)
+
+    async def act(self, seen: BackupObservation, decision: BackupDecision) -> ActedBackup:
+        """Carry out the action of a transition."""
+        facts = seen.facts
         result = await self._actions.perform(decision, facts)
         stays = state_of(facts.status) == "Waiting" and result.reservation is None
         if stays and facts.seems_to_hold and not facts.paused:
             # From an interrupted pass: operations with precedence must not wait for us.
             await self._actions.release_lock(facts)
-        after = next_status(result.facts, result.decision, result.reservation)
+        return Acted(BackupObservation(seen.live, result.facts, result), result.decision)
+
+    async def write(
+        self, seen: BackupObservation, decision: BackupDecision
+    ) -> tuple[Object, Outcome | None]:
+        """Write the next status and report the change."""
+        before, result = seen.facts.status, seen.result
+        after = next_status(seen.facts, decision, result.reservation if result else None)
         # If the job reported meanwhile, this decision is outdated.
         written = await self._statuses.apply_if_changed(
-            live, own_fields(after), optimistic_lock=True
+            seen.live, own_fields(after), optimistic_lock=True
         )
-        self._report(live, backup.status, after)
-        if result.warning:
-            self._events.event(live, "Warning", "RetentionProtectionCut", result.warning)
-        return written, _outcome(result.decision, after)
+        self._report(seen.live, before, after)
+        if result and result.warning:
+            self._events.event(seen.live, "Warning", "RetentionProtectionCut", result.warning)
+        return written, _outcome(decision, after)
 
-    async def _observe(self, backup: OpenBaoBackup) -> BackupFacts:
+    async def after_conflict(
+        self, live: Object | None, conflict: Conflict
+    ) -> Object | Outcome | None:
+        """Read the backup again; None when it is gone."""
+        if live is None:
+            raise conflict
+        try:
+            fresh = await self._client.get(BACKUPS, key_of(live))
+        except NotFound:
+            return None
+        self._caches.backups.observe(fresh)
+        return fresh
+
+    async def _facts(self, backup: OpenBaoBackup) -> BackupFacts:
         meta, now = backup.metadata, self._clock.now()
         cluster_key = ObjectKey(meta.namespace, backup.spec.cluster)
         cluster = self._caches.cluster(cluster_key)
@@ -113,14 +146,6 @@ class BackupReconciler:
             return replace(facts, backup=backup.model_copy(update={"status": status}))
         await self._actions.renew_lock(facts)
         return facts
-
-    async def _fresh(self, key: ObjectKey) -> Object | None:
-        try:
-            live = await self._client.get(BACKUPS, key)
-        except NotFound:
-            return None
-        self._caches.backups.observe(live)
-        return live
 
     def _report(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
         """Send an event and a log line for a phase change, after the status is written."""
@@ -150,9 +175,9 @@ def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | N
     """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
-    transition = decision.transition
-    if transition.to in ("Prepared", "Running"):
+    row = decision.row
+    if row.to in ("Prepared", "Running"):
         return None
-    if transition.blocked:
-        return Blocked(after.reason, after.message, transition.after)
-    return Wait(after.reason, after.message, transition.after)
+    if row.blocked:
+        return Blocked(after.reason, after.message, row.after)
+    return Wait(after.reason, after.message, row.after)

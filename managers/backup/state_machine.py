@@ -14,25 +14,26 @@ has a holder, a Job has one name, and cleanup is done before the end is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
+from contracts import state_machine
 from contracts.api.backup import TERMINAL, BackupObjectStatus
 from contracts.api.rules.backup_object import snapshot_violations
 from contracts.conditions.reasons_backup import FAILURES
 from contracts.naming import names, snapshot_keys
+from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
 from managers.backup.inputs import POD_PATIENCE, BackupFacts
 from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
 
 State = Literal["Waiting", "Prepared", "Running", "Ended"]
 STATES: Final[tuple[State, ...]] = get_args(State)
 Next = Literal["Waiting", "Prepared", "Running", "Completed", "Failed", "Unknown"]
-Action = Literal["take-lock", "make-job", "release", "cancel", "settle"]
+Action = Literal["", "take-lock", "make-job", "release", "cancel", "settle"]
 """settle sets a TTL on the Job, removes the RBAC of its pod and releases the lock; cancel deletes
 the Job before that."""
-Guard = Callable[[BackupFacts], str | None]
-"""None: it does not apply. Otherwise a message; "" for the default message of the reason."""
+Guard = state_machine.Guard[BackupFacts]
+BackupDecision = TransitionDecision[BackupFacts]
 
 FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
@@ -42,26 +43,12 @@ LOCK_RECHECK: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class BackupTransition:
-    """One transition; without `to` the state does not change. `after` in seconds."""
+class BackupTransition(Transition[BackupFacts]):
+    """One transition of a backup."""
 
     at: State
-    when: Guard
     to: Next | None = None
-    reason: str = ""
-    action: Action | None = None
-    after: float | None = None
-    blocked: bool = False
-    """A user has to act."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackupDecision:
-    """The transition to carry out, with the reason and message for the status."""
-
-    transition: BackupTransition
-    reason: str
-    message: str
+    act: Action = ""
 
 
 def state_of(status: BackupObjectStatus) -> State:
@@ -75,28 +62,21 @@ def state_of(status: BackupObjectStatus) -> State:
 
 def decide(facts: BackupFacts) -> BackupDecision:
     """Choose the next transition. Raises ValueError for a backup that has ended."""
-    state = state_of(facts.status)
-    for transition in TRANSITIONS:
-        message = transition.when(facts) if transition.at == state else None
-        if message is not None:
-            return BackupDecision(transition, transition.reason or _failure(facts), message)
-    raise ValueError(f"backup {facts.name} has ended: no row is about it")
+    return state_machine.decide(TRANSITIONS, state_of(facts.status), facts)
 
 
 def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
     """Return the decision after its action found that it has to wait."""
-    transition = replace(
-        decision.transition, to="Waiting", action=None, after=after, blocked=after is None
-    )
-    return BackupDecision(transition, reason, message)
+    row = replace(decision.row, to="Waiting", act="", after=after, blocked=after is None)
+    return TransitionDecision(row, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
     """Return the decision after its action was refused for good."""
-    return BackupDecision(
-        replace(decision.transition, to="Failed", action="settle", after=None), reason, message
+    return TransitionDecision(
+        replace(decision.row, to="Failed", act="settle", after=None), reason, message
     )
 
 
@@ -167,10 +147,6 @@ def _key_elsewhere(facts: BackupFacts) -> str | None:
     return f"{facts.status.key} is not a key below {below}: another key is chosen"
 
 
-def _always(_: BackupFacts) -> str | None:
-    return ""
-
-
 # --- guards: the Job ----------------------------------------------------------------------------
 
 
@@ -199,9 +175,11 @@ def _reported_success(facts: BackupFacts) -> str | None:
     return f"stored as {facts.status.key}"
 
 
-def _reported_failure(facts: BackupFacts) -> str | None:
+def _reported_failure(facts: BackupFacts) -> GuardReason | None:
     report = facts.report
-    return None if report is None or report.outcome != "Failed" else report.message
+    if report is None or report.outcome != "Failed":
+        return None
+    return GuardReason(FAILURES[report.failure], report.message)
 
 
 def _job_gone(facts: BackupFacts) -> str | None:
@@ -240,11 +218,6 @@ def _job_goes_on(facts: BackupFacts) -> str | None:
     return _job_is_made(facts)
 
 
-def _failure(facts: BackupFacts) -> str:
-    report = facts.report
-    return FAILURES[report.failure if report else None]
-
-
 def _waits(
     when: Guard, reason: str, after: float | None = None
 ) -> tuple[BackupTransition, BackupTransition]:
@@ -252,9 +225,7 @@ def _waits(
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
-        BackupTransition(
-            "Prepared", when, to="Waiting", reason=reason, action="release", after=after
-        ),
+        BackupTransition("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
     )
 
 
@@ -274,40 +245,34 @@ TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
     # A Job that was created and not recorded goes on, whatever changed since.
-    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
+    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
     BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
-        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", action="settle"
+        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"
     ),
-    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", action="settle"),
+    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
     *_FIRST,
-    BackupTransition(
-        "Waiting", _always, to="Prepared", reason="BackupPrepared", action="take-lock"
-    ),
+    BackupTransition("Waiting", always, to="Prepared", reason="BackupPrepared", act="take-lock"),
     BackupTransition(
         "Prepared",
         _key_elsewhere,
         to="Waiting",
         reason="TargetChanged",
-        action="release",
+        act="release",
         after=TARGET_RECHECK,
     ),
     BackupTransition(
-        "Prepared", _job_is_made, to="Running", reason="BackupRunning", action="make-job"
+        "Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"
     ),
     BackupTransition(
-        "Running", _reported_success, to="Completed", reason="BackupCompleted", action="settle"
+        "Running", _reported_success, to="Completed", reason="BackupCompleted", act="settle"
     ),
-    BackupTransition("Running", _reported_failure, to="Failed", action="settle"),
-    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", action="settle"),
-    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", action="settle"),
-    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", action="settle"),
-    BackupTransition(
-        "Running", _job_silent, to="Unknown", reason="OutcomeUnknown", action="settle"
-    ),
-    BackupTransition(
-        "Running", _job_unstarted, to="Failed", reason="JobNotStarted", action="cancel"
-    ),
+    BackupTransition("Running", _reported_failure, to="Failed", act="settle"),
+    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
+    BackupTransition("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
+    BackupTransition("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
     BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
 )
 

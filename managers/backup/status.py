@@ -13,7 +13,7 @@ from contracts.api.meta import Condition
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
 from managers.backup.inputs import BackupFacts
-from managers.backup.state_machine import BackupDecision, Next
+from managers.backup.state_machine import BackupDecision
 from runtime.types import Object
 
 STATUS_MANAGER: Final = "openbao-operator-backup"
@@ -45,8 +45,8 @@ def next_status(
     if decision.reason not in RUN_REASONS:
         raise ValueError(f"{decision.reason!r} is no reason of a backup")
     fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
-    if decision.transition.to is not None:
-        fields |= MOVES[decision.transition.to](facts, reservation)
+    if decision.row.to is not None:
+        fields |= MOVES[decision.row.to](facts, reservation)
     message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
     fields |= {
         "observed_generation": facts.backup.metadata.generation,
@@ -98,7 +98,7 @@ def _ended(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None],
     return fields
 
 
-MOVES: Mapping[Next, Callable[[BackupFacts, JobReservation | None], Fields]] = {
+MOVES: Mapping[str, Callable[[BackupFacts, JobReservation | None], Fields]] = {
     "Waiting": _waiting,
     "Prepared": _prepared,
     "Running": _running,

@@ -1,4 +1,5 @@
-"""Jobs of backups, restores, restore tests and upgrades, and the rights of their accounts.
+"""Jobs of backups, restores, restore tests and upgrades, the rights of their accounts, and the loop
+that advances a run.
 
 May use managers.context and what is below; called by the features that run jobs (managers.backup,
 managers.restore, managers.restore_test, managers.upgrade). It creates a Job once, reads it by name,

@@ -23,7 +23,7 @@ from managers.operation_lock.decide import Acquired, HeldBy, LockRequest
 from managers.restore.fresh_target import fresh_cluster
 from managers.restore.inputs import PREPARATION, RestoreFacts, RestoreFailure, SnapshotSource
 from managers.restore.observe import RestoreObservation
-from managers.restore.state_machine import LOCK_RECHECK, Action
+from managers.restore.state_machine import LOCK_RECHECK
 from managers.restore.status import STATUS_MANAGER
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.ownership import Owner
@@ -47,9 +47,9 @@ class RestoreActions:
     locks: OperationLocks
     jobs: Jobs
 
-    async def carry_out(self, action: Action, observation: RestoreObservation) -> Ending:
+    async def carry_out(self, action: str, observation: RestoreObservation) -> Ending:
         """Carry out one action."""
-        table: Mapping[Action, Callable[[RestoreObservation], Awaitable[Ending]]] = {
+        table: Mapping[str, Callable[[RestoreObservation], Awaitable[Ending]]] = {
             "make-target": self._make_target,
             "take-lock": self._take_lock,
             "make-job": self._make_job,

@@ -5,9 +5,9 @@ The message is for users: it becomes status.message and the message of a conditi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
+from contracts import state_machine
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE as ACKNOWLEDGE
 from managers.restore.inputs import (
     BOOTSTRAP,
@@ -17,12 +17,8 @@ from managers.restore.inputs import (
     RestoreFailure,
 )
 
-Guard = Callable[[RestoreFacts], RestoreFailure | str | None]
+Guard = state_machine.Guard[RestoreFacts]
 SNAPSHOT_PENDING = "SnapshotPending"
-
-
-def always(_: RestoreFacts) -> str:
-    return ""
 
 
 def new(facts: RestoreFacts) -> str:

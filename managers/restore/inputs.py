@@ -13,6 +13,7 @@ from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.cluster.status_backup import OperationLock, RestoreStatus
 from contracts.api.restore import Execution, RestoreObjectStatus, RestoreSpec
 from contracts.pause import counted_from
+from contracts.state_machine import GuardReason
 from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import restore_holder
 
@@ -34,13 +35,10 @@ differ from the spec. Verified: the servers match the spec."""
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreFailure:
+class RestoreFailure(GuardReason):
     """Why something cannot be done: a reason of contracts.conditions.reasons_restore, and a
     message.
     """
-
-    reason: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

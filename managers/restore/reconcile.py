@@ -6,14 +6,16 @@ is ever opened or sent from here; a finished restore costs no request.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.api.group import RESTORES
 from contracts.api.restore import ENDED, InvalidRestoreError, OpenBaoRestore
 from managers.context.context import FIELD_MANAGER
-from managers.restore.actions import Ending, RestoreActions
+from managers.jobs.run import Acted, advance
+from managers.restore.actions import RestoreActions
 from managers.restore.events import RestoreReporter
-from managers.restore.inputs import RestoreFailure
+from managers.restore.inputs import RestoreFacts, RestoreFailure
 from managers.restore.observe import RestoreObservation, RestoreObserver
 from managers.restore.state_machine import RestoreDecision, decide, refused
 from managers.restore.status import STATUS_MANAGER, next_status, own_part
@@ -29,6 +31,64 @@ FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
 STEPS: Final = 16
 """More than any restore takes in one pass; stops a loop in the state machine."""
 SOON: Final = 1.0
+UNFINISHED: Final = Wait("RestoreRunning", "there is more to do", SOON)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRun:
+    """The parts of a restore. `leaving`: it is being deleted."""
+
+    observer: RestoreObserver
+    actions: RestoreActions
+    reporter: RestoreReporter
+    statuses: StatusClient
+    leaving: bool = False
+
+    async def observe(self, live: Object) -> RestoreObservation | Outcome:
+        """Read the facts about a restore with a valid spec."""
+        try:
+            restore = OpenBaoRestore.from_object(live)
+        except InvalidRestoreError as invalid:
+            # Without a valid spec its cluster is unknown: it never held a lock.
+            return Done() if self.leaving else Blocked("InvalidSpec", str(invalid))
+        return await self.observer.observe(live, restore)
+
+    def decide(self, seen: RestoreObservation) -> RestoreDecision:
+        """Choose the transition."""
+        return decide(seen.facts, leaving=self.leaving)
+
+    async def act(
+        self, seen: RestoreObservation, decision: RestoreDecision
+    ) -> Acted[RestoreObservation, RestoreFacts]:
+        """Carry out the action of a transition."""
+        row = decision.row
+        if row.to in ("End", "Completed"):
+            await self.actions.release_job(seen)
+        ending = await self.actions.carry_out(row.act, seen) if row.act else None
+        if isinstance(ending, RestoreFailure):
+            return Acted(seen, refused(seen.facts, ending))
+        return Acted(seen, decision, ending)
+
+    async def write(
+        self, seen: RestoreObservation, decision: RestoreDecision
+    ) -> tuple[Object, Outcome | None]:
+        """Write the next status and report the change."""
+        before = seen.facts.status
+        generation = int(seen.live["metadata"].get("generation") or 0)
+        after = next_status(seen.facts, decision, generation)
+        # If the job took its permit meanwhile, this decision is outdated.
+        written = await self.statuses.apply_if_changed(
+            seen.live, own_part(after.to_object()), optimistic_lock=True
+        )
+        if written is not seen.live:
+            key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
+            self.reporter.changed(written, key, before, after)
+        goes_on = decision.row.to is not None or decision.row.act
+        return written, None if goes_on else _outcome(seen, decision)
+
+    async def after_conflict(self, live: Object, conflict: Conflict) -> Outcome:
+        """End the pass: perhaps the job took its permit, and the next one decides on that."""
+        return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
 
 
 class RestoreReconciler:
@@ -43,10 +103,8 @@ class RestoreReconciler:
         reporter: RestoreReporter,
     ) -> None:
         self._restores = restores
-        self._observer = observer
-        self._actions = actions
-        self._reporter = reporter
-        self._statuses = StatusClient(client, RESTORES, STATUS_MANAGER, restores, own_part)
+        statuses = StatusClient(client, RESTORES, STATUS_MANAGER, restores, own_part)
+        self._run = RestoreRun(observer, actions, reporter, statuses)
         self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
@@ -57,68 +115,19 @@ class RestoreReconciler:
         return await self._finalizer.reconcile(live, apply=self._apply, cleanup=self._cleanup)
 
     async def _apply(self, live: Object) -> Outcome:
-        return await self._advance(live, leaving=False)
+        return await advance(self._run, live, STEPS, UNFINISHED)
 
     async def _cleanup(self, live: Object) -> Outcome:
-        return await self._advance(live, leaving=True)
-
-    async def _advance(self, live: Object, *, leaving: bool) -> Outcome:
-        for _ in range(STEPS):
-            try:
-                restore = OpenBaoRestore.from_object(live)
-            except InvalidRestoreError as invalid:
-                # Without a valid spec its cluster is unknown: it never held a lock.
-                return Done() if leaving else Blocked("InvalidSpec", str(invalid))
-            observation = await self._observer.observe(live, restore)
-            decision = decide(observation.facts, leaving=leaving)
-            try:
-                ending, live = await self._step(observation, decision)
-            except Conflict:
-                # The object changed, perhaps by the permit of the job: decide on its present state.
-                return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
-            if isinstance(ending, Wait):
-                return ending
-            if not decision.goes_on and ending is None:
-                return _outcome(observation, decision)
-        return Wait("RestoreRunning", "there is more to do", SOON)
-
-    async def _step(
-        self, observation: RestoreObservation, decision: RestoreDecision
-    ) -> tuple[Ending, Object]:
-        """Carry out one decision; return the result of the action and the present object."""
-        action, live = decision.transition.action, observation.live
-        if decision.transition.status_first:
-            live = await self._write(observation, decision)
-        if decision.transition.to in ("End", "Completed"):
-            await self._actions.release_job(observation)
-        ending = await self._actions.carry_out(action, observation) if action else None
-        if isinstance(ending, RestoreFailure):
-            return ending, await self._write(observation, refused(observation.facts, ending))
-        if not decision.transition.status_first:
-            live = await self._write(observation, decision)
-        return ending, live
-
-    async def _write(self, observation: RestoreObservation, decision: RestoreDecision) -> Object:
-        before = observation.facts.status
-        generation = int(observation.live["metadata"].get("generation") or 0)
-        after = next_status(observation.facts, decision, generation)
-        # If the job took its permit meanwhile, this decision is outdated.
-        written = await self._statuses.apply_if_changed(
-            observation.live, own_part(after.to_object()), optimistic_lock=True
-        )
-        if written is not observation.live:
-            key = ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
-            self._reporter.changed(written, key, before, after)
-        return written
+        return await advance(replace(self._run, leaving=True), live, STEPS, UNFINISHED)
 
 
 def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
     """Return when to run again, if no event comes before."""
-    transition = decision.transition
-    if transition.blocked:
-        return Blocked(decision.reason, decision.message, transition.after)
-    if transition.after is not None:
-        return Wait(decision.reason, decision.message, transition.after)
+    row = decision.row
+    if row.blocked:
+        return Blocked(decision.reason, decision.message, row.after)
+    if row.after is not None:
+        return Wait(decision.reason, decision.message, row.after)
     return Done(cleanup_due(observation))
 
 

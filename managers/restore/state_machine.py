@@ -21,11 +21,12 @@ only once, and only while its own UID is in the execution of a restore in state 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from contracts import state_machine
 from contracts.api.restore import ENDED
+from contracts.state_machine import Transition, TransitionDecision, always
 from managers.restore import guards, guards_replication
 from managers.restore.guards import Guard
 from managers.restore.inputs import RestoreFacts, RestoreFailure
@@ -56,7 +57,7 @@ Next = Literal[
 ]
 """Succeeded and Failed are TerminalObserved with that result; End is phase Failed."""
 Action = Literal[
-    "make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"
+    "", "make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"
 ]
 """take-lock also overrides, if the spec requests it. mark-target requests a restart of the servers,
 settle records that they restarted. release releases the lock, remove deletes the fresh cluster."""
@@ -69,38 +70,16 @@ SERVERS_RECHECK: Final = 2.0
 PERSON_RECHECK: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreTransition:
-    """One transition. Without `to` the state does not change.
+RestoreDecision = TransitionDecision[RestoreFacts]
 
-    `reason` is of contracts.conditions.reasons_restore, unless the guard returns one. `after`
-    in seconds; None: an event is certain. `blocked`: a user has to act.
-    """
+
+@dataclass(frozen=True, slots=True)
+class RestoreTransition(Transition[RestoreFacts]):
+    """One transition of a restore. `reason` is of contracts.conditions.reasons_restore."""
 
     at: State
-    when: Guard
-    action: Action | None = None
     to: Next | None = None
-    reason: str = ""
-    after: float | None = None
-    blocked: bool = False
-    status_first: bool = False
-    """The status is written before the action and not after it: a crash between the two loses the
-    action, which is decided again, and not its report."""
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreDecision:
-    """The transition to carry out, with the reason and message for the status."""
-
-    transition: RestoreTransition
-    reason: str
-    message: str
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there is more to do at once after the action and the status write."""
-        return self.transition.to is not None or self.transition.action is not None
+    act: Action = ""
 
 
 def _fails(at: State, when: Guard, reason: str = "") -> RestoreTransition:
@@ -123,7 +102,7 @@ def _keeps_lock(at: State, reason: str) -> tuple[RestoreTransition, ...]:
     """Keep or retake the lock after the data were replaced."""
     return (
         _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        RestoreTransition(at, guards.lock_is_free, action="take-lock", reason=reason),
+        RestoreTransition(at, guards.lock_is_free, act="take-lock", reason=reason),
     )
 
 
@@ -135,7 +114,7 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.fresh_target_missing,
-        action="make-target",
+        act="make-target",
         reason="TargetBootstrapping",
     ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
@@ -145,13 +124,13 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.lock_to_override,
-        action="take-lock",
+        act="take-lock",
         reason="RestoreValidating",
         status_first=True,
     ),
     _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
     RestoreTransition(
-        "Validating", guards.lock_is_free, action="take-lock", reason="RestoreValidating"
+        "Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"
     ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
@@ -171,7 +150,7 @@ RUNNING: tuple[RestoreTransition, ...] = (
     _fails("Committed", guards.source_trouble),
     _fails("Committed", guards.target_trouble),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
-    RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
     # The report of the job has precedence over its observed state.
     RestoreTransition(
         "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
@@ -200,13 +179,13 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Recovering",
         guards_replication.data_spread,
-        action="mark-target",
+        act="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
         guards_replication.spread_accepted,
-        action="mark-target",
+        act="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
@@ -217,10 +196,10 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         blocked=True,
     ),
     RestoreTransition(
-        "Recovering", guards.recovered, action="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"
     ),
     RestoreTransition(
-        "Recovering", guards.accepted, action="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"
     ),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
     RestoreTransition(
@@ -239,11 +218,11 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
     RestoreTransition(
-        "Unknown", guards.lock_is_free, action="take-lock", reason="RestoreExecutionUnknown"
+        "Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    RestoreTransition("Ended", guards.lock_is_ours, action="release"),
-    RestoreTransition("Ended", guards.target_disposable, action="remove"),
+    RestoreTransition("Ended", guards.lock_is_ours, act="release"),
+    RestoreTransition("Ended", guards.target_disposable, act="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
@@ -269,9 +248,9 @@ TABLE: tuple[RestoreTransition, ...] = (
 
 def _lets_go(at: State) -> tuple[RestoreTransition, ...]:
     return (
-        RestoreTransition(at, guards.lock_is_ours, action="release"),
-        RestoreTransition(at, guards.disposable_leaves, action="remove"),
-        RestoreTransition(at, guards.always),
+        RestoreTransition(at, guards.lock_is_ours, act="release"),
+        RestoreTransition(at, guards.disposable_leaves, act="remove"),
+        RestoreTransition(at, always),
     )
 
 
@@ -289,7 +268,7 @@ LEAVING: tuple[RestoreTransition, ...] = (
         transition
         for at in REPLACED
         for transition in (
-            RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
+            RestoreTransition(at, guards_replication.data_spread, act="mark-target"),
             _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
@@ -316,23 +295,9 @@ def decide(facts: RestoreFacts, *, leaving: bool = False) -> RestoreDecision:
 
     Every state has a transition that always applies.
     """
-    state = state_of(facts)
-    return next(_answers(LEAVING if leaving else TABLE, state, facts))
+    return state_machine.decide(LEAVING if leaving else TABLE, state_of(facts), facts)
 
 
 def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
     """Return the decision for a restore whose action was refused for good."""
-    return RestoreDecision(_fails(state_of(facts), guards.always), trouble.reason, trouble.message)
-
-
-def _answers(
-    transitions: tuple[RestoreTransition, ...], state: State, facts: RestoreFacts
-) -> Iterator[RestoreDecision]:
-    for transition in transitions:
-        if transition.at != state:
-            continue
-        result = transition.when(facts)
-        if isinstance(result, RestoreFailure):
-            yield RestoreDecision(transition, result.reason, result.message)
-        elif result is not None:
-            yield RestoreDecision(transition, transition.reason, result)
+    return TransitionDecision(_fails(state_of(facts), always), trouble.reason, trouble.message)

@@ -30,7 +30,7 @@ from contracts.conditions.reasons_restore import (
 from contracts.naming import names
 from managers.restore.guards import lock_to_override
 from managers.restore.inputs import RestoreFacts, SnapshotSource
-from managers.restore.state_machine import Next, RestoreDecision
+from managers.restore.state_machine import RestoreDecision
 from runtime.types import Object
 
 STATUS_MANAGER: Final = "openbao-operator-restore"
@@ -49,8 +49,8 @@ def next_status(
     fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
     if isinstance(facts.source, SnapshotSource):
         fields["snapshot_key"] = facts.source.key
-    if decision.transition.to is not None:
-        fields |= MOVES[decision.transition.to](facts, facts.now.replace(microsecond=0))
+    if decision.row.to is not None:
+        fields |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
     if not decision.reason:
         return status.model_copy(update=fields)
     if decision.reason not in RESTORE_REASONS:
@@ -108,7 +108,7 @@ def _ended(phase: RestorePhase) -> Callable[[RestoreFacts, datetime], Fields]:
     return fields
 
 
-MOVES: Mapping[Next, Callable[[RestoreFacts, datetime], Fields]] = {
+MOVES: Mapping[str, Callable[[RestoreFacts, datetime], Fields]] = {
     "Validating": _validating,
     "Prepared": _prepared,
     "Committed": _committed,
@@ -177,10 +177,7 @@ def _conditions(
     conditions = {
         RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)
     }
-    if (
-        decision.transition.action == "take-lock"
-        and (message := lock_to_override(facts)) is not None
-    ):
+    if decision.row.act == "take-lock" and (message := lock_to_override(facts)) is not None:
         conditions[OPERATION_LOCK_OVERRIDE] = Condition(
             type=OPERATION_LOCK_OVERRIDE,
             status="True",

@@ -44,6 +44,10 @@ class Candidate:
         """Whether a user requests a test that was not run yet."""
         return bool(self.request) and (self.proof is None or self.proof.request != self.request)
 
+    def is_testable(self, cluster_uid: str) -> bool:
+        """Whether it has a snapshot of the cluster of this UID."""
+        return self.snapshot is not None and self.cluster_uid == cluster_uid
+
     @property
     def answer(self) -> ProofReport | None:
         """The report of the Job of the running test; reports of other Jobs are ignored."""
@@ -84,12 +88,15 @@ class RestoreTestFacts:
         return min(tested, key=_began, default=None)
 
     @property
+    def requested(self) -> Candidate | None:
+        """The oldest of the snapshots of which a user requests a test."""
+        return next((one for one in self.candidates if one.is_requested and not one.leaving), None)
+
+    @property
     def newest(self) -> Candidate | None:
         """The newest testable snapshot of this cluster, by UID."""
         able = [
-            one
-            for one in self.candidates
-            if one.snapshot is not None and not one.leaving and one.cluster_uid == self.cluster_uid
+            one for one in self.candidates if one.is_testable(self.cluster_uid) and not one.leaving
         ]
         return max(able, key=lambda one: one.order, default=None)
 

@@ -9,53 +9,38 @@ reads nor changes the servers of the cluster: the Job contains a server of its o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import structlog
 
-from contracts.api.backup import OpenBaoBackup, Proof, ProofRun
+from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus, RestoreTestStatus
-from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
-from contracts.jobs.template import JobTemplateSource
-from contracts.pause import counted_from, resumed_at
-from contracts.pools.voter_pool import serving_set
-from managers.jobs.client import Jobs, RefusedError
-from managers.jobs.status import JobSeen, Rights
-from managers.restore_test.facts import Candidate, RestoreTestFacts, candidate, in_order
-from managers.restore_test.job import job_of
-from managers.restore_test.plan import (
-    POLL_SECONDS,
-    Begin,
-    Conclude,
-    Decision,
-    Idle,
-    Launch,
-    WatchJob,
-    decide,
-    summary,
-    unproven,
+from contracts.pause import resumed_at
+from managers.jobs.run import advance
+from managers.jobs.status import JobSeen
+from managers.restore_test.actions import (
+    ActedTest,
+    ObservedCluster,
+    RestoreTestActions,
+    RestoreTestDecision,
+    RestoreTestDependencies,
+    Sources,
 )
-from runtime.apply.ownership import Owner
+from managers.restore_test.facts import Candidate, RestoreTestFacts, candidate, in_order
+from managers.restore_test.state_machine import decide, recheck_after
+from managers.restore_test.status import RestoreTestRecord, next_record, summary
 from runtime.apply.status_client import StatusClient
-from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
-from runtime.cache.cache import Cache
-from runtime.client.client import Client
-from runtime.clock import Clock
-from runtime.errors import NotFound
-from runtime.events import EventRecorder
+from runtime.errors import Conflict, NotFound
 from runtime.memo import memoize
-from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.outcome import Done, Outcome
 from runtime.types import (
     Object,
     ObjectKey,
     Request,
-    Resource,
     is_terminating,
     key_of,
     resource_version_of,
@@ -65,8 +50,6 @@ from runtime.types import (
 PROOF_MANAGER: Final = "openbao-operator-proof"
 STEPS: Final = 6
 """Most steps of one pass; a test takes three passes of one or two steps each."""
-PATIENCE: Final = timedelta(minutes=10)
-"""How long the preparation of a test may take before it fails."""
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -77,47 +60,6 @@ read_cluster = memoize(OpenBaoCluster.from_object)
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Caches that the reconciler reads."""
-
-    clusters: Cache
-    backups: Cache
-    children: Mapping[Resource, Cache]
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreTestDependencies:
-    """Dependencies of the reconciler."""
-
-    client: Client
-    jobs: Jobs
-    template_source: JobTemplateSource
-    events: EventRecorder
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
-class _ObservedCluster:
-    """One cluster, as observed."""
-
-    live: Object
-    cluster: OpenBaoCluster
-    facts: RestoreTestFacts
-
-    @property
-    def namespace(self) -> str:
-        return self.cluster.metadata.namespace
-
-
-@dataclass(frozen=True, slots=True)
-class _Obstacle:
-    """Why there is no Job yet. `after`: seconds until the next attempt; None: it is permanent."""
-
-    message: str
-    after: float | None = None
-
-
 class RestoreTestReconciler:
     """Restores snapshots into ephemeral servers and records the results."""
 
@@ -125,41 +67,48 @@ class RestoreTestReconciler:
         self._sources = sources
         self._dependencies = dependencies
         client = dependencies.client
+        self._actions = RestoreTestActions(sources, dependencies)
         self._backup_statuses = StatusClient(client, BACKUPS, PROOF_MANAGER, sources.backups)
         self._cluster_statuses = StatusClient(client, CLUSTERS, PROOF_MANAGER, sources.clusters)
-        self._actions: Mapping[type, Callable[[_ObservedCluster, Any], Awaitable[float | None]]] = {
-            Begin: self._begin,
-            Launch: self._launch,
-            Conclude: self._conclude,
-        }
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors and conflicts, which are retried."""
-        for _ in range(STEPS):
-            observed = await self._observe(request)
-            if observed is None:
-                return Done()
-            await self._summarise(observed)
-            decision = decide(observed.facts)
-            if isinstance(decision, Idle | WatchJob):
-                return Done(self._pause(decision))
-            again = await self._actions[type(decision)](observed, decision)
-            if again is not None:
-                return Done(again)
-        return Done(RECHECK)
-
-    def _pause(self, decision: Decision) -> float | None:
-        if not isinstance(decision, Idle):
-            return POLL_SECONDS
-        if decision.until is None:
-            return None
-        now = self._dependencies.clock.now()
-        # A time that has passed waits for a snapshot, whose completion triggers a pass.
-        return (decision.until - now).total_seconds() if decision.until > now else None
+        return await advance(self, request, STEPS, Done(RECHECK))
 
     # --- observe ----------------------------------------------------------------------------
 
-    async def _observe(self, request: Request) -> _ObservedCluster | None:
+    async def observe(self, request: Request) -> ObservedCluster | Outcome:
+        """Read the cluster and write the summary of its tests."""
+        observed = await self._observe(request)
+        if observed is None:
+            return Done()
+        await self._summarise(observed)
+        return observed
+
+    def decide(self, observed: ObservedCluster) -> RestoreTestDecision:
+        """Choose the transition."""
+        return decide(observed.facts)
+
+    async def act(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+        """Carry out the action of a transition."""
+        return await self._actions.perform(observed, decision)
+
+    async def write(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> tuple[Request, Outcome | None]:
+        """Record the run or its result, and report it."""
+        request, record = key_of(observed.live), next_record(observed.facts, decision)
+        if record is None:
+            now = self._dependencies.clock.now()
+            return request, Done(recheck_after(observed.facts, decision, now))
+        self._report(record, await self._record(observed, record))
+        return request, None
+
+    async def after_conflict(self, request: Request, conflict: Conflict) -> Outcome:
+        """Leave it to the controller, which retries."""
+        raise conflict
+
+    async def _observe(self, request: Request) -> ObservedCluster | None:
         """Read the cluster; None when nothing may be done."""
         live = self._sources.clusters.get(request)
         if live is None or is_terminating(live):
@@ -189,13 +138,13 @@ class RestoreTestReconciler:
             return None
         running = facts.running
         if running is None or not _is_watched(running):
-            return _ObservedCluster(live, cluster, facts)
+            return ObservedCluster(live, cluster, facts)
         job = await self._job(request.namespace, running)
         if job is None or job.state != "Active":
             # The watch may not have delivered its final report yet.
             await self._refresh(ObjectKey(request.namespace, running.name))
             facts = replace(facts, candidates=self._candidates(request))
-        return _ObservedCluster(live, cluster, replace(facts, job=job))
+        return ObservedCluster(live, cluster, replace(facts, job=job))
 
     def _candidates(self, request: Request) -> tuple[Candidate, ...]:
         candidates: list[Candidate] = []
@@ -219,85 +168,43 @@ class RestoreTestReconciler:
         with contextlib.suppress(NotFound):
             self._sources.backups.observe(await self._dependencies.client.get(BACKUPS, key))
 
-    # --- actions: each returns None to go on at once, or the seconds until the next pass -------
+    # --- writes -----------------------------------------------------------------------------
 
-    async def _begin(self, observed: _ObservedCluster, decision: Begin) -> float | None:
-        await self._record(observed, decision.candidate, decision.candidate.proof, decision.run)
-        log.info(
-            "restore test begun",
-            audit=True,
-            event_type="restore_test_begun",
-            backup=decision.candidate.name,
-            cause=decision.run.cause,
-        )
+    async def _record(self, observed: ObservedCluster, record: RestoreTestRecord) -> Object | None:
+        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
+
+        Raises Conflict when the object changed since it was read.
+        """
+        key = ObjectKey(observed.namespace, record.candidate.name)
+        live = self._sources.backups.get(key)
+        if live is None or uid_of(live) != record.candidate.uid:
+            return None
+        status = {
+            **({"proof": record.proof.to_object()} if record.proof else {}),
+            **({"test": record.run.to_object()} if record.run else {}),
+        }
+        version = resource_version_of(live)
+        with contextlib.suppress(NotFound):
+            return await self._backup_statuses.apply(
+                key, uid_of(live), status, resource_version=version
+            )
         return None
 
-    async def _launch(self, observed: _ObservedCluster, decision: Launch) -> float | None:
-        subject, run = decision.candidate, decision.run
-        result = await self._create_job(observed, subject, run)
-        if isinstance(result, JobSeen):
-            started = run.model_copy(update={"job_uid": result.uid})
-            await self._record(observed, subject, subject.proof, started)
-            return None
-        began = counted_from(run.started_at, observed.facts.resumed)
-        late = observed.facts.now - began > PATIENCE
-        if result.after is None or late:
-            proof = unproven(run, "PreparationFailed", result.message, observed.facts.now)
-            return await self._conclude(observed, Conclude(subject, proof))
-        return result.after
-
-    async def _create_job(
-        self, observed: _ObservedCluster, subject: Candidate, run: ProofRun
-    ) -> JobSeen | _Obstacle:
-        """Create the Job, or return the obstacle."""
-        if observed.cluster.spec.backup is None or subject.snapshot is None:
-            return _Obstacle("there is no spec.backup, or no snapshot any more")
-        template = await self._dependencies.template_source.of(observed.cluster, "backup")
-        if isinstance(template, Wait):
-            message = f"{template.reason}: {template.message}"
-            return _Obstacle(message, template.after or RECHECK)
-        if isinstance(template, Blocked):
-            return _Obstacle(f"{template.reason}: {template.message}")
-        sidecar = self._sidecar(observed)
-        if not isinstance(sidecar, Sidecar):
-            return sidecar
-        owner = _owner(observed, subject)
-        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS)
-        job = job_of(observed.cluster, template, sidecar, subject, run)
-        try:
-            await self._dependencies.jobs.ensure_rights(owner, rights)
-            job_status = await self._dependencies.jobs.ensure(job, owner)
-        except RefusedError as refused:
-            return _Obstacle(str(refused))
-        if job_status.foreign:
-            return _Obstacle(f"Job {run.job_name} belongs to somebody else")
-        return job_status
-
-    def _sidecar(self, observed: _ObservedCluster) -> Sidecar | _Obstacle:
-        cluster, serving = observed.cluster.metadata.name, serving_set(observed.cluster)
-        servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
-        config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
-        if servers is None or config is None:
-            message = "the StatefulSet or the configuration of the servers is not there"
-            return _Obstacle(message, RECHECK)
-        try:
-            return restore_test_sidecar(servers, (config.get("data") or {}).get("config.hcl", ""))
-        except (ValueError, KeyError, TypeError) as error:
-            return _Obstacle(f"no server can be made like those of {cluster}: {error}")
-
-    def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        return self._sources.children[resource].get(ObjectKey(namespace, name))
-
-    async def _conclude(self, observed: _ObservedCluster, decision: Conclude) -> float | None:
-        subject, proof = decision.candidate, decision.proof
-        run = subject.test
+    def _report(self, record: RestoreTestRecord, live: Object | None) -> None:
+        """Log that a test began or ended, and send an event, after it is recorded."""
+        run, proof = record.run, record.proof
         if run is not None:
-            # Before the result is written: afterwards their names are lost.
-            key = ObjectKey(observed.namespace, run.job_name)
-            if run.job_uid:
-                await self._release_job(key, run.job_uid, proof)
-            await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
-        live = await self._record(observed, subject, proof, None)
+            if not run.job_uid:
+                log.info(
+                    "restore test begun",
+                    audit=True,
+                    event_type="restore_test_begun",
+                    backup=record.candidate.name,
+                    cause=run.cause,
+                )
+            return
+        if proof is None:
+            return
         passed = proof.outcome == "Passed"
         if live is not None:
             self._dependencies.events.event(
@@ -311,47 +218,12 @@ class RestoreTestReconciler:
             "restore test ended",
             audit=True,
             event_type="restore_test_ended",
-            backup=subject.name,
+            backup=record.candidate.name,
             outcome=proof.outcome,
             reason=proof.reason,
         )
-        return None
 
-    async def _release_job(self, key: ObjectKey, uid: str, proof: Proof) -> None:
-        if proof.reason == "JobNotStarted":
-            await self._dependencies.jobs.cancel(key, uid)
-        else:
-            await self._dependencies.jobs.expire(key, uid)
-
-    # --- writes -----------------------------------------------------------------------------
-
-    async def _record(
-        self,
-        observed: _ObservedCluster,
-        subject: Candidate,
-        proof: Proof | None,
-        run: ProofRun | None,
-    ) -> Object | None:
-        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
-
-        Raises Conflict when the object changed since it was read.
-        """
-        key = ObjectKey(observed.namespace, subject.name)
-        live = self._sources.backups.get(key)
-        if live is None or uid_of(live) != subject.uid:
-            return None
-        status = {
-            **({"proof": proof.to_object()} if proof else {}),
-            **({"test": run.to_object()} if run else {}),
-        }
-        version = resource_version_of(live)
-        with contextlib.suppress(NotFound):
-            return await self._backup_statuses.apply(
-                key, subject.uid, status, resource_version=version
-            )
-        return None
-
-    async def _summarise(self, observed: _ObservedCluster) -> None:
+    async def _summarise(self, observed: ObservedCluster) -> None:
         desired = summary(observed.facts)
         if desired == observed.facts.status:
             return
@@ -363,7 +235,3 @@ class RestoreTestReconciler:
 def _is_watched(running: Candidate) -> bool:
     """Return whether its Job was created and has not reported a result."""
     return running.test is not None and bool(running.test.job_uid) and running.answer is None
-
-
-def _owner(observed: _ObservedCluster, subject: Candidate) -> Owner:
-    return Owner(API_VERSION, BACKUP_KIND, observed.namespace, subject.name, subject.uid)

@@ -10,12 +10,12 @@ import pytest
 from contracts.api.backup import BackupObjectStatus, BackupPhase, OpenBaoBackup
 from contracts.api.cluster.status_backup import Operation
 from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
+from contracts.state_machine import Transition
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import (
     STATES,
     TRANSITIONS,
     Action,
-    BackupTransition,
     decide,
     state_of,
 )
@@ -84,33 +84,33 @@ def worlds() -> Iterator[BackupFacts]:
 
 
 @pytest.fixture(scope="module")
-def decided() -> list[tuple[BackupFacts, BackupTransition, str]]:
+def decided() -> list[tuple[BackupFacts, Transition[BackupFacts], str]]:
     found = [(facts, decide(facts)) for facts in worlds()]
-    return [(facts, decision.transition, decision.reason) for facts, decision in found]
+    return [(facts, decision.row, decision.reason) for facts, decision in found]
 
 
 def test_every_world_has_a_row_and_every_row_a_world(
-    decided: list[tuple[BackupFacts, BackupTransition, str]],
+    decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     assert {id(row) for _, row, _ in decided} == {id(row) for row in TRANSITIONS}
 
 
 def test_every_reason_is_given_and_known(
-    decided: list[tuple[BackupFacts, BackupTransition, str]],
+    decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     assert {reason for _, _, reason in decided} | BY_ACTS == RUN_REASONS.keys()
 
 
 def test_a_job_that_is_there_is_never_made_again(
-    decided: list[tuple[BackupFacts, BackupTransition, str]],
+    decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     for facts, row, _ in decided:
         if facts.status.job_uid or (facts.job is not None and state_of(facts.status) != "Waiting"):
-            assert row.action not in ("make-job", "take-lock", "release")
+            assert row.act not in ("make-job", "take-lock", "release")
 
 
 def test_only_the_report_of_its_own_job_makes_a_success(
-    decided: list[tuple[BackupFacts, BackupTransition, str]],
+    decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     for facts, row, _ in decided:
         if row.to == "Completed":
@@ -119,9 +119,9 @@ def test_only_the_report_of_its_own_job_makes_a_success(
 
 
 def test_what_ends_is_settled_first(
-    decided: list[tuple[BackupFacts, BackupTransition, str]],
+    decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
-    ends = {row.action for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
+    ends = {row.act for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
     assert ends == {"settle", "cancel"}
 
 
@@ -129,14 +129,14 @@ def test_an_end_is_not_decided_about() -> None:
     made = by_hand()
     made["status"] = {"phase": "Completed"}
     facts = BackupFacts(OpenBaoBackup.from_object(made), NOW, None)
-    with pytest.raises(ValueError, match="has ended"):
+    with pytest.raises(ValueError, match="at Ended"):
         decide(facts)
 
 
 def test_every_place_and_move_is_one_of_the_table() -> None:
     assert {row.at for row in TRANSITIONS} == set(STATES) - {"Ended"}
     assert {row.to for row in TRANSITIONS} - {None} == MOVES.keys()
-    assert {row.action for row in TRANSITIONS} - {None} == set(get_args(Action))
+    assert {row.act for row in TRANSITIONS} == set(get_args(Action))
 
 
 @pytest.mark.parametrize("phase", get_args(BackupPhase))
@@ -148,6 +148,6 @@ def test_a_place_is_told_by_phase_and_receipts(phase: BackupPhase) -> None:
 def test_a_reason_that_no_table_has_is_a_mistake() -> None:
     facts = next(worlds())
     decision = decide(facts)
-    wrong = type(decision)(decision.transition, "Whim", "")
+    wrong = type(decision)(decision.row, "Whim", "")
     with pytest.raises(ValueError, match="no reason of a backup"):
         next_status(facts, wrong, None)

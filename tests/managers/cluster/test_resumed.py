@@ -33,7 +33,7 @@ from managers.restore.guards import (
 from managers.restore.inputs import PREPARATION, RecoveryVerdict, RestoreFacts, SnapshotSource
 from managers.restore.observe import RestoreObservation
 from managers.restore_test.condition import backup_proven
-from managers.restore_test.plan import Conclude, decide
+from managers.restore_test.state_machine import decide
 from managers.workload.plan import ROLLING_OUT
 from managers.workload.rollout.reload import ReloadTarget, split
 from managers.workload.scale.hibernate import WAKE_PATIENCE_SECONDS, waking_since
@@ -70,7 +70,7 @@ def pod_of_a_test_does_not_start(resumed: datetime | None) -> bool:
     begun = proving.run(uid="job-1")
     job = replace(proving.job(), ready=False, created_at=NOW - WEEK)
     seen = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
-    return isinstance(decide(seen), Conclude)
+    return decide(seen).row.act == "cancel"
 
 
 def proof_is_outdated(resumed: datetime | None) -> bool:

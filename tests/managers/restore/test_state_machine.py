@@ -37,7 +37,7 @@ def test_each_situation_has_its_row(
     situation: RestoreFacts, act: str, to: str, reason: str
 ) -> None:
     decision = decide(situation)
-    assert (decision.transition.action or "", decision.transition.to or "", decision.reason) == (
+    assert (decision.row.act, decision.row.to or "", decision.reason) == (
         act,
         to,
         reason,
@@ -46,7 +46,7 @@ def test_each_situation_has_its_row(
 
 def test_every_row_decides_in_some_example() -> None:
     """A row that no example reaches is a row that nobody needs, or that nobody tried."""
-    used = [decide(case[1]).transition for case in CASES]
+    used = [decide(case[1]).row for case in CASES]
     # Rows that only repeat the guard of another place, and those of a place that is passed through.
     more = [
         facts(at("Committed"), replace(LOCKED, uid="x")),
@@ -67,7 +67,7 @@ def test_every_row_decides_in_some_example() -> None:
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
     ]  # fmt: skip
-    used += [decide(one).transition for one in more]
+    used += [decide(one).row for one in more]
     missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
     assert missing == []
 
@@ -104,7 +104,7 @@ def crossed() -> "list[RestoreFacts]":
 @pytest.mark.parametrize("leaving", [False, True])
 def test_there_is_a_row_for_everything(leaving: bool) -> None:
     for situation in (*ALL, *crossed()):
-        assert decide(situation, leaving=leaving).transition.at == state_of(situation)
+        assert decide(situation, leaving=leaving).row.at == state_of(situation)
 
 
 def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
@@ -112,13 +112,13 @@ def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed()
         if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
         decision = decide(situation)
-        assert decision.transition.action != "make-job"
+        assert decision.row.act != "make-job"
         if situation.report is None and situation.answer is None:
-            assert decision.transition.to in (None, "Unknown"), decision
+            assert decision.row.to in (None, "Unknown"), decision
 
 
 def test_a_job_is_made_in_one_place_only() -> None:
-    makers = {row.at for row in (*TABLE, *LEAVING) if row.action == "make-job"}
+    makers = {row.at for row in (*TABLE, *LEAVING) if row.act == "make-job"}
     assert makers == {"Committed"}
 
 
@@ -175,12 +175,12 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
 )
 def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, act: str, to: str) -> None:
     decision = decide(situation, leaving=True)
-    assert (decision.transition.action or "", decision.transition.to or "") == (act, to)
+    assert (decision.row.act, decision.row.to or "") == (act, to)
 
 
 def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
     decision = refused(facts(at("Committed")), RestoreFailure("JobRefused", "no Jobs here"))
-    assert (decision.transition.to, decision.reason, decision.message) == (
+    assert (decision.row.to, decision.reason, decision.message) == (
         "End",
         "JobRefused",
         "no Jobs here",

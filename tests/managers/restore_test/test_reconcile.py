@@ -16,8 +16,9 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.job_result import TEST_MANAGER
 from managers.jobs.client import Jobs
+from managers.restore_test.actions import RestoreTestDependencies, Sources
 from managers.restore_test.facts import TEST_RESTORE
-from managers.restore_test.reconcile import RestoreTestDependencies, RestoreTestReconciler, Sources
+from managers.restore_test.reconcile import RestoreTestReconciler
 from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, ROLE, ROLE_BINDING, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.errors import Transient

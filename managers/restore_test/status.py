@@ -1,9 +1,4 @@
-"""Decides when a snapshot is tested, and evaluates the result of a test. Pure.
-
-A test has four steps: it is recorded on the OpenBaoBackup (Begin), its Job is created under the
-recorded name (Launch), the operator waits for the Job (WatchJob), and the result is recorded
-(Conclude). After a crash between two steps the next pass continues: the name of the Job is recorded
-before the Job is created, so no run has two.
+"""Computes what is recorded about restore tests: on an OpenBaoBackup and on its cluster. Pure.
 
 The summary of the cluster is derived from the OpenBaoBackups and counts each run once, by its id.
 """
@@ -11,9 +6,10 @@ The summary of the cluster is derived from the OpenBaoBackups and counts each ru
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import get_args
 
 from contracts.api.backup import Cause, Proof, ProofRun
 from contracts.api.cluster.status_backup import (
@@ -26,138 +22,62 @@ from contracts.api.meta import rfc3339
 from contracts.api.values import cron
 from contracts.conditions.reasons_restore_test import PROOF_REASONS
 from contracts.naming import names
+from contracts.state_machine import TransitionDecision
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 
-POLL_SECONDS = 5.0
-"""A Job that ends without a report causes no event."""
 _RUN_DIGITS = 10
 _TEXT_MAX = 1024
+_CAUSES: Mapping[str, Cause] = {cause: cause for cause in get_args(Cause)}
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """Nothing to do before `until`; None: until a change."""
-
-    until: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """Record that this snapshot is being tested."""
+class RestoreTestRecord:
+    """What is recorded on one OpenBaoBackup: its last result, and the test that runs."""
 
     candidate: Candidate
-    run: ProofRun
+    proof: Proof | None
+    run: ProofRun | None
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """Create the Job, and record its UID."""
-
-    candidate: Candidate
-    run: ProofRun
-
-
-@dataclass(frozen=True, slots=True)
-class WatchJob:
-    """Wait for the Job."""
-
-    candidate: Candidate
-
-
-@dataclass(frozen=True, slots=True)
-class Conclude:
-    """Record the result of a test, or why none was run."""
-
-    candidate: Candidate
-    proof: Proof
-
-
-Decision = Idle | Begin | Launch | WatchJob | Conclude
-
-
-def decide(facts: RestoreTestFacts) -> Decision:
-    """Decide on the next step for one cluster; one test at a time."""
-    running = facts.running
-    if running is not None and running.test is not None:
-        return _continue_test(facts, running, running.test)
-    decision = next((decision for rule in RULES if (decision := rule(facts)) is not None), None)
-    return decision if decision is not None else Idle(facts.status.next_scheduled_test)
-
-
-def _continue_test(facts: RestoreTestFacts, candidate: Candidate, run: ProofRun) -> Decision:
-    if not run.job_uid:
-        return Launch(candidate, run)
-    if candidate.answer is not None:
-        return Conclude(candidate, of_report(candidate.answer, run, facts.now))
-    job = facts.job
-    if job is None:
-        return Conclude(candidate, unproven(run, "JobGone", run.job_name, facts.now))
-    if job.unstarted(facts.now, facts.resumed):
-        message = f"the pod of Job {run.job_name} does not start: read its events"
-        return Conclude(candidate, unproven(run, "JobNotStarted", message, facts.now))
-    if job.state == "Active":
-        return WatchJob(candidate)
-    message = f"Job {run.job_name}: {job.reason} {job.message}".strip()
-    return Conclude(candidate, unproven(run, "JobFailed", message, facts.now))
-
-
-# --- when a test is due: the first rule that applies decides -------------------------------------
-
-
-def _requested(facts: RestoreTestFacts) -> Decision | None:
-    """A user requests a test of one snapshot; the oldest snapshot comes first."""
-    candidate = next(
-        (one for one in facts.candidates if one.is_requested and not one.leaving), None
-    )
+def next_record(
+    facts: RestoreTestFacts, decision: TransitionDecision[RestoreTestFacts]
+) -> RestoreTestRecord | None:
+    """Return what to record after a decision was carried out; None without a change."""
+    candidate = facts.running
+    if decision.row.to is None:
+        return None
+    if candidate is None:
+        by_request = decision.reason in ("Requested", "NothingToTest")
+        candidate = facts.requested if by_request else facts.newest
     if candidate is None:
         return None
-    run = _run(facts, candidate, "Requested", candidate.request)
-    if candidate.snapshot is not None and candidate.cluster_uid == facts.cluster_uid:
-        return Begin(candidate, run)
-    if not candidate.ended:
-        # Its backup is running, and its completion triggers a pass.
-        return None
-    message = f"OpenBaoBackup {candidate.name} has no snapshot of this cluster"
-    return Conclude(candidate, unproven(run, "NothingToTest", message, facts.now))
+    run = candidate.test or _run(facts, candidate, decision)
+    if decision.row.to == "Prepared":
+        return RestoreTestRecord(candidate, candidate.proof, run)
+    if decision.row.to == "Running":
+        uid = facts.job.uid if facts.job else ""
+        return RestoreTestRecord(
+            candidate, candidate.proof, run.model_copy(update={"job_uid": uid})
+        )
+    if candidate.answer is not None:
+        return RestoreTestRecord(candidate, of_report(candidate.answer, run, facts.now), None)
+    proof = unproven(run, decision.reason, decision.message, facts.now)
+    return RestoreTestRecord(candidate, proof, None)
 
 
-def _counted(facts: RestoreTestFacts) -> Decision | None:
-    """Enough snapshots were taken since the last test."""
-    spec, newest = facts.spec, facts.newest
-    if spec is None or newest is None or spec.every_successful_backups is None:
-        return None
-    since = facts.successful - (facts.status.last_backup_count or 0)
-    if since < spec.every_successful_backups:
-        return None
-    return Begin(newest, _run(facts, newest, "Counted", str(facts.successful)))
-
-
-def _scheduled(facts: RestoreTestFacts) -> Decision | None:
-    """A scheduled time has come; one test makes up for all missed times."""
-    spec, newest = facts.spec, facts.newest
-    scheduled = facts.status.next_scheduled_test
-    if spec is None or spec.schedule is None or newest is None:
-        return None
-    if scheduled is None or scheduled > facts.now or facts.status.schedule != spec.schedule:
-        return None
-    return Begin(newest, _run(facts, newest, "Scheduled", rfc3339(scheduled)))
-
-
-RULES: tuple[Callable[[RestoreTestFacts], Decision | None], ...] = (
-    _requested,
-    _counted,
-    _scheduled,
-)
-
-
-def _run(facts: RestoreTestFacts, candidate: Candidate, cause: Cause, why: str) -> ProofRun:
+def _run(
+    facts: RestoreTestFacts, candidate: Candidate, decision: TransitionDecision[RestoreTestFacts]
+) -> ProofRun:
+    """Return a new run. `decision` has its cause, and what identifies the request."""
+    cause = _CAUSES.get(decision.reason, "Requested")
+    request = candidate.request if cause == "Requested" else ""
     # Includes the time: the same request made again is another run.
-    text = "\0".join((candidate.uid, cause, why, rfc3339(facts.now)))
+    text = "\0".join((candidate.uid, cause, request or decision.message, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
     return ProofRun(
         run=run,
         cause=cause,
-        request=candidate.request if cause == "Requested" else "",
+        request=request,
         job_name=names.restore_test_job(candidate.name, run),
         started_at=facts.now.replace(microsecond=0),
     )

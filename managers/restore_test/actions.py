@@ -1,0 +1,191 @@
+"""Actions of the restore test state machine: the Job and its RBAC. Each may be repeated.
+
+Each returns the observation and the decision that it left, which decide what is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from contracts.api.backup import ProofRun
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
+from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
+from contracts.jobs.template import JobTemplateSource
+from contracts.pause import counted_from
+from contracts.pools.voter_pool import serving_set
+from contracts.state_machine import TransitionDecision
+from managers.jobs.client import Jobs, RefusedError
+from managers.jobs.run import Acted
+from managers.jobs.status import JobSeen, Rights
+from managers.restore_test.facts import Candidate, RestoreTestFacts
+from managers.restore_test.job import job_of
+from managers.restore_test.state_machine import held_up, refused
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.events import EventRecorder
+from runtime.outcome import Blocked, Wait
+from runtime.types import Object, ObjectKey, Resource
+
+PATIENCE: Final = timedelta(minutes=10)
+"""How long the preparation of a test may take before it fails."""
+OBSTACLE_RECHECK: Final = 5.0
+"""Seconds until an obstacle is looked at again that has no time of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Caches that the reconciler reads."""
+
+    clusters: Cache
+    backups: Cache
+    children: Mapping[Resource, Cache]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTestDependencies:
+    """Dependencies of the reconciler."""
+
+    client: Client
+    jobs: Jobs
+    template_source: JobTemplateSource
+    events: EventRecorder
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCluster:
+    """One cluster, as observed."""
+
+    live: Object
+    cluster: OpenBaoCluster
+    facts: RestoreTestFacts
+
+    @property
+    def namespace(self) -> str:
+        return self.cluster.metadata.namespace
+
+    @property
+    def running(self) -> tuple[Candidate, ProofRun]:
+        """The snapshot under test and its run; raises ValueError when no test is recorded."""
+        running = self.facts.running
+        if running is None or running.test is None:
+            raise ValueError(f"no test of {self.cluster.metadata.name} is recorded")
+        return running, running.test
+
+    @property
+    def job_key(self) -> ObjectKey:
+        """The key of the Job of the running test."""
+        return ObjectKey(self.namespace, self.running[1].job_name)
+
+
+RestoreTestDecision = TransitionDecision[RestoreTestFacts]
+ActedTest = Acted[ObservedCluster, RestoreTestFacts]
+Action = Callable[[ObservedCluster, RestoreTestDecision], Awaitable[ActedTest]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """Why there is no Job yet. `after`: seconds until the next attempt; None: it is permanent."""
+
+    message: str
+    after: float | None = None
+
+
+class RestoreTestActions:
+    """Carries out the action of a transition."""
+
+    def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
+        self._sources = sources
+        self._dependencies = dependencies
+        self._actions: Mapping[str, Action] = {
+            "make-job": self._make_job,
+            "settle": self._settle,
+            "cancel": self._cancel,
+        }
+
+    async def perform(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+        """Carry out the decision. Raises the errors of the API server."""
+        act = decision.row.act
+        return await self._actions[act](observed, decision) if act else Acted(observed, decision)
+
+    async def _make_job(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> ActedTest:
+        subject, run = observed.running
+        result = await self._create_job(observed, subject, run)
+        if isinstance(result, JobSeen):
+            facts = replace(observed.facts, job=result)
+            return Acted(replace(observed, facts=facts), decision)
+        began = counted_from(run.started_at, observed.facts.resumed)
+        late = observed.facts.now - began > PATIENCE
+        if result.after is None or late:
+            return await self._settle(observed, refused(decision, result.message))
+        return Acted(observed, held_up(decision, result.message, result.after))
+
+    async def _settle(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+        """Release the Job before the result is written: afterwards its name is lost."""
+        subject, run = observed.running
+        if run.job_uid:
+            await self._dependencies.jobs.expire(observed.job_key, run.job_uid)
+        await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
+        return Acted(observed, decision)
+
+    async def _cancel(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+        """Delete a Job whose pod never ran."""
+        subject, run = observed.running
+        await self._dependencies.jobs.cancel(observed.job_key, run.job_uid)
+        await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
+        return Acted(observed, decision)
+
+    async def _create_job(
+        self, observed: ObservedCluster, subject: Candidate, run: ProofRun
+    ) -> JobSeen | _Obstacle:
+        """Create the Job, or return the obstacle."""
+        if observed.cluster.spec.backup is None or subject.snapshot is None:
+            return _Obstacle("there is no spec.backup, or no snapshot any more")
+        template = await self._dependencies.template_source.of(observed.cluster, "backup")
+        if isinstance(template, Wait):
+            message = f"{template.reason}: {template.message}"
+            return _Obstacle(message, template.after or OBSTACLE_RECHECK)
+        if isinstance(template, Blocked):
+            return _Obstacle(f"{template.reason}: {template.message}")
+        sidecar = self._sidecar(observed)
+        if not isinstance(sidecar, Sidecar):
+            return sidecar
+        owner = _owner(observed, subject)
+        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS)
+        job = job_of(observed.cluster, template, sidecar, subject, run)
+        try:
+            await self._dependencies.jobs.ensure_rights(owner, rights)
+            job_status = await self._dependencies.jobs.ensure(job, owner)
+        except RefusedError as refused:
+            return _Obstacle(str(refused))
+        if job_status.foreign:
+            return _Obstacle(f"Job {run.job_name} belongs to somebody else")
+        return job_status
+
+    def _sidecar(self, observed: ObservedCluster) -> Sidecar | _Obstacle:
+        cluster, serving = observed.cluster.metadata.name, serving_set(observed.cluster)
+        servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
+        config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
+        if servers is None or config is None:
+            message = "the StatefulSet or the configuration of the servers is not there"
+            return _Obstacle(message, OBSTACLE_RECHECK)
+        try:
+            return restore_test_sidecar(servers, (config.get("data") or {}).get("config.hcl", ""))
+        except (ValueError, KeyError, TypeError) as error:
+            return _Obstacle(f"no server can be made like those of {cluster}: {error}")
+
+    def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        return self._sources.children[resource].get(ObjectKey(namespace, name))
+
+
+def _owner(observed: ObservedCluster, subject: Candidate) -> Owner:
+    return Owner(API_VERSION, BACKUP_KIND, observed.namespace, subject.name, subject.uid)

@@ -1,0 +1,174 @@
+"""The state machine of a restore test: when a snapshot is tested, and how a test goes on. Pure.
+
+| state | meaning |
+|---|---|
+| Idle | no test of the cluster is recorded |
+| Prepared | a test is recorded on the OpenBaoBackup, with the name of its Job |
+| Running | the UID of the Job is recorded; its report decides |
+
+The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
+action is carried out, then the next state is written. A crash between the two repeats the action,
+which is safe: the name of the Job is recorded before the Job is created, so no run has two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+
+from contracts import state_machine
+from contracts.api.meta import rfc3339
+from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
+from managers.restore_test.facts import RestoreTestFacts
+from managers.restore_test.status import of_report
+
+State = Literal["Idle", "Prepared", "Running"]
+Action = Literal["", "make-job", "settle", "cancel"]
+"""settle sets a TTL on the Job and removes the RBAC of its pod; cancel deletes the Job instead."""
+
+POLL_SECONDS = 5.0
+"""A Job that ends without a report causes no event."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTestTransition(Transition[RestoreTestFacts]):
+    """One transition of a restore test.
+
+    To Prepared its reason is the cause of the test, and the message of its guard identifies the
+    request. To Idle the reason is that of the result (contracts.conditions.reasons_restore_test).
+    """
+
+    at: State
+    to: State | None = None
+    act: Action = ""
+
+
+def state_of(facts: RestoreTestFacts) -> State:
+    """Return the state of the test of a cluster, derived from its OpenBaoBackups."""
+    running = facts.running
+    if running is None or running.test is None:
+        return "Idle"
+    return "Running" if running.test.job_uid else "Prepared"
+
+
+def decide(facts: RestoreTestFacts) -> TransitionDecision[RestoreTestFacts]:
+    """Decide on the next step for one cluster; one test at a time."""
+    return state_machine.decide(TRANSITIONS, state_of(facts), facts)
+
+
+def held_up(
+    decision: TransitionDecision[RestoreTestFacts], message: str, after: float
+) -> TransitionDecision[RestoreTestFacts]:
+    """Return the decision after its action found that it has to wait."""
+    return TransitionDecision(replace(decision.row, to=None, act="", after=after), "", message)
+
+
+def refused(
+    decision: TransitionDecision[RestoreTestFacts], message: str
+) -> TransitionDecision[RestoreTestFacts]:
+    """Return the decision after its Job was refused for good."""
+    row = replace(decision.row, to="Idle", act="settle")
+    return TransitionDecision(row, "PreparationFailed", message)
+
+
+def recheck_after(
+    facts: RestoreTestFacts, decision: TransitionDecision[RestoreTestFacts], now: datetime
+) -> float | None:
+    """Return the seconds until a state that stays is looked at again; None: until a change."""
+    scheduled = facts.status.next_scheduled_test
+    if decision.row.at != "Idle" or scheduled is None or scheduled <= now:
+        # A time that has passed waits for a snapshot, whose completion triggers a pass.
+        return decision.row.after
+    return (scheduled - now).total_seconds()
+
+
+# --- guards: when a test is due -----------------------------------------------------------------
+
+
+def _untestable(facts: RestoreTestFacts) -> str | None:
+    """A user requests a test of a backup that ended without a snapshot of this cluster."""
+    candidate = facts.requested
+    if candidate is None or candidate.is_testable(facts.cluster_uid) or not candidate.ended:
+        return None
+    return f"OpenBaoBackup {candidate.name} has no snapshot of this cluster"
+
+
+def _requested(facts: RestoreTestFacts) -> str | None:
+    """A user requests a test of one snapshot; the completion of a running backup triggers a
+    pass."""
+    candidate = facts.requested
+    if candidate is None or not candidate.is_testable(facts.cluster_uid):
+        return None
+    return candidate.request
+
+
+def _counted(facts: RestoreTestFacts) -> str | None:
+    """Enough snapshots were taken since the last test."""
+    spec = facts.spec
+    if spec is None or facts.newest is None or spec.every_successful_backups is None:
+        return None
+    since = facts.successful - (facts.status.last_backup_count or 0)
+    return None if since < spec.every_successful_backups else str(facts.successful)
+
+
+def _scheduled(facts: RestoreTestFacts) -> str | None:
+    """A scheduled time has come; one test makes up for all missed times."""
+    spec, scheduled = facts.spec, facts.status.next_scheduled_test
+    if spec is None or spec.schedule is None or facts.newest is None:
+        return None
+    if scheduled is None or scheduled > facts.now or facts.status.schedule != spec.schedule:
+        return None
+    return rfc3339(scheduled)
+
+
+# --- guards: the Job ----------------------------------------------------------------------------
+
+
+def _job(facts: RestoreTestFacts) -> str:
+    run = facts.running.test if facts.running else None
+    return run.job_name if run else ""
+
+
+def _reported(facts: RestoreTestFacts) -> GuardReason | None:
+    running = facts.running
+    if running is None or running.test is None or running.answer is None:
+        return None
+    proof = of_report(running.answer, running.test, facts.now)
+    return GuardReason(proof.reason, proof.message)
+
+
+def _job_gone(facts: RestoreTestFacts) -> str | None:
+    return _job(facts) if facts.job is None else None
+
+
+def _job_unstarted(facts: RestoreTestFacts) -> str | None:
+    if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
+        return None
+    return f"the pod of Job {_job(facts)} does not start: read its events"
+
+
+def _job_runs(facts: RestoreTestFacts) -> str | None:
+    return "" if facts.job is not None and facts.job.state == "Active" else None
+
+
+def _job_ended(facts: RestoreTestFacts) -> str:
+    why = f"{facts.job.reason} {facts.job.message}" if facts.job else ""
+    return f"Job {_job(facts)}: {why}".strip()
+
+
+TRANSITIONS: Final[tuple[RestoreTestTransition, ...]] = (
+    RestoreTestTransition("Idle", _untestable, to="Idle", reason="NothingToTest"),
+    RestoreTestTransition("Idle", _requested, to="Prepared", reason="Requested"),
+    RestoreTestTransition("Idle", _counted, to="Prepared", reason="Counted"),
+    RestoreTestTransition("Idle", _scheduled, to="Prepared", reason="Scheduled"),
+    RestoreTestTransition("Idle", always),
+    RestoreTestTransition("Prepared", always, to="Running", act="make-job"),
+    RestoreTestTransition("Running", _reported, to="Idle", act="settle"),
+    RestoreTestTransition("Running", _job_gone, to="Idle", act="settle", reason="JobGone"),
+    RestoreTestTransition(
+        "Running", _job_unstarted, to="Idle", act="cancel", reason="JobNotStarted"
+    ),
+    RestoreTestTransition("Running", _job_runs, after=POLL_SECONDS),
+    RestoreTestTransition("Running", _job_ended, to="Idle", act="settle", reason="JobFailed"),
+)

@@ -1,0 +1,239 @@
+"""The table of a restore test: when a snapshot is tested, and how a recorded test goes on."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import get_args
+
+import pytest
+
+from contracts.api.backup import Cause
+from contracts.api.cluster.backup import RestoreTest
+from contracts.api.cluster.status_backup import RestoreTestStatus
+from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from managers.restore_test.facts import RestoreTestFacts
+from managers.restore_test.state_machine import (
+    POLL_SECONDS,
+    TRANSITIONS,
+    Action,
+    State,
+    decide,
+    held_up,
+    recheck_after,
+    refused,
+    state_of,
+)
+from managers.restore_test.status import RestoreTestRecord, next_record
+from tests.managers.restore_test.situations import (
+    EVERY_WEEK,
+    NOW,
+    job,
+    proof,
+    report,
+    run,
+    situation,
+    taken,
+    weekly,
+)
+
+HOUR = timedelta(hours=1)
+DUE = {"next_scheduled_test": NOW - HOUR}
+LATER = {"next_scheduled_test": NOW + HOUR}
+
+BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
+    # name: situation, the snapshot that is tested, why; None, None for none
+    "the first snapshot of all": (situation(taken()), "monday", "Counted"),
+    "the newest of several": (
+        situation(taken("old", 5), taken("new", 1), taken("older", 9)), "new", "Counted",
+    ),
+    "too few since the last test": (
+        situation(
+            taken(), spec=RestoreTest(every_successful_backups=3), successful=5,
+            status=RestoreTestStatus(last_backup_count=3),
+        ), None, None,
+    ),
+    "enough since the last test": (
+        situation(
+            taken(), spec=RestoreTest(every_successful_backups=3), successful=6,
+            status=RestoreTestStatus(last_backup_count=3),
+        ), "monday", "Counted",
+    ),
+    "nobody asks": (situation(taken(), spec=None), None, None),
+    "the time has come": (situation(taken(), **weekly(**DUE)), "monday", "Scheduled"),
+    "the time has not come": (situation(taken(), **weekly(**LATER)), None, None),
+    "the time has come, and nothing is there": (situation(**weekly(**DUE)), None, None),
+    "the time is that of a former schedule": (
+        situation(
+            taken(), spec=RestoreTest(schedule="0 6 * * *"),
+            status=RestoreTestStatus(schedule=EVERY_WEEK, **DUE),
+        ), None, None,
+    ),
+    "a snapshot without a digest cannot be compared": (
+        situation(taken(snapshot=None)), None, None,
+    ),
+    "the snapshot of an earlier cluster of this name": (
+        situation(taken(cluster_uid="uid-former")), None, None,
+    ),
+    "a backup that is being deleted": (situation(taken(leaving=True)), None, None),
+    "a person asks": (
+        situation(taken("old", 5, request="now"), taken("new"), spec=None), "old", "Requested",
+    ),
+    "a person has asked": (
+        situation(taken(request="now", proof=proof(request="now")), spec=None), None, None,
+    ),
+    "a person asks again": (
+        situation(taken(request="again", proof=proof(request="now")), spec=None),
+        "monday", "Requested",
+    ),
+    "a person asks before there is a snapshot": (
+        situation(taken(request="now", snapshot=None, ended=False), spec=None), None, None,
+    ),
+    "a person goes before the schedule": (
+        situation(taken("old", 5, request="now"), taken("new"), **weekly(**DUE)),
+        "old", "Requested",
+    ),
+}  # fmt: skip
+
+
+def recorded(given: RestoreTestFacts) -> RestoreTestRecord:
+    """What is recorded after the decision about a situation."""
+    found = next_record(given, decide(given))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", BEGINS)
+def test_a_test_begins_when_it_is_due(name: str) -> None:
+    given, snapshot, cause = BEGINS[name]
+    found = next_record(given, decide(given))
+    if snapshot is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found.run is not None
+    assert (found.candidate.name, found.run.cause) == (snapshot, cause)
+    assert found.proof == found.candidate.proof
+    assert found.run.job_name == f"test-{snapshot}-{found.run.run}"
+    assert found.run.request == (found.candidate.request if cause == "Requested" else "")
+
+
+def test_a_test_that_is_asked_for_again_is_another_run() -> None:
+    worlds = [situation(taken(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
+    first, second = (recorded(world).run for world in worlds)
+    assert first is not None
+    assert second is not None
+    assert first.run != second.run
+
+
+@pytest.mark.parametrize(
+    ("known", "after"), [(LATER, 3600.0), (DUE, None), ({}, None)], ids=["later", "past", "none"]
+)
+def test_an_idle_cluster_waits_for_its_next_test(
+    known: dict[str, datetime], after: float | None
+) -> None:
+    given = situation(**weekly(**known))
+    assert recheck_after(given, decide(given), NOW) == after
+
+
+def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
+    given = situation(taken(test=run(uid="job-1")), job=job(), **weekly(**LATER))
+    assert recheck_after(given, decide(given), NOW) == POLL_SECONDS
+
+
+def test_what_cannot_be_tested_is_refused_once() -> None:
+    asked = taken(request="now", snapshot=None)
+    found = recorded(situation(asked, spec=None)).proof
+    assert found is not None
+    assert (found.reason, found.request) == ("NothingToTest", "now")
+    again = situation(replace(asked, proof=found), spec=None)
+    assert next_record(again, decide(again)) is None
+
+
+RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
+    # name: situation, the action, the reason that is written down
+    "no Job was made": (situation(taken(test=run())), "make-job", ""),
+    "the Job works": (situation(taken(test=run(uid="job-1")), job=job()), "", ""),
+    "the Job has said that all is well": (
+        situation(taken(test=run(uid="job-1"), report=report()), job=job()), "settle", "Restored",
+    ),
+    "the Job has said that it is not": (
+        situation(taken(test=run(uid="job-1"), report=report("SealDiffers"))),
+        "settle", "SealDiffers",
+    ),
+    "the word of an earlier Job counts not": (
+        situation(taken(test=run(uid="job-1"), report=report(uid="job-0")), job=job()),
+        "", "",
+    ),
+    "the Job failed without a word": (
+        situation(taken(test=run(uid="job-1")), job=job("Failed", reason="DeadlineExceeded")),
+        "settle", "JobFailed",
+    ),
+    "the Job succeeded without a word": (
+        situation(taken(test=run(uid="job-1")), job=job("Succeeded")), "settle", "JobFailed",
+    ),
+    "the Job is gone": (situation(taken(test=run(uid="job-1"))), "settle", "JobGone"),
+    "the pod never starts": (
+        situation(
+            taken(test=run(uid="job-1")), job=job(ready=False), now=NOW + timedelta(minutes=11)
+        ), "cancel", "JobNotStarted",
+    ),
+    "the field was taken out meanwhile": (
+        situation(taken(test=run(uid="job-1")), job=job(), spec=None), "", "",
+    ),
+    "another is due meanwhile": (
+        situation(taken("old", 5, test=run(uid="job-1")), taken("new", request="now"), job=job()),
+        "", "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_goes_on_from_what_was_written(name: str) -> None:
+    given, act, reason = RUNS[name]
+    decision = decide(given)
+    assert decision.row.act == act
+    if reason:
+        found = recorded(given)
+        assert found.run is None
+        assert found.proof is not None
+        assert found.proof.reason == reason
+        assert found.proof.outcome == PROOF_REASONS[reason].outcome
+        assert found.proof.run == "0123456789"
+
+
+def test_every_row_decides_in_some_example() -> None:
+    used = [decide(given).row for given, *_ in (*BEGINS.values(), *RUNS.values())]
+    used.append(decide(situation(taken(request="now", snapshot=None))).row)
+    assert [row for row in TRANSITIONS if row not in used] == []
+
+
+def test_every_state_action_and_reason_is_one_of_the_table() -> None:
+    assert {row.at for row in TRANSITIONS} == set(get_args(State))
+    assert {row.act for row in TRANSITIONS} == set(get_args(Action))
+    causes = {row.reason for row in TRANSITIONS if row.to == "Prepared"}
+    assert causes == set(get_args(Cause))
+    results = {row.reason for row in TRANSITIONS if row.to == "Idle" and row.reason}
+    assert results <= PROOF_REASONS.keys()
+
+
+def test_a_created_job_is_recorded_with_its_uid() -> None:
+    given = situation(taken(test=run()))
+    assert state_of(given) == "Prepared"
+    found = next_record(replace(given, job=job()), decide(given))
+    assert found is not None
+    assert found.run == run(uid="job-1")
+
+
+def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
+    given = situation(taken(test=run()))
+    waiting = held_up(decide(given), "no image yet", 7.0)
+    assert waiting.row.after == 7.0
+    assert next_record(given, waiting) is None
+
+
+def test_a_job_that_is_refused_ends_the_test() -> None:
+    given = situation(taken(test=run()))
+    found = next_record(given, refused(decide(given), "no Jobs here"))
+    assert found is not None
+    assert found.proof is not None
+    assert (found.proof.reason, found.proof.message) == ("PreparationFailed", "no Jobs here")
