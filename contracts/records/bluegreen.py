@@ -23,7 +23,8 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
-from contracts.records.desired import CONTENT, Effect
+from contracts.records.desired import CONTENT
+from contracts.records.effects import Effect
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import FREE_LOCK as FREE_LOCK
 from contracts.records.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT

@@ -15,9 +15,6 @@ from contracts.api.cluster.status_upgrade import ReleaseStatus
 from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.naming import names
 
-MAKE_HAND_OVER = "make-step-down-job"
-"""Effect that makes the Job which asks a leader to step down."""
-
 TAKE_LOCK: Final = "take-upgrade-lock"
 FREE_LOCK: Final = "free-upgrade-lock"
 MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"

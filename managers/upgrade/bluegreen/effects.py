@@ -20,7 +20,18 @@ from contracts.records.bluegreen import (
     BlueGreenFacts,
     order_of,
 )
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    DeleteServerClaim,
+    DeleteSet,
+    DropHook,
+    Effect,
+    FreeLock,
+    MakeHook,
+    MakeJob,
+    MakeSnapshot,
+    StartHook,
+    TakeLock,
+)
 from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.table import DROP, FORGET_HOOK, GIVE_UP
@@ -35,17 +46,17 @@ def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
     action, owner = choice.row.act, facts.cluster.metadata
     if action == TAKE_LOCK:
         message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
-        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": message}),)
+        return (TakeLock(UPGRADE_HOLDER, owner.uid, message),)
     if action in (FREE_LOCK, DROP, GIVE_UP):
         holds_lock = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
-        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if holds_lock else ()
+        return (FreeLock(UPGRADE_HOLDER, owner.uid),) if holds_lock else ()
     if action == MAKE_SNAPSHOT:
         name = facts.status.pre_upgrade_snapshot_job_name or ""
         number = (facts.status.job_failure_count or 0) + 1
         attempt = snapshot_attempt(facts.status.operation_id or "", number)
-        return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": attempt}),)
+        return (MakeSnapshot(name, owner.uid, attempt),)
     if action == MAKE_JOB:
-        return (_job(facts),)
+        return (MakeJob(facts.job_name, owner.uid, order_of(facts)),)
     if action in (MAKE_HOOK, START_HOOK, DROP_HOOK, FORGET_HOOK):
         return _hook(facts, action)
     if action in (DELETE_SET, DELETE_CLAIM):
@@ -53,29 +64,25 @@ def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
     return ()
 
 
-def _job(facts: BlueGreenFacts) -> Effect:
-    """`body`: the contracts.jobs.upgrade_actions.Order, by its fields."""
-    order = order_of(facts)
-    body = {"action": order.action, "run": order.run, "blue": order.blue, "green": order.green}
-    return Effect(MAKE_JOB, facts.job_name, facts.cluster.metadata.uid, body)
-
-
 def _hook(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
     receipt, observed, spec = receipt_of(facts), facts.hook, facts.hook_settings
     if receipt is None:
         return ()
     if action == START_HOOK:
-        return (Effect(START_HOOK, receipt.job_name, receipt.job_uid or ""),)
+        return (StartHook(receipt.job_name, receipt.job_uid or ""),)
     if action == MAKE_HOOK and spec is not None:
-        body = {
-            "operationID": receipt.operation_id,
-            "greenRevision": receipt.green_revision,
-            "specHash": receipt.spec_hash,
-            "hook": spec.to_object(),
-        }
-        return (Effect(MAKE_HOOK, receipt.job_name, facts.cluster.metadata.uid, body),)
+        return (
+            MakeHook(
+                receipt.job_name,
+                facts.cluster.metadata.uid,
+                operation_id=receipt.operation_id,
+                green_revision=receipt.green_revision,
+                spec_hash=receipt.spec_hash,
+                hook=spec,
+            ),
+        )
     if action in (DROP_HOOK, FORGET_HOOK) and observed is not None and not observed.foreign:
-        return (Effect(DROP_HOOK, receipt.job_name, observed.uid),)
+        return (DropHook(receipt.job_name, observed.uid),)
     return ()
 
 
@@ -84,7 +91,7 @@ def _deletions(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
     blue = facts.status.phase == CLEANUP
     observed = facts.blue if blue else facts.green
     if action == DELETE_CLAIM:
-        return tuple(Effect(DELETE_CLAIM, pvc.name, pvc.uid) for pvc in observed.claims)
+        return tuple(DeleteServerClaim(pvc.name, pvc.uid) for pvc in observed.claims)
     revision = facts.blue_revision if blue else facts.green_revision
     name = revisions.server_set(facts.cluster.metadata.name, revision)
-    return (Effect(DELETE_SET, name, observed.uid),)
+    return (DeleteSet(name, observed.uid),)

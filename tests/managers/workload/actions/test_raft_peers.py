@@ -4,12 +4,11 @@ The volume is marked first, then the leader is asked; all is told.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import DeleteClaim, RemovePeer, ServerEndpoint
 from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.context.secret_builder import secret_object
@@ -31,14 +30,8 @@ CLAIM = {
         "annotations": {labels.OWNER_UID: "uid-x"},
     },
 }
-WHERE: dict[str, Any] = {
-    "address": "10.0.0.1",
-    "authority": "the authority",
-    "server_name": "the name",
-    "claim": "data-x-2",
-    "claim_uid": "uid-claim-2",
-}
-REMOVE = Effect("remove-peer", "x-2", "uid-x-2", WHERE)
+LEADER = ServerEndpoint("10.0.0.1", "the authority", "the name")
+REMOVE = RemovePeer("x-2", "uid-x-2", LEADER, claim="data-x-2", claim_uid="uid-claim-2")
 
 
 @pytest.fixture
@@ -79,7 +72,7 @@ class TestRemovePeer:
         self, servers: Servers
     ) -> None:
         outside = there()
-        other = replace(REMOVE, body={**WHERE, "claim_uid": "uid-of-before"})
+        other = replace(REMOVE, claim_uid="uid-of-before")
         await remove_peer(outside.context, outside.logins, MEANT, other)
         assert (mark_of(outside), servers.asked) == (None, [])
 
@@ -87,7 +80,7 @@ class TestRemovePeer:
         self, servers: Servers
     ) -> None:
         outside = there()
-        bare = replace(REMOVE, uid="", body={**WHERE, "claim": "", "claim_uid": ""})
+        bare = replace(REMOVE, uid="", claim="", claim_uid="")
         await remove_peer(outside.context, outside.logins, MEANT, bare)
         assert servers.asked[0].startswith("remove-peer")
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
@@ -134,7 +127,7 @@ class TestRemovePeer:
         assert noted.refused
 
 
-DELETE = Effect("delete-claim", "data-x-2", "uid-claim-2")
+DELETE = DeleteClaim("data-x-2", "uid-claim-2")
 
 
 class TestDeleteClaim:
