@@ -22,6 +22,7 @@ from managers.upgrade.condition import upgrading
 from managers.upgrade.login import jobs_can_log_in
 from managers.upgrade.rolling.facts import FAILED, IDLE, PREPARING, ROLLING, SNAPSHOT, RollingFacts
 from managers.upgrade.rolling.guards import leads_again
+from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 _ID = 10
@@ -116,7 +117,7 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
         changes |= {"phase": decision.next}
     if transition.to == ROLLING and "step_started_at" not in changes:
         changes |= {"step_started_at": timestamp, "pod": None}
-    if transition.to == SNAPSHOT and transition.act != MakeSnapshot.name:
+    if transition.to == SNAPSHOT and transition.act != UpgradeAction.MAKE_SNAPSHOT:
         changes |= _next_snapshot(facts)
     if transition.at == ROLLING and leads_again(facts):
         # The step-down of that Job is undone: the next Job has another name.
@@ -193,10 +194,10 @@ def _effects(
     action, owner = decision.row.act, facts.cluster.metadata
     if not action:
         return ()
-    if action == TakeLock.name:
+    if action == UpgradeAction.TAKE_LOCK:
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
         return (TakeLock(UPGRADE_HOLDER, owner.uid, message),)
-    if action == FreeLock.name:
+    if action == UpgradeAction.FREE_LOCK:
         # Only our own lock is released; an unheld one is free already.
         return (FreeLock(UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
     number = (upgrade.snapshots or 0) if upgrade else 0
