@@ -23,11 +23,9 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
-from contracts.records.desired import CONTENT, Effect
+from contracts.records.desired import CONTENT
+from contracts.records.effects import Effect
 from contracts.records.event import EventRecord
-from contracts.records.upgrade import FREE_LOCK as FREE_LOCK
-from contracts.records.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
-from contracts.records.upgrade import TAKE_LOCK as TAKE_LOCK
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from runtime.outcome import Blocked, Outcome, Wait
 
@@ -43,14 +41,6 @@ CLEANUP: Final = "Cleanup"
 RESTORING: Final = "RestoringReadReplicas"
 ROLLING_BACK: Final = "RollingBack"
 ROLLBACK_CLEANUP: Final = "RollbackCleanup"
-
-# Actions of a reconcile, besides those about the lock and the snapshot.
-MAKE_JOB: Final = "make-upgrade-job"
-MAKE_HOOK: Final = "make-validation-hook"
-START_HOOK: Final = "start-validation-hook"
-DROP_HOOK: Final = "drop-validation-hook"
-DELETE_SET: Final = "delete-server-set"
-DELETE_CLAIM: Final = "delete-server-claim"
 
 ACTIONS: Final[Mapping[str, str]] = {
     JOINING: upgrade_actions.JOIN,

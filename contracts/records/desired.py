@@ -6,11 +6,10 @@ computed from objects that were merely built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from contracts.api.cluster.status import OperationKind
+from contracts.records.effects import Effect
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
 from runtime.outcome import Done, Outcome
@@ -20,20 +19,6 @@ from runtime.verdict import Verdict
 CONTENT = Done()
 Named = tuple[Resource, ObjectKey]
 """One object by kind, namespace and name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """A named action that is not the apply of an object, with frozen arguments.
-
-    `name` is a key of the table of `managers.cluster.apply.actions`.
-    """
-
-    name: str
-    target: str = ""
-    uid: str = ""
-    body: Mapping[str, Any] | None = field(default=None, hash=False)
-    """What is to be sent, when the plan says more than a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,6 @@ from contracts.api.cluster.status_upgrade import ReleaseStatus
 from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.naming import names
 
-MAKE_HAND_OVER = "make-step-down-job"
-"""Effect that makes the Job which asks a leader to step down."""
-
-TAKE_LOCK: Final = "take-upgrade-lock"
-FREE_LOCK: Final = "free-upgrade-lock"
-MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"
-"""Effects of an upgrade of either strategy, done before anything is planned."""
 SNAPSHOT_TRIES: Final = 3
 """Snapshots before an upgrade that may fail before it is given up."""
 

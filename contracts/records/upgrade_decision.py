@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.conditions.condition import ConditionUpdate
 from contracts.records.bluegreen import BlueGreenDecision
-from contracts.records.desired import CONTENT, Effect
+from contracts.records.desired import CONTENT
+from contracts.records.effects import Effect
 from contracts.records.upgrade import Release, StepDownJob
 from runtime.outcome import Outcome
 

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Mapping
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import DrawRootToken, DrawUnsealKey, MakeAuditClaim
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.rwx_pvc import make_rwx_pvc
@@ -23,7 +23,7 @@ UNSEAL_KEY_BYTES = 32
 ROOT_TOKEN_BYTES = 24
 
 
-async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def draw_unseal_key(context: Context, resolved: Resolved, effect: DrawUnsealKey) -> None:
     """Create the Secret with the key of the static seal: 32 raw bytes (AES-256).
 
     The id of the key is stored with it, so that no other key ever gets that id.
@@ -34,7 +34,7 @@ async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) 
     await _create(context, resolved, effect.target, {"key": drawn}, marks)
 
 
-async def draw_root_token(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def draw_root_token(context: Context, resolved: Resolved, effect: DrawRootToken) -> None:
     """Create the Secret with the root token that the first boot will register.
 
     The token is stored before it exists in the server, so no crash can lose it.
@@ -61,7 +61,7 @@ async def _create(
     context.secrets.written(live)
 
 
-async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def make_audit_claim(context: Context, resolved: Resolved, effect: MakeAuditClaim) -> None:
     """Create the PVC for the files of audit devices."""
     volume = resolved.audit_volume
     if volume is not None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from contracts.builders.rwx_pvc import SHARED_MODE
 from contracts.conditions.condition import ConditionUpdate
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import MakeAuditClaim
 from contracts.records.observed import NamedPvcFacts, Observed
 from contracts.records.resolved import AuditVolume, Resolved
 from runtime.outcome import Blocked, Done, Wait
 
-MAKE_AUDIT_CLAIM = "make-audit-claim"
 _FIELD = "spec.auditFileStorage"
 
 
@@ -24,7 +24,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         return Plan(outcome=Done())
     if claim is None and volume.managed:
         waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
-        return Plan(effects=(Effect(MAKE_AUDIT_CLAIM, volume.claim),), outcome=waiting, gate=True)
+        return Plan(effects=(MakeAuditClaim(volume.claim),), outcome=waiting, gate=True)
     if claim is None:
         return Plan(outcome=Wait("PrerequisitesMissing", _missing(volume)), gate=True)
     problem = problem_of(volume, claim, resolved.owner.uid, resolved.servers)

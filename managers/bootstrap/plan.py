@@ -11,19 +11,17 @@ from contracts.builders.metadata import cluster_object
 from contracts.hcl.render import render_self_init
 from contracts.naming import names
 from contracts.ownership_conflict import foreign_secret
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import DrawRootToken, Effect
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from managers.bootstrap.seal.gate import DRAW_UNSEAL_KEY, seal_step
+from managers.bootstrap.seal.gate import seal_step
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.memo import memoize
 from runtime.outcome import Blocked, Outcome, Wait, combine
 
-__all__ = ["DRAW_ROOT_TOKEN", "DRAW_UNSEAL_KEY", "plan"]
-
 TOKEN_ISSUER_RECHECK = 30.0
-DRAW_ROOT_TOKEN = "draw-root-token"  # noqa: S105  the name of an effect
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
@@ -136,4 +134,4 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
             f"Secret {name} is gone before the first server reported that it is initialised: "
             "restore it, or delete the cluster's volume claims to start again",
         )
-    return Effect(DRAW_ROOT_TOKEN, name)
+    return DrawRootToken(name)

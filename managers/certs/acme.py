@@ -6,13 +6,12 @@ Called by `managers.certs.plan`.
 from __future__ import annotations
 
 from contracts.builders.rwx_pvc import SHARED_MODE
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import MakeAcmeCacheClaim
 from contracts.records.observed import Observed
 from contracts.records.resolved import AcmeVolume, Resolved
 from contracts.tls_names import CA_FILE, ISSUER_FILE
 from runtime.outcome import Blocked, Done, Wait
-
-MAKE_CACHE_CLAIM = "make-acme-cache-claim"
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
@@ -71,7 +70,7 @@ def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
 def _missing(volume: AcmeVolume) -> Plan:
     if volume.managed:
         waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
-        return Plan(effects=(Effect(MAKE_CACHE_CLAIM, volume.claim),), outcome=waiting, gate=True)
+        return Plan(effects=(MakeAcmeCacheClaim(volume.claim),), outcome=waiting, gate=True)
     message = (
         f"PersistentVolumeClaim {volume.claim} (tls.acme.sharedCache.existingClaimName) is not "
         "there: make it"

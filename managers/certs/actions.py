@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from contracts.naming import labels, names
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    DropAuthority,
+    EffectByUid,
+    IssueAuthority,
+    IssueServerCertificate,
+    MakeAcmeCacheClaim,
+    PrepareAuthority,
+    PromoteAuthority,
+)
 from contracts.records.resolved import Resolved
 from managers.certs import secret_data
 from managers.certs.chain import first_certificate
@@ -21,7 +29,7 @@ from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Trans
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 
-async def issue_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def issue_authority(context: Context, resolved: Resolved, effect: IssueAuthority) -> None:
     """Create the Secret of the CA; an existing one is never replaced."""
     pair = make_authority(resolved.name, context.clock.now())
     data = {secret_data.CA_CERTIFICATE: pair.certificate, secret_data.CA_KEY: pair.key}
@@ -36,7 +44,9 @@ async def issue_authority(context: Context, resolved: Resolved, effect: Effect) 
     context.secrets.written(live)
 
 
-async def issue_server_certificate(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def issue_server_certificate(
+    context: Context, resolved: Resolved, effect: IssueServerCertificate
+) -> None:
     """Issue a server certificate and apply its Secret.
 
     Raises Transient when the CA was deleted or became invalid since it was observed.
@@ -85,7 +95,7 @@ def decoded(secret: Object) -> dict[str, bytes]:
     return {name: base64.b64decode(text) for name, text in data.items()}
 
 
-async def prepare_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def prepare_authority(context: Context, resolved: Resolved, effect: PrepareAuthority) -> None:
     """Create the next CA and trust it in addition to the present one, which still signs."""
 
     def change(data: Mapping[str, bytes]) -> Change:
@@ -103,7 +113,7 @@ async def prepare_authority(context: Context, resolved: Resolved, effect: Effect
     await _rotate_secret(context, resolved, effect, change, answered=resolved.tls.ca_request)
 
 
-async def promote_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def promote_authority(context: Context, resolved: Resolved, effect: PromoteAuthority) -> None:
     """Sign with the next CA; the present one is kept with its key, and still trusted."""
 
     def change(data: Mapping[str, bytes]) -> Change:
@@ -121,7 +131,7 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Effect
     await _rotate_secret(context, resolved, effect, change)
 
 
-async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def drop_authority(context: Context, resolved: Resolved, effect: DropAuthority) -> None:
     """Trust only the present CA, and delete the former one with its key."""
 
     def change(data: Mapping[str, bytes]) -> Change:
@@ -142,7 +152,7 @@ Change = Mapping[str, bytes | None]
 async def _rotate_secret(
     context: Context,
     resolved: Resolved,
-    effect: Effect,
+    effect: EffectByUid,
     change: Callable[[Mapping[str, bytes]], Change],
     *,
     answered: str = "",
@@ -167,14 +177,14 @@ async def _rotate_secret(
         resolved.owner.identity(),
         "Normal",
         "AuthorityRotated",
-        f"Secret {effect.target}: {EVENT_TEXTS[effect.name]}",
+        f"Secret {effect.target}: {EVENT_TEXTS[type(effect)]}",
     )
 
 
-EVENT_TEXTS = {
-    "prepare-authority": "a new authority was made; it is trusted, and signs after the overlap",
-    "promote-authority": "the new authority signs now; the former one is still trusted",
-    "drop-authority": "the former authority is trusted no more, and its key is gone",
+EVENT_TEXTS: Mapping[type[EffectByUid], str] = {
+    PrepareAuthority: "a new authority was made; it is trusted, and signs after the overlap",
+    PromoteAuthority: "the new authority signs now; the former one is still trusted",
+    DropAuthority: "the former authority is trusted no more, and its key is gone",
 }
 
 
@@ -206,7 +216,9 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
     return [{"op": "add", "path": path, "value": answered}]
 
 
-async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def make_acme_cache_claim(
+    context: Context, resolved: Resolved, effect: MakeAcmeCacheClaim
+) -> None:
     """Create the PVC for the certificates, whose issue counts against limits of the ACME server."""
     volume = resolved.tls.acme_volume
     if volume is not None:

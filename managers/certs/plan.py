@@ -13,7 +13,16 @@ from datetime import datetime, timedelta
 from contracts.api.cluster.tls import TlsMode
 from contracts.naming import names
 from contracts.ownership_conflict import foreign_secret
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import (
+    DropAuthority,
+    Effect,
+    EffectByUid,
+    IssueAuthority,
+    IssueServerCertificate,
+    PrepareAuthority,
+    PromoteAuthority,
+)
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
@@ -23,15 +32,10 @@ from managers.certs.checks import CheckInput, first_objection
 from managers.certs.rollout import RECHECK, behind
 from runtime.outcome import Blocked, Done, Wait, combine
 
-ISSUE_AUTHORITY = "issue-authority"
-ISSUE_SERVER_CERTIFICATE = "issue-server-certificate"
-PREPARE_AUTHORITY = "prepare-authority"
-PROMOTE_AUTHORITY = "promote-authority"
-DROP_AUTHORITY = "drop-authority"
-ROTATION_EFFECTS = {
-    "prepare": PREPARE_AUTHORITY,
-    "promote": PROMOTE_AUTHORITY,
-    "drop": DROP_AUTHORITY,
+ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
+    "prepare": PrepareAuthority,
+    "promote": PromoteAuthority,
+    "drop": DropAuthority,
 }
 # A longer timer would only stay in the queue: the next resync computes it again.
 LONGEST_TIMER = timedelta(days=1)
@@ -77,14 +81,14 @@ def _ended(ca: SecretFacts) -> Plan:
     elif ca.former is not None:
         action = "drop"
     return _making(
-        "the authority has ended and is replaced", Effect(ROTATION_EFFECTS[action], ca.name, ca.uid)
+        "the authority has ended and is replaced", ROTATION_EFFECTS[action](ca.name, ca.uid)
     )
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
     """Create the first CA; never a second one while a server certificate of the first exists."""
     if server is None:
-        return _making("the certificate authority is made", Effect(ISSUE_AUTHORITY, ca_name))
+        return _making("the certificate authority is made", IssueAuthority(ca_name))
     blocked = Blocked(
         "CASecretMissing",
         f"Secret {ca_name} is gone and {server.name} still carries its certificate. Restore it, "
@@ -102,7 +106,7 @@ def _server(
 ) -> Plan:
     name = names.tls_server_secret(resolved.name)
     if server is None:
-        return _making("the server certificate is issued", Effect(ISSUE_SERVER_CERTIFICATE, name))
+        return _making("the server certificate is issued", IssueServerCertificate(name))
     check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
@@ -117,13 +121,13 @@ def _server(
     if objection is not None:
         return _making(
             f"the server certificate is renewed: {objection[1]}",
-            Effect(ISSUE_SERVER_CERTIFICATE, name),
+            IssueServerCertificate(name),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
     step = next_step(resolved, observed, authority, server)
     if step.action is not None:
         # At once: the next reconcile issues the new certificate. Nothing is degraded meanwhile.
-        effect = Effect(ROTATION_EFFECTS[step.action], authority.name, authority.uid)
+        effect = ROTATION_EFFECTS[step.action](authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
     due = None if step.due is None else _timer(step.due - observed.now)
     return Plan(outcome=combine(renewal, Done(due)))

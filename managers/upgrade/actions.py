@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.jobs.backup_request import before_upgrade
 from contracts.jobs.template import JobTemplate, JobTemplateSource
-from contracts.jobs.upgrade_actions import STEP_DOWN
-from contracts.records.desired import Effect
+from contracts.jobs.upgrade_actions import STEP_DOWN, Order
+from contracts.records.effects import Effect, FreeLock, MakeSnapshot, MakeStepDownJob, TakeLock
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
-from contracts.records.upgrade import FREE_LOCK, MAKE_HAND_OVER, MAKE_SNAPSHOT, TAKE_LOCK
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_handler import EffectHandler, handler
 from managers.jobs.client import Jobs, RefusedError
 from managers.operation_lock.client import OperationLocks, OtherClusterError
 from managers.operation_lock.decide import UPGRADE_HOLDER, LockRequest
-from managers.upgrade.bluegreen.actions import BLUE_GREEN_EFFECTS, BlueGreenActions
-from managers.upgrade.jobs import ensure
+from managers.upgrade.bluegreen.actions import BlueGreenActions
+from managers.upgrade.jobs import ensure_order
 from runtime.apply.ownership import Owner
 from runtime.errors import AlreadyExists, NotFound
 from runtime.outcome import Wait
-
-ClusterAction = Callable[[Context, Owner, Effect], Awaitable[None]]
-"""Needs only the identity of the cluster."""
-PodAction = Callable[[Context, Resolved, Effect], Awaitable[None]]
-
-
-UPGRADE_EFFECTS = BLUE_GREEN_EFFECTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
-"""The effects that UpgradeActions runs."""
 
 
 class UpgradeActions:
@@ -42,13 +34,18 @@ class UpgradeActions:
         self._locks = locks
         self._jobs = jobs
         self._template_source = template_source
-        self._actions: Mapping[str, ClusterAction] = {
-            TAKE_LOCK: self._take_lock,
-            FREE_LOCK: self._free_lock,
-            MAKE_SNAPSHOT: self._create_snapshot,
-            **BlueGreenActions(jobs, template_source).table,
-        }
-        self.table: Mapping[str, PodAction] = {MAKE_HAND_OVER: self._create_step_down_job}
+        self.decided: Mapping[type[Effect], EffectHandler[Owner, Effect]] = dict(
+            (
+                handler(TakeLock, self._take_lock),
+                handler(FreeLock, self._free_lock),
+                handler(MakeSnapshot, self._create_snapshot),
+                *BlueGreenActions(jobs, template_source).table.items(),
+            )
+        )
+        """The effects of an upgrade decision, which need only the identity of the cluster."""
+        self.table: Mapping[type[Effect], EffectHandler[Resolved, Effect]] = dict(
+            (handler(MakeStepDownJob, self._create_step_down_job),)
+        )
         """The effects that a workload plan requests."""
 
     async def run(self, context: Context, owner: Owner, effects: tuple[Effect, ...]) -> None:
@@ -57,29 +54,25 @@ class UpgradeActions:
         It needs no plan: a spec that is valid for the next release alone is upgraded, too.
         """
         for effect in effects:
-            await self._actions[effect.name](context, owner, effect)
+            await self.decided[type(effect)](context, owner, effect)
 
-    async def _take_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _take_lock(self, context: Context, owner: Owner, effect: TakeLock) -> None:
         """Take the lock unless another operation holds it: the next reconcile reads the holder."""
-        request = LockRequest(
-            "Upgrade", UPGRADE_HOLDER, str((effect.body or {}).get("message") or "")
-        )
+        request = LockRequest("Upgrade", UPGRADE_HOLDER, effect.message)
         with suppress(NotFound, OtherClusterError):
             await self._locks.acquire(owner.key, request, uid=effect.uid)
 
-    async def _free_lock(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _free_lock(self, context: Context, owner: Owner, effect: FreeLock) -> None:
         await self._locks.release(owner.key, UPGRADE_HOLDER, uid=effect.uid)
 
-    async def _create_snapshot(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _create_snapshot(self, context: Context, owner: Owner, effect: MakeSnapshot) -> None:
         """Create the OpenBaoBackup under the name that the status records."""
-        backup = before_upgrade(
-            owner.namespace, owner.name, effect.uid, str((effect.body or {})["word"])
-        )
+        backup = before_upgrade(owner.namespace, owner.name, effect.uid, effect.attempt)
         with suppress(AlreadyExists):
             await context.client.create(BACKUPS, backup, field_manager=FIELD_MANAGER)
 
     async def _create_step_down_job(
-        self, context: Context, resolved: Resolved, effect: Effect
+        self, context: Context, resolved: Resolved, effect: MakeStepDownJob
     ) -> None:
         """Create the Job that steps one leader down, or record why it cannot be created."""
         live = await context.client.get(CLUSTERS, resolved.owner.key)
@@ -89,11 +82,9 @@ class UpgradeActions:
             return
         refused = ""
         if isinstance(template, JobTemplate):
-            run = str((effect.body or {})["run"])
+            order = Order(STEP_DOWN, effect.run, effect.target)
             try:
-                job = await ensure(
-                    self._jobs, template, resolved.owner, STEP_DOWN, run, effect.target
-                )
+                job = await ensure_order(self._jobs, template, resolved.owner, order)
             except RefusedError as error:
                 refused = str(error)
             else:

@@ -21,13 +21,6 @@ from runtime.errors import NotFound
 from runtime.types import ObjectKey, labels_of
 
 
-async def ensure(
-    jobs: Jobs, template: JobTemplate, owner: Owner, action: str, run: str, target: str
-) -> JobStatus:
-    """Create the Job of an action on one pod; see `ensure_order`."""
-    return await ensure_order(jobs, template, owner, Order(action, run, target))
-
-
 async def ensure_order(jobs: Jobs, template: JobTemplate, owner: Owner, order: Order) -> JobStatus:
     """Create the Job of an order, or return the one that an earlier attempt created.
 

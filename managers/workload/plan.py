@@ -12,10 +12,11 @@ from itertools import islice
 
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.records.desired import Effect, Operation, Plan, RolloutProgress
+from contracts.records.desired import Operation, Plan, RolloutProgress
+from contracts.records.effects import Effect, MakeStepDownJob, ReloadPod, ReplacePod
 from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.records.resolved import Resolved
-from contracts.records.upgrade import MAKE_HAND_OVER, StepDownJob
+from contracts.records.upgrade import StepDownJob
 from managers.workload.objects.annotations import pod_marks
 from managers.workload.objects.pod import server_mounts
 from managers.workload.objects.statefulset import (
@@ -30,7 +31,6 @@ from managers.workload.rollout.never_started import replace_unstarted
 from managers.workload.rollout.next_pod import REST, RolloutAction, ask_leader, mark_log, next_move
 from managers.workload.rollout.quorum import QUESTION_RECHECK
 from managers.workload.rollout.reload import (
-    RELOAD_POD,
     RELOADING,
     Files,
     ReloadTarget,
@@ -48,7 +48,6 @@ from managers.workload.storage.recreate_statefulset import renewal
 from managers.workload.storage.resize import growth, needs_restart_for_resize
 from runtime.outcome import Done, Outcome, Wait, combine
 
-REPLACE_POD = "replace-pod"
 ROLLING_OUT = "RollingOut"
 ROLL_STUCK = "RolloutStuck"
 ROLL = frozenset({ROLLING_OUT, ROLL_STUCK, BUDGET_CLOSED})
@@ -275,10 +274,10 @@ def _of_move(
     if move.kind == "restart":
         return restart(move)
     if pod is not None and move.kind == "replace":
-        return (Effect(REPLACE_POD, pod.name, pod.uid, {"evict": True} if pod.ready else None),)
+        return (ReplacePod(pod.name, pod.uid, evict=pod.ready),)
     if pod is not None and move.kind == "step-down" and hand_over is not None:
-        body = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
-        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, body),)
+        run, job = hand_over.run(pod.uid), hand_over.job(pod.uid)
+        return (MakeStepDownJob(pod.name, pod.uid, run, job),)
     if pod is not None and move.kind == "step-down":
         return ask_leader(pod, observed.reach)
     if pod is not None and move.kind == "mark":
@@ -288,7 +287,7 @@ def _of_move(
 
 def restart(move: RolloutAction) -> tuple[Effect, ...]:
     """Delete all pods of an action."""
-    return tuple(Effect(REPLACE_POD, pod.name, pod.uid) for pod in move.pods)
+    return tuple(ReplacePod(pod.name, pod.uid) for pod in move.pods)
 
 
 def of_reload(
@@ -299,8 +298,7 @@ def of_reload(
         return ()
     mounts = server_mounts(resolved) if lagging.due else ()
     return tuple(
-        Effect(
-            RELOAD_POD,
+        ReloadPod(
             pod.name,
             pod.uid,
             container(pod, inputs.files, inputs.operator_image, mounts, now),

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from contracts.naming import names
 from contracts.pools.pool_naming import READ_REPLICAS
-from contracts.records.desired import Effect, Operation, Plan
+from contracts.records.desired import Operation, Plan
+from contracts.records.effects import DeleteReadSet, ReplacePod
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import ReadPoolSpec, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
 from managers.workload.plan import (
-    REPLACE_POD,
     ROLL_STUCK,
     ROLLING_OUT,
     Inputs,
@@ -37,7 +37,6 @@ from managers.workload.storage.resize import growth
 from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 
-DELETE_READ_SET = "delete-read-set"
 STORAGE = "spec.readReplicas.storage"
 NOT_READY = "ReadReplicasNotReady"
 EMPTY = Plan()
@@ -78,7 +77,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     tidy = isinstance(size.outcome, Done) and not resolved.hibernate
     if read.replicas == 0 and tidy and _is_empty(observed):
         assert live is not None
-        deletion = Effect(DELETE_READ_SET, names.read_stateful_set(resolved.name), live.uid)
+        deletion = DeleteReadSet(names.read_stateful_set(resolved.name), live.uid)
         return ReadPlan(
             Plan((), (deletion,), Wait(LEAVING, "the last read replica is gone", RECHECK))
         )
@@ -104,7 +103,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     vote = _vote(observed, target)
     replaced = restart(together) if together else ()
     if target and not vote:
-        replaced = (Effect(REPLACE_POD, target.name, target.uid),)
+        replaced = (ReplacePod(target.name, target.uid),)
     volumes = growth(view, _kept(pool, shape.replicas), STORAGE)
     progress = Done() if held else _progress(pool, pods, min(size.replicas, read.replicas))
     planned = Plan(

@@ -15,9 +15,15 @@ import yaml
 
 from baoctl.generate.main import ROOT
 from contracts.naming import labels, names
-from contracts.records.desired import Effect
-from managers.bootstrap.actions import draw_root_token, draw_unseal_key
-from managers.certs.actions import issue_authority, issue_server_certificate
+from contracts.records.effects import (
+    DrawRootToken,
+    DrawUnsealKey,
+    Effect,
+    IssueAuthority,
+    IssueServerCertificate,
+)
+from managers.bootstrap.actions import draw_unseal_key
+from managers.cluster.apply.actions import EFFECTS
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, Context
@@ -244,19 +250,19 @@ class TestSecrets:
     ) -> None:
         here = within(SPECS["minimal"], restricted)
         meant, context = gen.resolved(here), self.context(client)
-        wanted = {
-            names.unseal_key_secret(here.name): draw_unseal_key,
-            names.root_token_secret(here.name): draw_root_token,
-            names.tls_ca_secret(here.name): issue_authority,
-            names.tls_server_secret(here.name): issue_server_certificate,
+        wanted: dict[str, type[Effect]] = {
+            names.unseal_key_secret(here.name): DrawUnsealKey,
+            names.root_token_secret(here.name): DrawRootToken,
+            names.tls_ca_secret(here.name): IssueAuthority,
+            names.tls_server_secret(here.name): IssueServerCertificate,
         }
         before = {}
         for name, effect in wanted.items():
-            await effect(context, meant, Effect("", name))
+            await EFFECTS[effect](context, meant, effect(name))
             before[name] = await client.get(SECRET, ObjectKey(restricted, name))
             assert before[name]["metadata"]["ownerReferences"] == [here.owner().reference()]
         for name, effect in wanted.items():
-            await effect(context, meant, Effect("", name))
+            await EFFECTS[effect](context, meant, effect(name))
             after = await client.get(SECRET, ObjectKey(restricted, name))
             renewed = name == names.tls_server_secret(here.name)
             assert (after == before[name]) is not renewed, name
@@ -264,7 +270,7 @@ class TestSecrets:
     async def test_a_drawn_key_cannot_be_overwritten(self, client: Client, restricted: str) -> None:
         here = within(SPECS["minimal"], restricted)
         name = names.unseal_key_secret(here.name)
-        await draw_unseal_key(self.context(client), gen.resolved(here), Effect("", name))
+        await draw_unseal_key(self.context(client), gen.resolved(here), DrawUnsealKey(name))
         op = {"op": "replace", "path": "/data/key", "value": "AAAA"}
         with pytest.raises(Invalid, match="immutable"):
             await client.json_patch(SECRET, ObjectKey(restricted, name), [op])

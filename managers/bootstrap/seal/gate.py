@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from contracts.naming import names
 from contracts.ownership_conflict import foreign
-from contracts.records.desired import Effect
+from contracts.records.effects import DrawUnsealKey, Effect
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import SecretFacts
@@ -21,7 +21,6 @@ from managers.bootstrap.seal.prerequisites import problems
 from managers.bootstrap.seal.rotation import REFUSED
 from runtime.outcome import Blocked, Wait
 
-DRAW_UNSEAL_KEY = "draw-unseal-key"
 ROTATING = "RotatingUnsealKey"
 # A rewrap is recorded on a pod, which wakes the reconciler; a user may do it, too.
 REWRAP_RECHECK = 15.0
@@ -92,7 +91,7 @@ def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | N
         return _stop(_missing(f"Secret {name} is gone", key))
     if secret is None and supplied is None:
         drawn = Wait("PrerequisitesMissing", "the unseal key is made", 0.0)
-        return SealStep(Effect(DRAW_UNSEAL_KEY, name), drawn, gate=True)
+        return SealStep(DrawUnsealKey(name), drawn, gate=True)
     if secret is None:
         return _stop(_not_supplied(name, key))
     blocks = _own(secret, key) if supplied is None else _brought(secret, key, holds_data)
@@ -172,7 +171,7 @@ def _rotating(rotation: Rotation) -> SealStep:
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
         wait = Wait(ROTATING, f"the key {rotation.wanted.id} is made", 0.0)
-        return SealStep(Effect(DRAW_UNSEAL_KEY, rotation.draw), wait)
+        return SealStep(DrawUnsealKey(rotation.draw), wait)
     if rotation.step == "Rewrapping":
         return SealStep(outcome=Wait(ROTATING, _rewrap(rotation), REWRAP_RECHECK))
     return SealStep()

@@ -1,19 +1,39 @@
-"""The table of effects by name: what a plan may request in addition to the apply of objects."""
+"""The table of effects by type: what a plan may request in addition to the apply of objects."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 
-import managers.bootstrap.plan as bootstrap
-import managers.certs.acme as acme
-import managers.certs.plan as certs
-import managers.workload.plan as workload
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    DeleteClaim,
+    DeleteReadSet,
+    DrawRootToken,
+    DrawUnsealKey,
+    DropAuthority,
+    Effect,
+    FencePod,
+    GrowClaim,
+    IssueAuthority,
+    IssueServerCertificate,
+    MakeAcmeCacheClaim,
+    MakeAuditClaim,
+    MarkFirst,
+    MarkLog,
+    MarkPod,
+    PrepareAuthority,
+    PromoteAuthority,
+    RecreateSet,
+    ReloadPod,
+    RemovePeer,
+    ReplacePod,
+    ReplaceUnstarted,
+    StepDown,
+    TakeClaim,
+    UngatePod,
+)
 from contracts.records.resolved import Resolved
 from managers.bao.login import Logins
 from managers.bootstrap.actions import draw_root_token, draw_unseal_key, make_audit_claim
-from managers.bootstrap.audit_storage import MAKE_AUDIT_CLAIM
 from managers.certs.actions import (
     drop_authority,
     issue_authority,
@@ -23,6 +43,7 @@ from managers.certs.actions import (
     promote_authority,
 )
 from managers.context.context import Context
+from managers.context.effect_handler import EffectHandler, SomeEffect, handler
 from managers.upgrade.actions import UpgradeActions
 from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
 from managers.workload.actions.fencing import fence_pod, mark_first, mark_pod, ungate_pod
@@ -35,64 +56,61 @@ from managers.workload.actions.pods import (
 )
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
 from managers.workload.actions.statefulsets import delete_read_set
-from managers.workload.objects.annotations import MARK_FIRST, MARK_POD
-from managers.workload.read_pool import DELETE_READ_SET
-from managers.workload.rollout.fencing import FENCE_POD, UNGATE_POD
-from managers.workload.rollout.never_started import REPLACE_UNSTARTED
-from managers.workload.rollout.next_pod import MARK_LOG, STEP_DOWN
-from managers.workload.rollout.reload import RELOAD_POD
-from managers.workload.scale.leftover_pvcs import DELETE_CLAIM
-from managers.workload.scale.raft_peers import REMOVE_PEER
-from managers.workload.storage.recreate_statefulset import RECREATE_SET
-from managers.workload.storage.resize import GROW_CLAIM, TAKE_CLAIM
 from runtime.apply.ownership import Owner
 
-Run = Callable[[Context, Resolved, Effect], Awaitable[None]]
-ServerRun = Callable[[Context, Logins, Resolved, Effect], Awaitable[None]]
+Handlers = Mapping[type[Effect], EffectHandler[Resolved, Effect]]
 
-EFFECTS: Mapping[str, Run] = {
-    bootstrap.DRAW_UNSEAL_KEY: draw_unseal_key,
-    bootstrap.DRAW_ROOT_TOKEN: draw_root_token,
-    MAKE_AUDIT_CLAIM: make_audit_claim,
-    certs.ISSUE_AUTHORITY: issue_authority,
-    certs.ISSUE_SERVER_CERTIFICATE: issue_server_certificate,
-    certs.PREPARE_AUTHORITY: prepare_authority,
-    certs.PROMOTE_AUTHORITY: promote_authority,
-    certs.DROP_AUTHORITY: drop_authority,
-    acme.MAKE_CACHE_CLAIM: make_acme_cache_claim,
-    RELOAD_POD: reload_pod,
-    DELETE_READ_SET: delete_read_set,
-    workload.REPLACE_POD: replace_pod,
-    REPLACE_UNSTARTED: replace_unstarted,
-    FENCE_POD: fence_pod,
-    UNGATE_POD: ungate_pod,
-    MARK_POD: mark_pod,
-    MARK_FIRST: mark_first,
-    GROW_CLAIM: grow_claim,
-    TAKE_CLAIM: take_claim,
-    DELETE_CLAIM: delete_claim,
-    RECREATE_SET: recreate_set,
-}
+EFFECTS: Handlers = dict(
+    (
+        handler(DrawUnsealKey, draw_unseal_key),
+        handler(DrawRootToken, draw_root_token),
+        handler(MakeAuditClaim, make_audit_claim),
+        handler(IssueAuthority, issue_authority),
+        handler(IssueServerCertificate, issue_server_certificate),
+        handler(PrepareAuthority, prepare_authority),
+        handler(PromoteAuthority, promote_authority),
+        handler(DropAuthority, drop_authority),
+        handler(MakeAcmeCacheClaim, make_acme_cache_claim),
+        handler(ReloadPod, reload_pod),
+        handler(DeleteReadSet, delete_read_set),
+        handler(ReplacePod, replace_pod),
+        handler(ReplaceUnstarted, replace_unstarted),
+        handler(FencePod, fence_pod),
+        handler(UngatePod, ungate_pod),
+        handler(MarkPod, mark_pod),
+        handler(MarkFirst, mark_first),
+        handler(GrowClaim, grow_claim),
+        handler(TakeClaim, take_claim),
+        handler(DeleteClaim, delete_claim),
+        handler(RecreateSet, recreate_set),
+    )
+)
 
-# The effects that send requests to the servers, with the operator's login.
-SERVER_EFFECTS: Mapping[str, ServerRun] = {
-    MARK_LOG: mark_log,
-    STEP_DOWN: step_down,
-    REMOVE_PEER: remove_peer,
-}
+
+def server_effects(logins: Logins) -> Handlers:
+    """Return the effects that send requests to the servers, with the operator's login."""
+    return dict(
+        (
+            handler(MarkLog, _with_login(logins, mark_log)),
+            handler(StepDown, _with_login(logins, step_down)),
+            handler(RemovePeer, _with_login(logins, remove_peer)),
+        )
+    )
 
 
 class ClusterEffects:
-    """Runs effects by name."""
+    """Runs effects by type."""
 
     def __init__(
         self, context: Context, logins: Logins, upgrades: UpgradeActions | None = None
     ) -> None:
         self.context = context
         self._upgrades = upgrades
-        self._table: dict[str, Run] = {**EFFECTS, **(upgrades.table if upgrades else {})}
-        for name, run in SERVER_EFFECTS.items():
-            self._table[name] = partial(_with_login, logins, run)
+        self.table: Handlers = {
+            **EFFECTS,
+            **(upgrades.table if upgrades else {}),
+            **server_effects(logins),
+        }
 
     async def begin(self, owner: Owner, effects: tuple[Effect, ...]) -> None:
         """Run the effects of an upgrade decision, before the plan."""
@@ -105,10 +123,13 @@ class ClusterEffects:
         Each is safe to repeat: after an interruption the next plan requests what is missing.
         """
         for effect in effects:
-            await self._table[effect.name](self.context, resolved, effect)
+            await self.table[type(effect)](self.context, resolved, effect)
 
 
-async def _with_login(
-    logins: Logins, run: ServerRun, context: Context, resolved: Resolved, effect: Effect
-) -> None:
-    await run(context, logins, resolved, effect)
+def _with_login(
+    logins: Logins, run: Callable[[Context, Logins, Resolved, SomeEffect], Awaitable[None]]
+) -> EffectHandler[Resolved, SomeEffect]:
+    async def with_login(context: Context, resolved: Resolved, effect: SomeEffect) -> None:
+        await run(context, logins, resolved, effect)
+
+    return with_login

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import HookRun, hook_job
 from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate, JobTemplateSource
-from contracts.jobs.upgrade_actions import Order
-from contracts.records.bluegreen import (
-    DELETE_CLAIM,
-    DELETE_SET,
-    DROP_HOOK,
-    MAKE_HOOK,
-    MAKE_JOB,
-    START_HOOK,
-    offered,
+from contracts.records.bluegreen import offered
+from contracts.records.effects import (
+    DeleteServerClaim,
+    DeleteSet,
+    DropHook,
+    Effect,
+    EffectByUid,
+    MakeHook,
+    MakeJob,
+    StartHook,
 )
-from contracts.records.desired import Effect
 from contracts.records.observed import EffectAttempt
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_handler import EffectHandler, handler
 from managers.jobs.client import Jobs, RefusedError
 from managers.upgrade.jobs import ensure_order
 from runtime.apply.ownership import Owner
@@ -32,11 +31,6 @@ from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 
-BLUE_GREEN_EFFECTS: Final = frozenset(
-    {MAKE_JOB, MAKE_HOOK, START_HOOK, DROP_HOOK, DELETE_SET, DELETE_CLAIM}
-)
-"""The effects that only blue/green upgrades use."""
-
 
 class BlueGreenActions:
     """Runs the effects of a blue/green upgrade."""
@@ -44,45 +38,47 @@ class BlueGreenActions:
     def __init__(self, jobs: Jobs, template_source: JobTemplateSource) -> None:
         self._jobs = jobs
         self._template_source = template_source
-        self.table = {
-            MAKE_JOB: self._create_job,
-            MAKE_HOOK: self._create_hook,
-            START_HOOK: _start_hook,
-            DROP_HOOK: self._delete_hook,
-            DELETE_SET: _delete_set,
-            DELETE_CLAIM: _delete_claim,
-        }
+        self.table: Mapping[type[Effect], EffectHandler[Owner, Effect]] = dict(
+            (
+                handler(MakeJob, self._create_job),
+                handler(MakeHook, self._create_hook),
+                handler(StartHook, _start_hook),
+                handler(DropHook, self._delete_hook),
+                handler(DeleteSet, _delete_set),
+                handler(DeleteServerClaim, _delete_claim),
+            )
+        )
+        """The effects that only blue/green upgrades use."""
 
-    async def _create_job(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _create_job(self, context: Context, owner: Owner, effect: MakeJob) -> None:
         """Create the Job of a phase, or record why it cannot be created."""
         template = await self._template(context, owner, effect)
         if template is None:
             return
         try:
-            await ensure_order(self._jobs, template, owner, Order(**dict(effect.body or {})))
+            await ensure_order(self._jobs, template, owner, effect.order)
         except RefusedError as error:
             _refuse(context, effect, str(error))
 
-    async def _create_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _create_hook(self, context: Context, owner: Owner, effect: MakeHook) -> None:
         """Create the validation hook Job, suspended: nothing runs before its UID is written."""
-        body = effect.body or {}
-        hook = PrePromotionHook.model_validate(body["hook"])
-        template = await self._template(context, owner, effect, JobOverrides(image=hook.image))
+        overrides = JobOverrides(image=effect.hook.image)
+        template = await self._template(context, owner, effect, overrides)
         if template is None:
             return
         try:
-            await self._jobs.ensure(hook_job(_run(template, effect.target, body), hook), owner)
+            await self._jobs.ensure(hook_job(_run(template, effect), effect.hook), owner)
         except RefusedError as error:
             _refuse(context, effect, str(error))
 
-    async def _delete_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
+    async def _delete_hook(self, context: Context, owner: Owner, effect: DropHook) -> None:
         await self._jobs.cancel(ObjectKey(owner.namespace, effect.target), effect.uid)
 
     async def _template(
         self,
         context: Context,
         owner: Owner,
-        effect: Effect,
+        effect: EffectByUid,
         overrides: JobOverrides = NOTHING_ASKED,
     ) -> JobTemplate | None:
         """Return the Job template of the cluster; None when it is not available."""
@@ -95,14 +91,14 @@ class BlueGreenActions:
         return None
 
 
-def _run(template: JobTemplate, name: str, body: Mapping[str, Any]) -> HookRun:
+def _run(template: JobTemplate, effect: MakeHook) -> HookRun:
     return HookRun(
         cluster=template.cluster,
         namespace=template.namespace,
-        name=name,
-        operation_id=str(body["operationID"]),
-        green_revision=str(body["greenRevision"]),
-        spec_hash=str(body["specHash"]),
+        name=effect.target,
+        operation_id=effect.operation_id,
+        green_revision=effect.green_revision,
+        spec_hash=effect.spec_hash,
         image=template.image,
         pull_secrets=template.pull_secrets,
         fixed_ids=template.fixed_ids,
@@ -110,12 +106,12 @@ def _run(template: JobTemplate, name: str, body: Mapping[str, Any]) -> HookRun:
     )
 
 
-def _refuse(context: Context, effect: Effect, reason: str) -> None:
+def _refuse(context: Context, effect: EffectByUid, reason: str) -> None:
     effect_key = offered(effect.name, effect.target)
     context.attempts.note(EffectAttempt(effect_key, effect.uid, context.clock.now(), reason))
 
 
-async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
+async def _start_hook(context: Context, owner: Owner, effect: StartHook) -> None:
     """Resume the Job of a hook, if it has the recorded UID."""
     ops: list[Object] = [
         {"op": "test", "path": "/metadata/uid", "value": effect.uid},
@@ -126,14 +122,14 @@ async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:
         await context.client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
 
 
-async def _delete_set(context: Context, owner: Owner, effect: Effect) -> None:
+async def _delete_set(context: Context, owner: Owner, effect: DeleteSet) -> None:
     """Delete the StatefulSet of one pool with its servers, by its UID; their volumes stay."""
     key = ObjectKey(owner.namespace, effect.target)
     with suppress(NotFound, Conflict):
         await context.client.delete(STATEFUL_SET, key, uid=effect.uid, propagation="Background")
 
 
-async def _delete_claim(context: Context, owner: Owner, effect: Effect) -> None:
+async def _delete_claim(context: Context, owner: Owner, effect: DeleteServerClaim) -> None:
     """Delete the PVC of a deleted server, by its UID."""
     with suppress(NotFound, Conflict):
         await context.client.delete(PVC, ObjectKey(owner.namespace, effect.target), uid=effect.uid)

@@ -8,9 +8,6 @@ written, so an operator that crashes between any two writes resumes where it was
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from contracts.api.cluster.status_backup import BreakGlass
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.records.bluegreen import (
@@ -29,27 +26,19 @@ from contracts.records.bluegreen import (
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release
 from contracts.state_machine import TransitionDecision, decide
+from managers.upgrade.bluegreen.action_table import rule_of, status_after
 from managers.upgrade.bluegreen.break_glass import acknowledged, entered
-from managers.upgrade.bluegreen.effects import effects_of
 from managers.upgrade.bluegreen.guards import retry_is_due
 from managers.upgrade.bluegreen.pool_guards import sync_left, syncs, verified_left, verifies
-from managers.upgrade.bluegreen.status import status_after
-from managers.upgrade.bluegreen.table import (
-    BEGIN,
-    COUNT,
-    ENTER_SAFE_MODE,
-    FORGET_HOOK,
-    GIVE_UP,
-    LEAVE_SAFE_MODE,
-    SAFE_MODE_RECHECK,
-    TABLE,
-)
+from managers.upgrade.bluegreen.table import SAFE_MODE_RECHECK, TABLE
 from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
+from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Choice = TransitionDecision[BlueGreenFacts]
 
 _IRREVERSIBLE = (CLEANUP, RESTORING)
+_ANSWERS_RETRY = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET_HOOK)
 
 
 def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
@@ -67,7 +56,7 @@ def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
         requests=_requests(facts, choice),
         accepted=_accepted(facts, choice),
         outcome=_outcome(facts, choice),
-        effects=effects_of(facts, choice),
+        effects=rule_of(choice).effects(facts),
         announcements=_announcements(facts, choice),
     )
 
@@ -119,9 +108,9 @@ def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
-    if choice.row.act == ENTER_SAFE_MODE:
+    if choice.row.act == UpgradeAction.ENTER_SAFE_MODE:
         return entered(facts, choice.message)
-    if choice.row.act == LEAVE_SAFE_MODE:
+    if choice.row.act == UpgradeAction.LEAVE_SAFE_MODE:
         return acknowledged(facts)
     return facts.cluster.status.break_glass
 
@@ -137,7 +126,7 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
     if rollback := facts.pending("rollback"):
         changes["last_handled_rollback"] = rollback
     retry = facts.pending("retry")
-    if retry and (not retry_is_due(facts) or choice.row.act in (BEGIN, COUNT, FORGET_HOOK)):
+    if retry and (not retry_is_due(facts) or choice.row.act in _ANSWERS_RETRY):
         changes["last_handled_retry"] = retry
     if not changes:
         return before
@@ -177,19 +166,11 @@ def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, 
     if facts.pending("rollback") and phase in _IRREVERSIBLE and choice.row.reason not in FROZEN:
         refusal = f"there is no way back: in {phase} blue is being taken away"
         events.append(EventRecord("Warning", "RollbackRefused", refusal))
-    if choice.row.act in _EVENTS:
-        events.append(replace(_EVENTS[choice.row.act], text=message))
+    if (event := rule_of(choice).event) is not None:
+        events.append(EventRecord(*event, message))
     if choice.next != phase:
         events += _phase_events(facts, choice)
     return tuple(events)
-
-
-_EVENTS: Mapping[str, EventRecord] = {
-    BEGIN: EventRecord("Normal", "UpgradeStarted", ""),
-    ENTER_SAFE_MODE: EventRecord("Warning", "BreakGlassEntered", ""),
-    LEAVE_SAFE_MODE: EventRecord("Normal", "BreakGlassAcknowledged", ""),
-    GIVE_UP: EventRecord("Warning", "UpgradeFailed", ""),
-}
 
 
 def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:

@@ -1,4 +1,4 @@
-"""The effects of a blue/green transition, which run before the status is written. Pure.
+"""The effects of the actions of a blue/green upgrade. Pure.
 
 Each effect names its target and the UID that it was decided for, and may be repeated.
 """
@@ -6,85 +6,94 @@ Each effect names its target and the UID that it was decided for, and may be rep
 from __future__ import annotations
 
 from contracts.naming import revisions
-from contracts.records.bluegreen import (
-    CLEANUP,
-    DELETE_CLAIM,
-    DELETE_SET,
-    DROP_HOOK,
-    FREE_LOCK,
-    MAKE_HOOK,
-    MAKE_JOB,
-    MAKE_SNAPSHOT,
-    START_HOOK,
-    TAKE_LOCK,
-    BlueGreenFacts,
-    order_of,
+from contracts.records.bluegreen import CLEANUP, BlueGreenFacts, PoolObservation, order_of
+from contracts.records.effects import (
+    DeleteServerClaim,
+    DeleteSet,
+    DropHook,
+    Effect,
+    FreeLock,
+    MakeHook,
+    MakeJob,
+    MakeSnapshot,
+    StartHook,
+    TakeLock,
 )
-from contracts.records.desired import Effect
-from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.bluegreen.table import DROP, FORGET_HOOK, GIVE_UP
 from managers.upgrade.bluegreen.validation_hook import receipt_of
 from managers.upgrade.rolling.outcome import snapshot_attempt
 
-Choice = TransitionDecision[BlueGreenFacts]
+
+def take_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Take the operation lock."""
+    message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
+    return (TakeLock(UPGRADE_HOLDER, facts.cluster.metadata.uid, message),)
 
 
-def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
-    """Return the effects in their order; none for an action that only changes the status."""
-    action, owner = choice.row.act, facts.cluster.metadata
-    if action == TAKE_LOCK:
-        message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
-        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": message}),)
-    if action in (FREE_LOCK, DROP, GIVE_UP):
-        holds_lock = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
-        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if holds_lock else ()
-    if action == MAKE_SNAPSHOT:
-        name = facts.status.pre_upgrade_snapshot_job_name or ""
-        number = (facts.status.job_failure_count or 0) + 1
-        attempt = snapshot_attempt(facts.status.operation_id or "", number)
-        return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": attempt}),)
-    if action == MAKE_JOB:
-        return (_job(facts),)
-    if action in (MAKE_HOOK, START_HOOK, DROP_HOOK, FORGET_HOOK):
-        return _hook(facts, action)
-    if action in (DELETE_SET, DELETE_CLAIM):
-        return _deletions(facts, action)
-    return ()
+def free_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Release the operation lock, if an upgrade holds it."""
+    holds_lock = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
+    return (FreeLock(UPGRADE_HOLDER, facts.cluster.metadata.uid),) if holds_lock else ()
 
 
-def _job(facts: BlueGreenFacts) -> Effect:
-    """`body`: the contracts.jobs.upgrade_actions.Order, by its fields."""
-    order = order_of(facts)
-    body = {"action": order.action, "run": order.run, "blue": order.blue, "green": order.green}
-    return Effect(MAKE_JOB, facts.job_name, facts.cluster.metadata.uid, body)
+def make_snapshot(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Create the OpenBaoBackup that the status names."""
+    name = facts.status.pre_upgrade_snapshot_job_name or ""
+    number = (facts.status.job_failure_count or 0) + 1
+    attempt = snapshot_attempt(facts.status.operation_id or "", number)
+    return (MakeSnapshot(name, facts.cluster.metadata.uid, attempt),)
 
 
-def _hook(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
-    receipt, observed, spec = receipt_of(facts), facts.hook, facts.hook_settings
-    if receipt is None:
+def make_job(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Create the Job of the phase."""
+    return (MakeJob(facts.job_name, facts.cluster.metadata.uid, order_of(facts)),)
+
+
+def make_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Create the validation hook Job that the status records."""
+    receipt, spec = receipt_of(facts), facts.hook_settings
+    if receipt is None or spec is None:
         return ()
-    if action == START_HOOK:
-        return (Effect(START_HOOK, receipt.job_name, receipt.job_uid or ""),)
-    if action == MAKE_HOOK and spec is not None:
-        body = {
-            "operationID": receipt.operation_id,
-            "greenRevision": receipt.green_revision,
-            "specHash": receipt.spec_hash,
-            "hook": spec.to_object(),
-        }
-        return (Effect(MAKE_HOOK, receipt.job_name, facts.cluster.metadata.uid, body),)
-    if action in (DROP_HOOK, FORGET_HOOK) and observed is not None and not observed.foreign:
-        return (Effect(DROP_HOOK, receipt.job_name, observed.uid),)
-    return ()
+    return (
+        MakeHook(
+            receipt.job_name,
+            facts.cluster.metadata.uid,
+            operation_id=receipt.operation_id,
+            green_revision=receipt.green_revision,
+            spec_hash=receipt.spec_hash,
+            hook=spec,
+        ),
+    )
 
 
-def _deletions(facts: BlueGreenFacts, action: str) -> tuple[Effect, ...]:
-    """Delete blue only in Cleanup; in every other phase green."""
-    blue = facts.status.phase == CLEANUP
-    observed = facts.blue if blue else facts.green
-    if action == DELETE_CLAIM:
-        return tuple(Effect(DELETE_CLAIM, pvc.name, pvc.uid) for pvc in observed.claims)
-    revision = facts.blue_revision if blue else facts.green_revision
+def start_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Resume the validation hook Job whose UID is recorded."""
+    receipt = receipt_of(facts)
+    return () if receipt is None else (StartHook(receipt.job_name, receipt.job_uid or ""),)
+
+
+def drop_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Delete the validation hook Job, if it is ours."""
+    receipt, observed = receipt_of(facts), facts.hook
+    if receipt is None or observed is None or observed.foreign:
+        return ()
+    return (DropHook(receipt.job_name, observed.uid),)
+
+
+def delete_set(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Delete the StatefulSet of the pool that is to go."""
+    revision, observed = _leaving(facts)
     name = revisions.server_set(facts.cluster.metadata.name, revision)
-    return (Effect(DELETE_SET, name, observed.uid),)
+    return (DeleteSet(name, observed.uid),)
+
+
+def delete_claims(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Delete the volumes of the pool that is to go."""
+    return tuple(DeleteServerClaim(pvc.name, pvc.uid) for pvc in _leaving(facts)[1].claims)
+
+
+def _leaving(facts: BlueGreenFacts) -> tuple[str, PoolObservation]:
+    """Blue only in Cleanup; in every other phase green."""
+    if facts.status.phase == CLEANUP:
+        return facts.blue_revision, facts.blue
+    return facts.green_revision, facts.green

@@ -16,8 +16,6 @@ from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
 from contracts.records.bluegreen import (
     CLEANUP,
     IDLE,
-    MAKE_HOOK,
-    MAKE_JOB,
     RESTORING,
     BlueGreenFacts,
     ClaimSeen,
@@ -28,6 +26,7 @@ from contracts.records.bluegreen import (
     next_revision,
     offered,
 )
+from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
 from contracts.records.upgrade import BlueGreenObservation, Release
 from contracts.records.upgrade_decision import UpgradeDecision
@@ -130,9 +129,11 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         membership=_membership(observed, blue, green),
         job=observation.job,
         former_job=observation.former_job,
-        job_refused=next((one.refused for one in refusals if one.effect.startswith(MAKE_JOB)), ""),
+        job_refused=next(
+            (one.refused for one in refusals if one.effect.startswith(MakeJob.name)), ""
+        ),
         hook_refused=next(
-            (one.refused for one in refusals if one.effect.startswith(MAKE_HOOK)), ""
+            (one.refused for one in refusals if one.effect.startswith(MakeHook.name)), ""
         ),
         offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
         hook=observation.hook,
@@ -226,7 +227,7 @@ def _refusals(
 ) -> tuple[EffectAttempt, ...]:
     """Return the last attempts to create the Jobs of this phase, where they were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
-    effects = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
+    effects = (offered(MakeJob.name, job_name(cluster)), offered(MakeHook.name, hook))
     attempts = (observed.attempted(one, cluster.metadata.uid) for one in effects)
     return tuple(one for one in attempts if one is not None and one.refused)
 

@@ -1,4 +1,4 @@
-"""`status.blueGreen` after one reconcile. Pure."""
+"""What the actions and transitions of a blue/green upgrade change in `status.blueGreen`. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from contracts.naming import names
 from contracts.records.bluegreen import (
     CLEANUP,
     DEMOTING,
-    DROP_HOOK,
     IDLE,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
@@ -20,16 +19,6 @@ from contracts.records.bluegreen import (
 )
 from contracts.state_machine import TransitionDecision
 from managers.upgrade.bluegreen.guards import job_succeeded
-from managers.upgrade.bluegreen.table import (
-    BEGIN,
-    COUNT,
-    DROP,
-    FORGET_HOOK,
-    GIVE_UP,
-    LEAVE_SAFE_MODE,
-    NEXT_SNAPSHOT,
-    RECORD_HOOK,
-)
 from managers.upgrade.bluegreen.validation_hook import receipt_after, step
 from managers.upgrade.rolling.outcome import snapshot_attempt
 
@@ -39,32 +28,11 @@ _ID = 10
 _ROLLBACK_PHASES = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
-def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
-    """Return `status.blueGreen` after a reconcile; the same object when nothing changed."""
-    before, action = facts.cluster.status.blue_green, choice.row.act
-    if action == BEGIN:
-        return _begun(facts)
-    if action in (DROP, GIVE_UP):
-        return _dropped(facts, choice)
-    changes = (
-        _after_transition(facts, choice)
-        if choice.next != choice.row.at
-        else _in_phase(facts, action)
-    )
-    if action == COUNT:
-        changes |= {
-            "job_failure_count": (facts.status.job_failure_count or 0) + 1,
-            "last_job_failure": clean_message(choice.message),
-            "completed_job": None,
-        }
-    return facts.status.model_copy(update=changes) if changes else before
-
-
 def _timestamp(facts: BlueGreenFacts) -> datetime:
     return facts.now.replace(microsecond=0)
 
 
-def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
+def begun(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
     """Freeze the inputs of the upgrade: no later edit of the spec changes them."""
     spec, requested, timestamp = facts.cluster.spec, facts.asked, _timestamp(facts)
     revision = facts.next_revision
@@ -94,12 +62,14 @@ def _snapshot(facts: BlueGreenFacts, operation: str, number: int) -> str:
     return names.pre_upgrade_backup(owner.name, owner.uid, snapshot_attempt(operation, number))
 
 
-def _dropped(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
+def dropped(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
     """End an upgrade before anything was created."""
-    ended = _at_rest(facts)
-    if choice.row.act == DROP:
-        return ended
-    return ended.model_copy(
+    return _at_rest(facts)
+
+
+def given_up(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
+    """End an upgrade before anything was created, and record why."""
+    return _at_rest(facts).model_copy(
         update={
             "failed_revision": facts.status.green_revision,
             "rollback_reason": clean_message(choice.message),
@@ -123,7 +93,8 @@ def _at_rest(facts: BlueGreenFacts) -> BlueGreenStatus:
     )
 
 
-def _after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
+def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
+    """Return the fields that change with the phase."""
     to, timestamp = choice.next, _timestamp(facts)
     if to == IDLE or choice.row.at == CLEANUP:
         ended = _taken_over(facts, to) if choice.row.at == CLEANUP else _at_rest(facts)
@@ -163,28 +134,50 @@ def _taken_over(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
     return ended if to == IDLE else ended.model_copy(update={"phase": to, **progress})
 
 
-def _in_phase(facts: BlueGreenFacts, action: str) -> dict[str, Any]:
+def clocks(facts: BlueGreenFacts) -> dict[str, Any]:
+    """Return the fields that change in a phase, whatever its action."""
     status, timestamp = facts.status, _timestamp(facts)
-    changes: dict[str, Any] = {}
-    if action == NEXT_SNAPSHOT:
-        attempt = (status.job_failure_count or 0) + 1
-        name = _snapshot(facts, status.operation_id or "", attempt + 1)
-        return {"job_failure_count": attempt, "pre_upgrade_snapshot_job_name": name}
-    if action in (RECORD_HOOK, DROP_HOOK):
-        changes["validation_hook"] = receipt_after(facts, step(facts))
-    elif action == FORGET_HOOK:
-        changes["validation_hook"] = None
-    elif action == LEAVE_SAFE_MODE and status.phase in _ROLLBACK_PHASES:
-        return {
-            "rollback_attempt": (status.rollback_attempt or 0) + 1,
-            "job_failure_count": None,
-            "completed_job": None,
-            "start_time": timestamp,
-        }
-    if status.phase != IDLE and status.start_time is None:
-        # A pause cleared the start time: the step gets its full deadline again.
-        changes["start_time"] = timestamp
     if job_succeeded(facts) and status.completed_job != facts.job_name:
         # Kubernetes deletes the Job after an hour; the status keeps its success.
-        changes |= {"completed_job": facts.job_name, "start_time": timestamp}
-    return changes
+        return {"completed_job": facts.job_name, "start_time": timestamp}
+    # A pause cleared the start time: the step gets its full deadline again.
+    cleared = status.phase != IDLE and status.start_time is None
+    return {"start_time": timestamp} if cleared else {}
+
+
+def with_failure(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
+    """Count a Job that failed, or that changed nothing."""
+    return {
+        "job_failure_count": (facts.status.job_failure_count or 0) + 1,
+        "last_job_failure": clean_message(choice.message),
+        "completed_job": None,
+    }
+
+
+def with_next_snapshot(facts: BlueGreenFacts, _: Choice) -> dict[str, Any]:
+    """Name the next OpenBaoBackup after one that failed."""
+    attempt = (facts.status.job_failure_count or 0) + 1
+    name = _snapshot(facts, facts.status.operation_id or "", attempt + 1)
+    return {"job_failure_count": attempt, "pre_upgrade_snapshot_job_name": name}
+
+
+def with_hook(facts: BlueGreenFacts, _: Choice) -> dict[str, Any]:
+    """Record the next stage of the validation hook."""
+    return {"validation_hook": receipt_after(facts, step(facts))}
+
+
+def without_hook(_: BlueGreenFacts, __: Choice) -> dict[str, Any]:
+    """Forget the validation hook, which is to run again."""
+    return {"validation_hook": None}
+
+
+def with_next_rollback(facts: BlueGreenFacts, _: Choice) -> dict[str, Any]:
+    """Begin the rollback again after a user acknowledged that it failed."""
+    if facts.status.phase not in _ROLLBACK_PHASES:
+        return {}
+    return {
+        "rollback_attempt": (facts.status.rollback_attempt or 0) + 1,
+        "job_failure_count": None,
+        "completed_job": None,
+        "start_time": _timestamp(facts),
+    }

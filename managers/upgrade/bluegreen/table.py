@@ -25,24 +25,15 @@ from typing import Final
 
 from contracts.records.bluegreen import (
     CLEANUP,
-    DELETE_CLAIM,
-    DELETE_SET,
     DEMOTING,
     DEPLOYING,
-    DROP_HOOK,
-    FREE_LOCK,
     IDLE,
     JOINING,
-    MAKE_HOOK,
-    MAKE_JOB,
-    MAKE_SNAPSHOT,
     PROMOTING,
     RESTORING,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
-    START_HOOK,
     SYNCING,
-    TAKE_LOCK,
     BlueGreenFacts,
 )
 from contracts.state_machine import Guard, Transition, always
@@ -58,21 +49,11 @@ from managers.upgrade.messages import (
     RUNS,
     SAFE_MODE,
 )
+from managers.upgrade.transition_action import UpgradeAction
 
 Facts = BlueGreenFacts
 PhaseGuard = Guard[Facts]
 Transitions = tuple[Transition[Facts], ...]
-
-# Actions that only change the status.
-BEGIN: Final = "begin"
-DROP: Final = "drop"
-GIVE_UP: Final = "give-up"
-COUNT: Final = "count-failure"
-NEXT_SNAPSHOT: Final = "next-snapshot"
-RECORD_HOOK: Final = "record-hook"
-FORGET_HOOK: Final = "forget-hook"
-ENTER_SAFE_MODE: Final = "enter-safe-mode"
-LEAVE_SAFE_MODE: Final = "leave-safe-mode"
 
 SOON: Final = 0.05
 """Seconds to the next reconcile when the next step is known."""
@@ -84,9 +65,7 @@ SAFE_MODE_RECHECK: Final = 60.0
 def _common(at: str) -> Transitions:
     return (
         Transition(at, guards.paused, "paused", reason=PAUSED),
-        Transition(
-            at, guards.answered, "acknowledged", act=LEAVE_SAFE_MODE, reason=RUNS, after=SOON
-        ),
+        _do(at, guards.answered, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
         Transition(
             at,
             guards.unanswered,
@@ -102,8 +81,19 @@ def _locked(at: str) -> Transitions:
     return (
         *_common(at),
         Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCKED, after=SLOW),
-        Transition(at, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
+        _do(at, guards.lock_free, "no lock", UpgradeAction.TAKE_LOCK, LOCKED),
     )
+
+
+def _do(
+    at: str,
+    when: PhaseGuard,
+    says: str,
+    action: UpgradeAction,
+    reason: str = RUNS,
+    after: float = SOON,
+) -> Transition[Facts]:
+    return Transition(at, when, says, act=action, reason=reason, after=after)
 
 
 def _wait(
@@ -141,12 +131,19 @@ def _late(at: str) -> Transitions:
 
 def _job_steps(at: str) -> Transitions:
     return (
-        Transition(at, guards.job_failed, "Job failed", act=COUNT, reason=RUNS, after=SOON),
+        _do(at, guards.job_failed, "Job failed", UpgradeAction.COUNT),
         Transition(
-            at, guards.job_offered_again, "offered again", None, MAKE_JOB, HELD, RECHECK, True
+            at,
+            guards.job_offered_again,
+            "offered again",
+            None,
+            UpgradeAction.MAKE_JOB,
+            HELD,
+            RECHECK,
+            True,
         ),
         Transition(at, guards.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
-        Transition(at, guards.job_missing, "no Job", act=MAKE_JOB, reason=RUNS, after=RECHECK),
+        _do(at, guards.job_missing, "no Job", UpgradeAction.MAKE_JOB, RUNS, RECHECK),
         _wait(at, guards.job_runs, "Job runs"),
     )
 
@@ -162,7 +159,14 @@ def _job(at: str, back: str) -> Transitions:
 
 def _break_glass(at: str, when: PhaseGuard, name: str) -> Transition[Facts]:
     return Transition(
-        at, when, name, at, ENTER_SAFE_MODE, SAFE_MODE, SAFE_MODE_RECHECK, blocked=True
+        at,
+        when,
+        name,
+        at,
+        UpgradeAction.ENTER_SAFE_MODE,
+        SAFE_MODE,
+        SAFE_MODE_RECHECK,
+        blocked=True,
     )
 
 
@@ -199,7 +203,7 @@ def _hook_undecided(facts: Facts) -> str | None:
 
 _IDLE: Transitions = (
     *_common(IDLE),
-    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
+    Transition(IDLE, guards.leftover_lock, "lock left", act=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
     Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
@@ -208,34 +212,27 @@ _IDLE: Transitions = (
     Transition(
         IDLE, guards.leftover_members, "members left", reason=HELD, after=SLOW, blocked=True
     ),
-    Transition(IDLE, guards.leftover_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
+    _do(IDLE, guards.leftover_set, "set left", UpgradeAction.DELETE_SET, RUNS, RECHECK),
     _wait(IDLE, guards.leftover_pods, "pods left"),
     Transition(
         IDLE, guards.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
     ),
     Transition(IDLE, guards.retained_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
-    Transition(
-        IDLE, guards.leftover_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK
-    ),
-    Transition(IDLE, guards.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),
-    Transition(IDLE, guards.changed, "changed", act=DROP, reason=RUNS, after=SOON),
-    Transition(IDLE, guards.rolled_back, "rollback asked", act=GIVE_UP, reason=BACK, after=SOON),
+    _do(IDLE, guards.leftover_claims, "volumes left", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
+    _do(IDLE, guards.unbegun, "another release asked", UpgradeAction.BEGIN),
+    _do(IDLE, guards.changed, "changed", UpgradeAction.DROP),
+    _do(IDLE, guards.rolled_back, "rollback asked", UpgradeAction.GIVE_UP, BACK),
     Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
-    Transition(IDLE, guards.lock_free, "no lock", act=TAKE_LOCK, reason=LOCKED, after=SOON),
-    Transition(
+    _do(IDLE, guards.lock_free, "no lock", UpgradeAction.TAKE_LOCK, LOCKED),
+    _do(
         IDLE,
         guards.snapshot_exhausted,
         "third snapshot failed",
-        act=GIVE_UP,
-        reason="PreUpgradeBackupFailed",
-        after=SOON,
+        UpgradeAction.GIVE_UP,
+        "PreUpgradeBackupFailed",
     ),
-    Transition(
-        IDLE, guards.snapshot_failed, "snapshot failed", act=NEXT_SNAPSHOT, reason=RUNS, after=SOON
-    ),
-    Transition(
-        IDLE, guards.no_snapshot, "no snapshot", act=MAKE_SNAPSHOT, reason=RUNS, after=RECHECK
-    ),
+    _do(IDLE, guards.snapshot_failed, "snapshot failed", UpgradeAction.NEXT_SNAPSHOT),
+    _do(IDLE, guards.no_snapshot, "no snapshot", UpgradeAction.MAKE_SNAPSHOT, RUNS, RECHECK),
     _wait(IDLE, guards.snapshot_runs, "snapshot runs"),
     _wait(IDLE, guards.obstructed, "obstructed", OBSTRUCTED),
     Transition(IDLE, always, "all well", DEPLOYING, reason=RUNS, after=SOON),
@@ -262,24 +259,24 @@ _SYNCING: Transitions = (
     _wait(SYNCING, pools.green_unready, "green not ready"),
     _wait(SYNCING, pools.syncs, "minSyncDuration"),
     *_job(SYNCING, ROLLBACK_CLEANUP),
-    Transition(
-        SYNCING, _hook_retried, "hook asked again", act=FORGET_HOOK, reason=RUNS, after=SOON
-    ),
+    _do(SYNCING, _hook_retried, "hook asked again", UpgradeAction.FORGET_HOOK),
     *_back(SYNCING, ROLLBACK_CLEANUP, (_hook_rejected, "hook said no")),
     Transition(SYNCING, _hook_undecided, "hook held", reason=HELD, blocked=True),
-    Transition(SYNCING, _hook("edited"), "hook edited", act=DROP_HOOK, reason=RUNS, after=SOON),
-    Transition(SYNCING, _hook_offered_again, "offered again", None, MAKE_HOOK, HELD, RECHECK, True),
-    Transition(SYNCING, _hook_refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
-    Transition(SYNCING, _hook("make"), "no hook Job", act=MAKE_HOOK, reason=RUNS, after=SOON),
-    Transition(SYNCING, _hook("start"), "hook decided", act=START_HOOK, reason=RUNS, after=SOON),
+    _do(SYNCING, _hook("edited"), "hook edited", UpgradeAction.DROP_HOOK),
     Transition(
         SYNCING,
-        _hook(*validation_hook.RECORDED),
-        "hook seen",
-        act=RECORD_HOOK,
-        reason=RUNS,
-        after=SOON,
+        _hook_offered_again,
+        "offered again",
+        None,
+        UpgradeAction.MAKE_HOOK,
+        HELD,
+        RECHECK,
+        True,
     ),
+    Transition(SYNCING, _hook_refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    _do(SYNCING, _hook("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
+    _do(SYNCING, _hook("start"), "hook decided", UpgradeAction.START_HOOK),
+    _do(SYNCING, _hook(*validation_hook.RECORDED), "hook seen", UpgradeAction.RECORD_HOOK),
     _wait(SYNCING, _hook("wait"), "hook runs"),
     _wait(SYNCING, pools.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
     Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
@@ -314,14 +311,12 @@ _CLEANUP: Transitions = (
     _wait(CLEANUP, pools.not_alone, "green needs blue"),
     Transition(CLEANUP, guards.job_stuck, "Job failed too often", reason=HELD, blocked=True),
     *_job_steps(CLEANUP),
-    Transition(
-        CLEANUP, pools.blue_set, "blue is there", act=DELETE_SET, reason=RUNS, after=RECHECK
-    ),
+    _do(CLEANUP, pools.blue_set, "blue is there", UpgradeAction.DELETE_SET, RUNS, RECHECK),
     _wait(CLEANUP, pools.blue_pods, "blue ends"),
     _wait(CLEANUP, pools.membership_unknown, "members unknown"),
     Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
-    Transition(CLEANUP, pools.blue_peers, "blue is a member", act=COUNT, reason=RUNS, after=SOON),
-    Transition(CLEANUP, pools.blue_claims, "volumes", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
+    _do(CLEANUP, pools.blue_peers, "blue is a member", UpgradeAction.COUNT),
+    _do(CLEANUP, pools.blue_claims, "volumes", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
     Transition(
         CLEANUP,
         pools.read_replicas_desired,
@@ -330,13 +325,13 @@ _CLEANUP: Transitions = (
         reason=RUNS,
         after=SOON,
     ),
-    Transition(CLEANUP, always, "blue is gone", IDLE, FREE_LOCK, after=SOON),
+    Transition(CLEANUP, always, "blue is gone", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
 )
 
 _RESTORING: Transitions = (
     *_locked(RESTORING),
     _wait(RESTORING, pools.read_replicas_unsettled, "read replicas follow", after=SLOW),
-    Transition(RESTORING, always, "all follow", IDLE, FREE_LOCK, after=SOON),
+    Transition(RESTORING, always, "all follow", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
 )
 
 _ROLLING_BACK: Transitions = (
@@ -357,33 +352,22 @@ _ROLLBACK_CLEANUP: Transitions = (
     _wait(ROLLBACK_CLEANUP, pools.blue_loses, "blue does not lead", BACK),
     _break_glass(ROLLBACK_CLEANUP, guards.job_spent, "Job failed too often"),
     *_job_steps(ROLLBACK_CLEANUP),
-    Transition(
-        ROLLBACK_CLEANUP,
-        pools.green_set,
-        "green is there",
-        act=DELETE_SET,
-        reason=BACK,
-        after=2.0,
+    _do(
+        ROLLBACK_CLEANUP, pools.green_set, "green is there", UpgradeAction.DELETE_SET, BACK, RECHECK
     ),
     _wait(ROLLBACK_CLEANUP, pools.green_pods, "green ends", BACK),
     _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),
+    _do(ROLLBACK_CLEANUP, pools.green_peers, "green is a member", UpgradeAction.COUNT, BACK),
+    _do(ROLLBACK_CLEANUP, pools.green_claims, "volumes", UpgradeAction.DELETE_CLAIM, BACK, RECHECK),
     Transition(
         ROLLBACK_CLEANUP,
-        pools.green_peers,
-        "green is a member",
-        act=COUNT,
+        always,
+        "green is gone",
+        IDLE,
+        UpgradeAction.FREE_LOCK,
         reason=BACK,
         after=SOON,
     ),
-    Transition(
-        ROLLBACK_CLEANUP,
-        pools.green_claims,
-        "volumes",
-        act=DELETE_CLAIM,
-        reason=BACK,
-        after=2.0,
-    ),
-    Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, FREE_LOCK, reason=BACK, after=SOON),
 )
 
 TABLE: Transitions = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contracts.pause import counted_from
-from contracts.records.upgrade import MAKE_HAND_OVER, SNAPSHOT_TRIES
+from contracts.records.effects import MakeStepDownJob
+from contracts.records.upgrade import SNAPSHOT_TRIES
 from managers.upgrade.rolling.facts import (
     BUDGET_REFUSAL_MAX_AGE,
     ROLLING,
@@ -111,7 +112,7 @@ def snapshot_runs(facts: RollingFacts) -> str | None:
 def refused_hand_over(facts: RollingFacts) -> str | None:
     """No Job can step the leader down, and its pod must not be replaced without."""
     for leader in facts.observed.leaders:
-        attempt = facts.observed.attempted(MAKE_HAND_OVER, leader.uid)
+        attempt = facts.observed.attempted(MakeStepDownJob.name, leader.uid)
         if attempt is not None and attempt.refused:
             return f"no Job can ask {leader.name} to step down: {attempt.refused}"
     return None

@@ -13,8 +13,8 @@ from contracts.api.cluster.upgrade import UpgradeRequests
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
-from contracts.records.desired import Effect
-from contracts.records.upgrade import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK, Release, StepDownJob
+from contracts.records.effects import Effect, FreeLock, MakeSnapshot, TakeLock
+from contracts.records.upgrade import Release, StepDownJob
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
@@ -22,6 +22,7 @@ from managers.upgrade.condition import upgrading
 from managers.upgrade.login import jobs_can_log_in
 from managers.upgrade.rolling.facts import FAILED, IDLE, PREPARING, ROLLING, SNAPSHOT, RollingFacts
 from managers.upgrade.rolling.guards import leads_again
+from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 _ID = 10
@@ -116,7 +117,7 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
         changes |= {"phase": decision.next}
     if transition.to == ROLLING and "step_started_at" not in changes:
         changes |= {"step_started_at": timestamp, "pod": None}
-    if transition.to == SNAPSHOT and transition.act != MAKE_SNAPSHOT:
+    if transition.to == SNAPSHOT and transition.act != UpgradeAction.MAKE_SNAPSHOT:
         changes |= _next_snapshot(facts)
     if transition.at == ROLLING and leads_again(facts):
         # The step-down of that Job is undone: the next Job has another name.
@@ -193,16 +194,16 @@ def _effects(
     action, owner = decision.row.act, facts.cluster.metadata
     if not action:
         return ()
-    if action == TAKE_LOCK:
+    if action == UpgradeAction.TAKE_LOCK:
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
-        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": message}),)
-    if action == FREE_LOCK:
+        return (TakeLock(UPGRADE_HOLDER, owner.uid, message),)
+    if action == UpgradeAction.FREE_LOCK:
         # Only our own lock is released; an unheld one is free already.
-        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
+        return (FreeLock(UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
     number = (upgrade.snapshots or 0) if upgrade else 0
     attempt = snapshot_attempt(upgrade.id if upgrade else "", number)
     name = (upgrade.snapshot if upgrade else "") or ""
-    return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": attempt}),)
+    return (MakeSnapshot(name, owner.uid, attempt),)
 
 
 def _requests(facts: RollingFacts) -> UpgradeRequestsStatus | None:

@@ -12,9 +12,9 @@ from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.records.desired import Desired, Effect, RolloutProgress
+from contracts.records.desired import Desired, RolloutProgress
+from contracts.records.effects import Effect, MakeStepDownJob
 from contracts.records.observed import Observed
-from contracts.records.upgrade import MAKE_HAND_OVER
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import FAILED, IDLE, ROLLING, SOON
@@ -88,8 +88,7 @@ def _changes(
     pod = rolled.pod or None
     if pod != upgrade.pod:
         changes |= {"pod": pod, "step_started_at": timestamp}
-    effect = next((one for one in effects if one.name == MAKE_HAND_OVER), None)
-    job = (effect.body or {}).get("job") if effect is not None else None
+    job = next((one.job for one in effects if isinstance(one, MakeStepDownJob)), None)
     if job is not None and job != upgrade.step_down_job:
         changes |= {
             "step_down_job": job,

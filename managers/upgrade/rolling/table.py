@@ -16,8 +16,7 @@ safe. managers.upgrade.rolling.progress reports that the last pod is new and hea
 from __future__ import annotations
 
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.records.upgrade import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK
-from contracts.state_machine import Transition, always
+from contracts.state_machine import Guard, Transition, always
 from managers.upgrade.rolling import guards
 from managers.upgrade.rolling.facts import (
     FAILED,
@@ -31,34 +30,48 @@ from managers.upgrade.rolling.facts import (
     SOON,
     RollingFacts,
 )
+from managers.upgrade.transition_action import UpgradeAction
 
-TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
-    Transition(IDLE, guards.leftover_lock, "lock left", act=FREE_LOCK),
+RollingGuard = Guard[RollingFacts]
+RollingTransition = Transition[RollingFacts]
+
+
+def _prepare(at: str, when: RollingGuard, says: str) -> RollingTransition:
+    return Transition(at, when, says, PREPARING, UpgradeAction.TAKE_LOCK, after=SOON)
+
+
+def _end(at: str, when: RollingGuard, says: str) -> RollingTransition:
+    return Transition(at, when, says, IDLE, UpgradeAction.FREE_LOCK, after=SOON)
+
+
+def _fail(at: str, when: RollingGuard, says: str, reason: str) -> RollingTransition:
+    return Transition(at, when, says, FAILED, UpgradeAction.FREE_LOCK, reason, SOON)
+
+
+TRANSITIONS: tuple[RollingTransition, ...] = (
+    Transition(IDLE, guards.leftover_lock, "lock left", act=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),
     Transition(
-        IDLE, always, "another release asked", PREPARING, TAKE_LOCK, "UpgradeInProgress", SOON
+        IDLE,
+        always,
+        "another release asked",
+        PREPARING,
+        UpgradeAction.TAKE_LOCK,
+        "UpgradeInProgress",
+        SOON,
     ),
     #
-    Transition(PREPARING, guards.up_to_date, "taken back", IDLE, FREE_LOCK, after=SOON),
-    Transition(
-        PREPARING,
-        guards.both(guards.changed, guards.refused),
-        "refused",
-        IDLE,
-        FREE_LOCK,
-        after=SOON,
-    ),
-    Transition(
-        PREPARING, guards.another, "another release asked", PREPARING, TAKE_LOCK, after=SOON
-    ),
+    _end(PREPARING, guards.up_to_date, "taken back"),
+    _end(PREPARING, guards.both(guards.changed, guards.refused), "refused"),
+    _prepare(PREPARING, guards.another, "another release asked"),
     Transition(PREPARING, guards.lock_held_by_another, "lock held", IDLE, after=SOON),
     Transition(
         PREPARING,
         guards.no_lock,
         "no lock",
-        act=TAKE_LOCK,
+        act=UpgradeAction.TAKE_LOCK,
         reason="OperationLockBlocked",
         after=1.0,
     ),
@@ -68,18 +81,10 @@ TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
     ),
     Transition(PREPARING, always, "all well", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
-    Transition(SNAPSHOT, guards.up_to_date, "taken back", IDLE, FREE_LOCK, after=SOON),
+    _end(SNAPSHOT, guards.up_to_date, "taken back"),
     Transition(SNAPSHOT, guards.another, "another release asked", PREPARING, after=SOON),
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
-    Transition(
-        SNAPSHOT,
-        guards.snapshot_exhausted,
-        "third snapshot failed",
-        FAILED,
-        FREE_LOCK,
-        "PreUpgradeBackupFailed",
-        SOON,
-    ),
+    _fail(SNAPSHOT, guards.snapshot_exhausted, "third snapshot failed", "PreUpgradeBackupFailed"),
     Transition(
         SNAPSHOT, guards.snapshot_failed, "snapshot failed", SNAPSHOT, reason="PreUpgradeSnapshot"
     ),
@@ -88,7 +93,7 @@ TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
         guards.no_snapshot,
         "no snapshot",
         SNAPSHOT,
-        MAKE_SNAPSHOT,
+        UpgradeAction.MAKE_SNAPSHOT,
         "PreUpgradeSnapshot",
         SNAPSHOT_RECHECK,
     ),
@@ -112,27 +117,22 @@ TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
         after=SOON,
     ),
     Transition(
-        ROLLING, guards.no_lock, "no lock", act=TAKE_LOCK, reason="OperationLockBlocked", after=1.0
+        ROLLING,
+        guards.no_lock,
+        "no lock",
+        act=UpgradeAction.TAKE_LOCK,
+        reason="OperationLockBlocked",
+        after=1.0,
     ),
-    Transition(
-        ROLLING, guards.hand_over_failed, "Job failed", FAILED, FREE_LOCK, "StepDownFailed", SOON
-    ),
-    Transition(
-        ROLLING, guards.refused_hand_over, "no Job", FAILED, FREE_LOCK, "StepDownFailed", SOON
-    ),
-    Transition(
-        ROLLING, guards.hand_over_late, "leads still", FAILED, FREE_LOCK, "StepDownTimeout", SOON
-    ),
-    Transition(
-        ROLLING, guards.unready_late, "pod not back", FAILED, FREE_LOCK, "PodNotReady", SOON
-    ),
+    _fail(ROLLING, guards.hand_over_failed, "Job failed", "StepDownFailed"),
+    _fail(ROLLING, guards.refused_hand_over, "no Job", "StepDownFailed"),
+    _fail(ROLLING, guards.hand_over_late, "leads still", "StepDownTimeout"),
+    _fail(ROLLING, guards.unready_late, "pod not back", "PodNotReady"),
     Transition(
         ROLLING, guards.quorum_refused, "question refused", reason=QUESTION_REFUSED, after=RECHECK
     ),
     Transition(ROLLING, guards.budget_closed, "budget closed", reason=BUDGET_CLOSED, after=RECHECK),
-    Transition(
-        ROLLING, guards.unwell_late, "server not well", FAILED, FREE_LOCK, "HealthCheckFailed", SOON
-    ),
+    _fail(ROLLING, guards.unwell_late, "server not well", "HealthCheckFailed"),
     Transition(
         ROLLING,
         guards.both(guards.changed, guards.refused),
@@ -163,17 +163,17 @@ TRANSITIONS: tuple[Transition[RollingFacts], ...] = (
         guards.both(lambda facts: facts.rolled, guards.another),
         "another release",
         ROLLING,
-        TAKE_LOCK,
+        UpgradeAction.TAKE_LOCK,
     ),
-    Transition(FAILED, guards.another, "another release", PREPARING, TAKE_LOCK, after=SOON),
+    _prepare(FAILED, guards.another, "another release"),
     Transition(
         FAILED,
         guards.both(lambda facts: facts.rolled, guards.retried),
         "retry",
         ROLLING,
-        TAKE_LOCK,
+        UpgradeAction.TAKE_LOCK,
         after=SOON,
     ),
-    Transition(FAILED, guards.retried, "retry", PREPARING, TAKE_LOCK, after=SOON),
+    _prepare(FAILED, guards.retried, "retry"),
     Transition(FAILED, guards.failed, "waits for a person", blocked=True),
 )

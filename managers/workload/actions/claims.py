@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import EffectByUid, GrowClaim, RecreateSet, TakeClaim
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
@@ -19,16 +19,15 @@ _OWNER = f"/metadata/annotations/{labels.OWNER_UID.replace('/', '~1')}"
 _ADOPT = f"/metadata/annotations/{labels.ADOPT.replace('/', '~1')}"
 
 
-async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) -> None:
     """Request a larger volume, if the UID and the requested size of the PVC are as observed.
 
     A rejection by the API server (no expansion in the class, a quota) is recorded, so that it is
     not retried at once. Raises other errors of the API server.
     """
-    sizes = effect.body or {}
     ops = [
-        {"op": "test", "path": _SIZE, "value": sizes["from"]},
-        {"op": "replace", "path": _SIZE, "value": sizes["to"]},
+        {"op": "test", "path": _SIZE, "value": effect.requested},
+        {"op": "replace", "path": _SIZE, "value": effect.size},
     ]
     try:
         done = await _patch(context, resolved, effect, ops)
@@ -38,11 +37,14 @@ async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> No
         return
     if done:
         _tell(
-            context, resolved, "VolumeGrows", f"{effect.target}: {sizes['from']} to {sizes['to']}"
+            context,
+            resolved,
+            "VolumeGrows",
+            f"{effect.target}: {effect.requested} to {effect.size}",
         )
 
 
-async def take_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def take_claim(context: Context, resolved: Resolved, effect: TakeClaim) -> None:
     """Adopt a PVC that a user annotated with the name of this cluster."""
     ops = [
         {"op": "test", "path": _ADOPT, "value": resolved.name},
@@ -53,7 +55,7 @@ async def take_claim(context: Context, resolved: Resolved, effect: Effect) -> No
         _tell(context, resolved, "VolumeTaken", f"{effect.target} was handed over to this cluster")
 
 
-async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def recreate_set(context: Context, resolved: Resolved, effect: RecreateSet) -> None:
     """Delete the StatefulSet and orphan its pods; the next reconcile creates it again.
 
     If the process ends in between nothing is lost: without a StatefulSet the plan creates one.
@@ -63,7 +65,7 @@ async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> 
             STATEFUL_SET,
             ObjectKey(resolved.namespace, effect.target),
             uid=effect.uid,
-            resource_version=(effect.body or {})["version"],
+            resource_version=effect.version,
             propagation="Orphan",
         )
     except (NotFound, Conflict):
@@ -79,7 +81,7 @@ async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> 
 
 
 async def _patch(
-    context: Context, resolved: Resolved, effect: Effect, ops: Sequence[Mapping[str, Any]]
+    context: Context, resolved: Resolved, effect: EffectByUid, ops: Sequence[Mapping[str, Any]]
 ) -> bool:
     same = {"op": "test", "path": "/metadata/uid", "value": effect.uid}
     key = ObjectKey(resolved.namespace, effect.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import FencePod, MarkFirst, MarkPod, UngatePod
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.builtin_kinds import POD
@@ -16,7 +16,7 @@ _MARK = f"/metadata/annotations/{labels.MAINTENANCE.replace('/', '~1')}"
 _FIRST = f"/metadata/labels/{labels.FIRST_SET.replace('/', '~1')}"
 
 
-async def fence_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def fence_pod(context: Context, resolved: Resolved, effect: FencePod) -> None:
     """Delete a pod, by UID; the StatefulSet creates it again behind the gate."""
     key = ObjectKey(resolved.namespace, effect.target)
     try:
@@ -27,7 +27,7 @@ async def fence_pod(context: Context, resolved: Resolved, effect: Effect) -> Non
     _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: spec.fencedPods names it")
 
 
-async def ungate_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def ungate_pod(context: Context, resolved: Resolved, effect: UngatePod) -> None:
     """Remove our own scheduling gate from a pod, and keep those of other controllers.
 
     A gate can only be removed while the pod has no node, and never be added (Kubernetes 1.30,
@@ -57,16 +57,16 @@ def _position(pod: Object) -> int | None:
     return next(positions, None)
 
 
-async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def mark_pod(context: Context, resolved: Resolved, effect: MarkPod) -> None:
     """Set the maintenance annotation of a pod, or remove it."""
     key = ObjectKey(resolved.namespace, effect.target)
     change: dict[str, Any] = {"op": "remove", "path": _MARK}
-    if (effect.body or {}).get("on"):
+    if effect.maintenance:
         change = {"op": "add", "path": _MARK, "value": "true"}
     await _change(context, key, effect.uid, change)
 
 
-async def mark_first(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def mark_first(context: Context, resolved: Resolved, effect: MarkFirst) -> None:
     """Label a pod as one of the pool without a revision."""
     key = ObjectKey(resolved.namespace, effect.target)
     await _change(context, key, effect.uid, {"op": "add", "path": _FIRST, "value": "true"})

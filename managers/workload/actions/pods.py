@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    EffectByUid,
+    MarkLog,
+    ReloadPod,
+    ReplacePod,
+    ReplaceUnstarted,
+    StepDown,
+)
 from contracts.records.observed import EVICT, EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
@@ -19,7 +26,7 @@ from runtime.types import Object, ObjectKey, is_terminating, resource_version_of
 EPHEMERAL = "ephemeralcontainers"
 
 
-async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def replace_pod(context: Context, resolved: Resolved, effect: ReplacePod) -> None:
     """Replace one pod, by UID: the StatefulSet creates it again from the newest template.
 
     | what is replaced | how | why |
@@ -33,7 +40,7 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
     """
     key = ObjectKey(resolved.namespace, effect.target)
     try:
-        if (effect.body or {}).get("evict"):
+        if effect.evict:
             # The API server charges the budget before it compares the UID. For a new pod of
             # that name it refuses, and counts that pod as disrupted for two minutes
             # (disruptedPods, by name). So never evict from a stale cache.
@@ -52,7 +59,7 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
     _tell(context, resolved, "PodReplaced", f"Replaced pod {effect.target}: it was outdated")
 
 
-async def replace_unstarted(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def replace_unstarted(context: Context, resolved: Resolved, effect: ReplaceUnstarted) -> None:
     """Delete one pod whose server never ran, unless it started meanwhile."""
     key = ObjectKey(resolved.namespace, effect.target)
     try:
@@ -76,13 +83,13 @@ def _has_run(pod: Object) -> bool:
     )
 
 
-async def reload_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) -> None:
     """Add the ephemeral container that makes the server of one pod reload its files.
 
     Raises transient errors of the API server. A permanent rejection is recorded, so that the plan
     replaces the pod instead.
     """
-    container = dict(effect.body or {})
+    container = effect.container
     try:
         key = ObjectKey(resolved.namespace, effect.target)
         added = await _add(context, key, effect.uid, container)
@@ -125,12 +132,12 @@ async def _add(context: Context, key: ObjectKey, uid: str, container: Mapping[st
     return True
 
 
-async def step_down(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+async def step_down(context: Context, logins: Logins, resolved: Resolved, effect: StepDown) -> None:
     """Ask the leader to step down. Raises BaoError when it cannot be reached now.
 
     The attempt is recorded before it is sent: a lost answer must not cause an immediate retry.
     """
-    where = effect.body or {}
+    endpoint = effect.endpoint
     login = await logins.of(
         resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
     )
@@ -138,9 +145,9 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
         _note(context, effect, refused="the operator has no login")
         return
     _note(context, effect)
-    async with logins.session(where["authority"], where["server_name"]) as bao:
+    async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
-            await as_known(bao, where["address"], login, bao.step_down)
+            await as_known(bao, endpoint.address, login, bao.step_down)
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return
@@ -155,21 +162,21 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
     )
 
 
-async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect: MarkLog) -> None:
     """Have the leader write one of its settings again, so that its log grows by an entry.
 
     The next reconcile retries when the leader cannot be reached now.
     """
-    where = effect.body or {}
+    endpoint = effect.endpoint
     login = await logins.of(
         resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
     )
     if login is None:
         _note(context, effect, refused="the operator has no login")
         return
-    async with logins.session(where["authority"], where["server_name"]) as bao:
+    async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
-            await as_known(bao, where["address"], login, partial(_rewrite_setting, bao))
+            await as_known(bao, endpoint.address, login, partial(_rewrite_setting, bao))
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return
@@ -184,7 +191,7 @@ async def _rewrite_setting(bao: Bao, address: str, token: str) -> None:
     await bao.set_autopilot(address, token, {setting: live[setting]} if setting in live else {})
 
 
-def _note(context: Context, effect: Effect, refused: str = "") -> None:
+def _note(context: Context, effect: EffectByUid, refused: str = "") -> None:
     attempt = EffectAttempt(effect.name, effect.uid, context.clock.now(), refused)
     context.attempts.note(attempt)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import DeleteClaim, RemovePeer
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
@@ -19,29 +19,31 @@ from runtime.types import ObjectKey
 _MARK = f"/metadata/annotations/{labels.REMOVED_PEER.replace('/', '~1')}"
 
 
-async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+async def remove_peer(
+    context: Context, logins: Logins, resolved: Resolved, effect: RemovePeer
+) -> None:
     """Annotate the volume of a server, and have the leader remove its raft peer.
 
     The annotation comes first, so that the next operator leader finds it. Both writes need the
     guard of the lease. The attempt is recorded before it is sent: a lost answer must not cause an
     immediate retry. Raises transient errors of the API server.
     """
-    where = effect.body or {}
+    endpoint = effect.endpoint
     login = await logins.of(
         resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
     )
     if login is None:
         _refused(context, resolved, "the operator has no login")
         return
-    if where.get("claim") and not await _mark(context, resolved, effect):
+    if effect.claim and not await _mark(context, resolved, effect):
         return
     context.attempts.note(
         EffectAttempt(effect.name, effect.uid or resolved.owner.uid, context.clock.now())
     )
-    async with logins.session(where["authority"], where["server_name"]) as bao:
+    async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
             ask = partial(_remove, bao, effect.target)
-            await as_known(bao, where["address"], login, ask)
+            await as_known(bao, endpoint.address, login, ask)
         except Denied as denied:
             _refused(context, resolved, str(denied))
             return
@@ -51,7 +53,7 @@ async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effe
     _tell(context, resolved, "PeerRemoved", f"Took {effect.target} out of the raft cluster")
 
 
-async def delete_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+async def delete_claim(context: Context, resolved: Resolved, effect: DeleteClaim) -> None:
     """Delete the data volume of a server that was removed, by UID."""
     try:
         await context.client.delete(
@@ -68,14 +70,13 @@ async def _remove(bao: Bao, node_id: str, address: str, token: str) -> None:
     await bao.remove_peer(address, token, node_id)
 
 
-async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
+async def _mark(context: Context, resolved: Resolved, effect: RemovePeer) -> bool:
     """Annotate the volume with the raft peer that is removed."""
-    where = effect.body or {}
     ops: list[dict[str, Any]] = [
-        {"op": "test", "path": "/metadata/uid", "value": where["claim_uid"]},
+        {"op": "test", "path": "/metadata/uid", "value": effect.claim_uid},
         {"op": "add", "path": _MARK, "value": effect.target},
     ]
-    key = ObjectKey(resolved.namespace, where["claim"])
+    key = ObjectKey(resolved.namespace, effect.claim)
     try:
         await context.client.json_patch(PVC, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, PatchFailed):
@@ -85,7 +86,7 @@ async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
 
 
 def _refused(context: Context, resolved: Resolved, why: str) -> None:
-    attempt = EffectAttempt("remove-peer", resolved.owner.uid, context.clock.now(), why)
+    attempt = EffectAttempt(RemovePeer.name, resolved.owner.uid, context.clock.now(), why)
     context.attempts.note(attempt)
 
 

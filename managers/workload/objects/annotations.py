@@ -9,12 +9,9 @@ from typing import Any
 
 from contracts.naming import labels
 from contracts.pools.pool_naming import VOTERS, PoolNaming
-from contracts.records.desired import Effect
+from contracts.records.effects import MarkFirst, MarkPod
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-
-MARK_POD = "mark-pod"
-MARK_FIRST = "mark-first-set"
 
 
 def with_marks(resolved: Resolved, pool: PoolNaming, template: dict[str, Any]) -> dict[str, Any]:
@@ -36,18 +33,18 @@ def set_marks(resolved: Resolved) -> dict[str, str]:
     return {labels.MAINTENANCE: "true"} if resolved.maintenance else {}
 
 
-def pod_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
+def pod_marks(resolved: Resolved, observed: Observed) -> tuple[MarkPod, ...]:
     """Annotate the pods that existed before the maintenance began, and undo it afterwards."""
     maintenance = resolved.maintenance
     return tuple(
-        Effect(MARK_POD, pod.name, pod.uid, {"on": maintenance})
+        MarkPod(pod.name, pod.uid, maintenance)
         for pod in (*observed.pods, *observed.read.pods)
         # A pod without a digest has none of our annotations: it will be replaced.
         if pod.maintenance != maintenance and pod.template and not pod.terminating
     )
 
 
-def first_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
+def first_marks(resolved: Resolved, observed: Observed) -> tuple[MarkFirst, ...]:
     """Label the servers of the pool without a revision, before a second pool exists.
 
     Their template must not change for it. A pod that is re-created meanwhile is labelled again.
@@ -55,7 +52,7 @@ def first_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
     if resolved.revision or resolved.other is None:
         return ()
     return tuple(
-        Effect(MARK_FIRST, pod.name, pod.uid)
+        MarkFirst(pod.name, pod.uid)
         for pod in observed.pods
         if not pod.first_set and not pod.terminating
     )

@@ -13,15 +13,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect, FencePod, StepDown, UngatePod
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
-from managers.workload.rollout.next_pod import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
+from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
 from managers.workload.rollout.quorum import QUESTION_RECHECK, is_down, majority
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
-FENCE_POD = "fence-pod"
-UNGATE_POD = "ungate-pod"
 FENCING = "Fencing"
 REFUSED = "FencingRefused"
 # The leader's view of its followers changes without any event.
@@ -45,7 +44,7 @@ REST = Fence()
 def fence(resolved: Resolved, observed: Observed) -> Fence:
     """Ungate the pods that are not fenced, and stop the next one that is."""
     opened = tuple(
-        Effect(UNGATE_POD, pod.name, pod.uid)
+        UngatePod(pod.name, pod.uid)
         for pod in observed.pods
         if pod.fence_gate and pod.name not in resolved.fenced and not pod.terminating
     )
@@ -101,14 +100,14 @@ def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], O
         return (), blocked
     if target.uid in leaders and observed.quorum is not None:
         return _hand_over(observed, target)
-    return (Effect(FENCE_POD, target.name, target.uid),), Wait(FENCING, message)
+    return (FencePod(target.name, target.uid),), Wait(FENCING, message)
 
 
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
-    attempt, client_config = observed.attempted(STEP_DOWN, leader.uid), observed.reach
+    attempt, client_config = observed.attempted(StepDown.name, leader.uid), observed.reach
     if (attempt is not None and attempt.refused) or client_config is None:
         # It gives up leadership on SIGTERM.
-        return (Effect(FENCE_POD, leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
+        return (FencePod(leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
     waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
     if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return (), waiting

@@ -6,11 +6,10 @@ boot leaves half of its requests undone.
 
 from __future__ import annotations
 
-from contracts.records.desired import Effect
+from contracts.records.effects import Effect, ReplaceUnstarted
 from contracts.records.observed import Observed, PodFacts
 from managers.workload.rollout.quorum import is_locked_out
 
-REPLACE_UNSTARTED = "replace-unstarted"
 # Reasons of the kubelet for a container that cannot start from this template (kubelet, images and
 # container configuration); with any other reason it may start at any moment.
 _HOPELESS = (
@@ -32,7 +31,7 @@ def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple
     if live is None or not live.settled or not newest:
         return ()
     return tuple(
-        Effect(REPLACE_UNSTARTED, pod.name, pod.uid)
+        ReplaceUnstarted(pod.name, pod.uid)
         for pod in observed.pods
         if pod.template != digest
         and not pod.terminating

@@ -9,13 +9,13 @@ up leadership by itself (openbao.md (d): SIGTERM).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from contracts.conditions.reasons_workload import BUDGET_CLOSED
-from contracts.records.desired import Effect
+from contracts.records.effects import Effect, MarkLog, ServerEndpoint, StepDown
 from contracts.records.observed import EVICT, EffectAttempt, Observed, PodFacts, ServerClientConfig
 from contracts.records.upgrade import StepDownJob
 from managers.workload.rollout.quorum import (
@@ -35,7 +35,7 @@ STEP_DOWN_AGAIN = timedelta(seconds=20)
 STEP_DOWN_SLEEP = timedelta(seconds=10)
 # From the creation of a Job to the moment when the server handles its request.
 JOB_STARTS = timedelta(seconds=2)
-MARK_LOG = "mark-log"
+MarkLog.name = "mark-log"
 # OpenBao 2.4.0 ignores a signal that arrives before it installs its handler, and is then killed at
 # the end of its grace period, two minutes later. A healthy server is ready before this.
 STARTS = timedelta(seconds=5)
@@ -121,7 +121,7 @@ def ask_leader(leader: PodFacts, client_config: ServerClientConfig | None) -> tu
     """Ask a leader to step down; nothing while its client config is not known."""
     if client_config is None:
         return ()
-    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, client_config)),)
+    return (StepDown(leader.name, leader.uid, endpoint_of(leader, client_config)),)
 
 
 def _step_down_attempt(
@@ -129,11 +129,11 @@ def _step_down_attempt(
 ) -> EffectAttempt | None:
     """Tell when a leader was asked, by whatever asks in this roll."""
     if hand_over is None:
-        return observed.attempted(STEP_DOWN, leader.uid)
+        return observed.attempted(StepDown.name, leader.uid)
     job = observed.upgrade.job
     if job is None or job.name != hand_over.job(leader.uid):
         return None
-    return EffectAttempt(STEP_DOWN, leader.uid, job.created_at or observed.now)
+    return EffectAttempt(StepDown.name, leader.uid, job.created_at or observed.now)
 
 
 def _hand_over(
@@ -193,7 +193,7 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
     """Return whether a server stepped down a moment ago."""
     if not pod.ready:
         return False
-    attempt, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
+    attempt, by_job = observed.attempted(StepDown.name, pod.uid), observed.upgrade.handed_over_at
     if attempt is not None and not attempt.refused and observed.now - attempt.at < STEP_DOWN_SLEEP:
         return True
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
@@ -205,7 +205,7 @@ def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
         return None
     by_log = _is_judged_by_log(observed, pod)
     what = "is of another version than the leader" if by_log else "is new"
-    attempt = observed.attempted(MARK_LOG, pod.uid)
+    attempt = observed.attempted(MarkLog.name, pod.uid)
     if attempt is None or not attempt.refused or observed.now - attempt.at >= YOUNG:
         return RolloutAction("mark", pod, f"{pod.name} {what}, and has to follow the leader first")
     then = "The operator tries again" if by_log else "It goes on"
@@ -226,7 +226,7 @@ def _is_marked(observed: Observed, pod: PodFacts) -> bool:
     by_log = _is_judged_by_log(observed, pod)
     if not by_log and not _is_young(observed, pod):
         return True
-    attempt = observed.attempted(MARK_LOG, pod.uid)
+    attempt = observed.attempted(MarkLog.name, pod.uid)
     if attempt is None or attempt.refused:
         return False
     return not by_log or observed.now - attempt.at < YOUNG
@@ -268,13 +268,9 @@ def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
     """Have the leader write an entry, to verify that a new pod follows."""
     if observed.reach is None or len(observed.leaders) != 1:
         return ()
-    return (Effect(MARK_LOG, pod.name, pod.uid, where(observed.leaders[0], observed.reach)),)
+    return (MarkLog(pod.name, pod.uid, endpoint_of(observed.leaders[0], observed.reach)),)
 
 
-def where(server: PodFacts, client_config: ServerClientConfig) -> Mapping[str, Any]:
-    """Return the endpoint of a server for an effect: address, authority and server_name."""
-    return {
-        "address": server.ip,
-        "authority": client_config.authority,
-        "server_name": client_config.server_name,
-    }
+def endpoint_of(server: PodFacts, client_config: ServerClientConfig) -> ServerEndpoint:
+    """Return where a request to a server is sent."""
+    return ServerEndpoint(server.ip, client_config.authority, client_config.server_name)

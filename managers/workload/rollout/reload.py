@@ -19,11 +19,11 @@ from typing import Any
 from contracts.builders.security_context import container_security
 from contracts.naming import mount_paths, names
 from contracts.pause import counted_from
+from contracts.records.effects import ReloadPod
 from contracts.records.observed import Observed, PodFacts, Reload
 from managers.workload.objects.pod import CONTAINER
 from runtime.types import Object
 
-RELOAD_POD = "reload-pod"
 RELOADING = "Reloading"
 # Longer than the kubelet takes to show a changed file, and than a node takes to fetch an image.
 RELOAD_PATIENCE = timedelta(minutes=5)
@@ -189,7 +189,7 @@ def _needs_replacement(observed: Observed, pod: PodFacts, digest: str) -> bool:
     requested_at = pod.reloads[-1].asked if _is_signalled(pod, digest) else None
     since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
-    refused = observed.attempted(RELOAD_POD, pod.uid)
+    refused = observed.attempted(ReloadPod.name, pod.uid)
     failed = sum(code not in (None, 0) for code in _of(pod, digest))
     return (
         late

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.desired import Effect
+from contracts.records.effects import DeleteClaim, Effect
 from contracts.records.observed import Observed, PvcFacts, Quorum, RaftServer
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.quorum import wait_for_answer
@@ -20,7 +20,6 @@ from managers.workload.scale.raft_peers import LeavingPeer, leader_of, removal
 from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size
 from runtime.outcome import Blocked, Wait
 
-DELETE_CLAIM = "delete-claim"
 STALE = "StaleVolume"
 
 
@@ -63,7 +62,7 @@ def is_spent(resolved: Resolved, observed: Observed, claim: PvcFacts, node_id: s
 
 def discard(claims: Iterable[PvcFacts]) -> tuple[Effect, ...]:
     """Delete volumes, each by its UID."""
-    return tuple(Effect(DELETE_CLAIM, claim.name, claim.uid) for claim in claims)
+    return tuple(DeleteClaim(claim.name, claim.uid) for claim in claims)
 
 
 def left_behind(

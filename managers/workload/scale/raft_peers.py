@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from contracts.records.desired import Effect
+from contracts.records.effects import Effect, RemovePeer
 from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
-from managers.workload.rollout.next_pod import where
+from managers.workload.rollout.next_pod import endpoint_of
 
-REMOVE_PEER = "remove-peer"
 # A user fixes a policy, and no event reports it.
 REFUSED_RECHECK = timedelta(minutes=10)
 # An answer may be lost: the members are read again before the request is repeated.
@@ -43,19 +42,22 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
     member again.
     """
     leader, client_config = leader_of(observed), observed.reach
-    attempt = observed.attempted(REMOVE_PEER, _attempt_uid(resolved, peer))
+    attempt = observed.attempted(RemovePeer.name, _attempt_uid(resolved, peer))
     if leader is None or client_config is None or refusal(resolved, observed):
         return ()
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return ()
     # Do not write to a volume that is not owned.
     own = peer.claim if peer.claim and peer.claim.owner_uid == resolved.owner.uid else None
-    body = {
-        **where(leader, client_config),
-        "claim": own.name if own else "",
-        "claim_uid": own.uid if own else "",
-    }
-    return (Effect(REMOVE_PEER, peer.node_id, peer.pod.uid if peer.pod else "", body),)
+    return (
+        RemovePeer(
+            peer.node_id,
+            peer.pod.uid if peer.pod else "",
+            endpoint_of(leader, client_config),
+            claim=own.name if own else "",
+            claim_uid=own.uid if own else "",
+        ),
+    )
 
 
 def refusal(resolved: Resolved, observed: Observed) -> str:
@@ -63,7 +65,7 @@ def refusal(resolved: Resolved, observed: Observed) -> str:
 
     Stored per cluster and not per server: the policy of the operator lacks the right.
     """
-    attempt = observed.attempted(REMOVE_PEER, resolved.owner.uid)
+    attempt = observed.attempted(RemovePeer.name, resolved.owner.uid)
     if attempt is None or not attempt.refused or observed.now - attempt.at >= REFUSED_RECHECK:
         return ""
     return attempt.refused

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.naming import names
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect
 from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold

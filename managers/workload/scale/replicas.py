@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from runtime.outcome import Done, Outcome

@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect, StepDown
 from contracts.records.observed import Observed, PodFacts, Quorum, RaftServer
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold
-from managers.workload.rollout.next_pod import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
+from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
 from managers.workload.rollout.quorum import majority, unreached
 from managers.workload.scale.leftover_pvcs import answered, claim_at, is_marked, member, room, tidy
 from managers.workload.scale.raft_peers import LeavingPeer, refusal, removal
@@ -204,7 +205,7 @@ def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
 
 def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -> Size:
     """Have the leader step down before it leaves."""
-    attempt, busy = observed.attempted(STEP_DOWN, leader.uid), Operation("Scaling", 0, 0)
+    attempt, busy = observed.attempted(StepDown.name, leader.uid), Operation("Scaling", 0, 0)
     if attempt is not None and attempt.refused:
         blocked = Blocked(
             BLOCKED,

@@ -15,7 +15,8 @@ from datetime import timedelta
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect, RecreateSet
 from contracts.records.observed import Observed, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
@@ -23,7 +24,6 @@ from runtime.memo import memoize
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object
 
-RECREATE_SET = "recreate-stateful-set"
 RECREATING = "RecreatingStatefulSet"
 # Do not repeat a deletion that the watch has not reported yet.
 ASK_AGAIN = timedelta(seconds=5)
@@ -84,7 +84,7 @@ def renewal(
     )
     if waits_for:
         return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
-    attempt = observed.attempted(RECREATE_SET, resolved.owner.uid)
+    attempt = observed.attempted(RecreateSet.name, resolved.owner.uid)
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return Renewal(
             True,
@@ -92,7 +92,7 @@ def renewal(
             Wait(RECREATING, message, ASK_AGAIN.total_seconds()),
             Operation("Recreating", 0, 1),
         )
-    effect = Effect(RECREATE_SET, name, live.uid, {"version": live.version})
+    effect = RecreateSet(name, live.uid, live.version)
     return Renewal(True, (effect,), Wait(RECREATING, message), Operation("Recreating", 0, 1))
 
 

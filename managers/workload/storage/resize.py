@@ -15,7 +15,8 @@ from typing import Literal
 
 from contracts.naming import labels, names
 from contracts.pause import counted_from
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect, GrowClaim, TakeClaim
 from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
@@ -113,17 +114,12 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
     if all(one.plain for one in volumes):
         return Growth(state)
     taken = tuple(
-        Effect(TAKE_CLAIM, one.claim.name, one.claim.uid)
+        TakeClaim(one.claim.name, one.claim.uid)
         for one in volumes
         if one.adopted and not one.claim.terminating
     )
     grown = tuple(
-        Effect(
-            GROW_CLAIM,
-            one.claim.name,
-            one.claim.uid,
-            {"from": one.claim.requested, "to": desired.size},
-        )
+        GrowClaim(one.claim.name, one.claim.uid, one.claim.requested, desired.size)
         for one in volumes
         if one.small and one.owned and _may_grow(one.claim, observed)
     )
@@ -171,7 +167,7 @@ def _may_grow(claim: PvcFacts, observed: Observed) -> bool:
 
 
 def _refusal(claim: PvcFacts, observed: Observed) -> str:
-    attempt = observed.attempted(GROW_CLAIM, claim.uid)
+    attempt = observed.attempted(GrowClaim.name, claim.uid)
     if attempt is None or observed.now - attempt.at >= ASK_AGAIN:
         return ""
     return attempt.refused

@@ -1,7 +1,8 @@
 """A plan and what became of it."""
 
 from contracts.builders.metadata import cluster_object
-from contracts.records.desired import AppliedSet, Desired, Effect, Plan
+from contracts.records.desired import AppliedSet, Desired, Plan
+from contracts.records.effects import FencePod
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
@@ -52,6 +53,6 @@ def test_conflicts_are_the_words_of_foreign_objects_alone() -> None:
 
 
 def test_equal_wishes_are_equal() -> None:
-    assert Effect("draw", "secret") == Effect("draw", "secret")
+    assert FencePod("x-0", "uid") == FencePod("x-0", "uid")
     assert intent("a") == intent("a")
     assert intent("a") != Intent(SERVICE, intent("a").body)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.records.effects import ServerEndpoint
 from managers.bao import exchange, login
 from managers.bao.client import Bao, BaoError, JoinOrder
 from managers.context.pause_guard import PausedMeanwhileError
@@ -21,7 +22,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object
 from tests.gen.api import FakeApi, Outside
 from tests.managers.bao.servers import ADDRESS, NAME, Server, serving
-from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE, WHERE
+from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE
 
 Ask = Callable[[Bao], Awaitable[object]]
 
@@ -163,12 +164,11 @@ async def remove(there: list[Server], folder: Path, frozen: float, *, claim: boo
     outside = Outside(api)
     async with serving(folder, {"sys/storage/raft/remove-peer": (204, b"")}) as server:
         there.append(server)
-        where = {**WHERE, "address": ADDRESS, "server_name": NAME}
-        where["authority"] = server.authority.certificate.decode()
+        endpoint = ServerEndpoint(ADDRESS, server.authority.certificate.decode(), NAME)
+        effect = replace(REMOVE, endpoint=endpoint)
         if not claim:
-            where["claim"] = ""
+            effect = replace(effect, claim="")
             await clock.advance(frozen)
-        effect = replace(REMOVE, body=where)
         if frozen > LEASE_SECONDS:
             with pytest.raises(LeaseLost):
                 await remove_peer(outside.context, outside.logins, MEANT, effect)

@@ -1,14 +1,12 @@
 """managers.bootstrap.actions: a secret is created, never replaced, and told to the cache."""
 
 import base64
-from collections.abc import Awaitable, Callable
 
 import pytest
 
-from contracts.records.desired import Effect
-from contracts.records.resolved import Resolved
-from managers.bootstrap.actions import draw_root_token, draw_unseal_key
-from managers.context.context import Context
+from contracts.records.effects import DrawRootToken, DrawUnsealKey
+from managers.bootstrap.actions import draw_unseal_key
+from managers.cluster.apply.actions import EFFECTS
 from runtime.builtin_kinds import SECRET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey
@@ -17,12 +15,13 @@ from tests.gen.api import FakeApi, Outside, api_error
 
 MEANT = gen.resolved(gen.cluster())
 KEY = ObjectKey(gen.NAMESPACE, "s")
-Draw = Callable[[Context, Resolved, Effect], Awaitable[None]]
+Drawing = DrawUnsealKey | DrawRootToken
+KEY_EFFECT, TOKEN_EFFECT = DrawUnsealKey("s"), DrawRootToken("s")
 
 
-async def drawn(draw: Draw) -> Object:
+async def drawn(effect: Drawing) -> Object:
     outside = Outside()
-    await draw(outside.context, MEANT, Effect("", "s"))
+    await EFFECTS[type(effect)](outside.context, MEANT, effect)
     assert outside.api.asked == ["create Secret s"]
     # What was just written needs no question.
     facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
@@ -32,12 +31,12 @@ async def drawn(draw: Draw) -> Object:
 
 
 async def test_the_key_is_32_raw_bytes_of_the_given_source() -> None:
-    live = await drawn(draw_unseal_key)
+    live = await drawn(KEY_EFFECT)
     assert base64.b64decode(live["data"]["key"]) == b"\x07" * 32
 
 
 async def test_the_token_has_no_dot_and_enough_bits() -> None:
-    live = await drawn(draw_root_token)
+    live = await drawn(TOKEN_EFFECT)
     token = base64.b64decode(live["data"]["token"]).decode()
     prefix, _, random_part = token.partition("-")
     assert prefix == "root"
@@ -47,11 +46,11 @@ async def test_the_token_has_no_dot_and_enough_bits() -> None:
     assert len(random_part) * 5 >= 192
 
 
-@pytest.mark.parametrize("draw", [draw_unseal_key, draw_root_token])
+@pytest.mark.parametrize("effect", [KEY_EFFECT, TOKEN_EFFECT])
 async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
-    draw: Draw,
+    effect: Drawing,
 ) -> None:
-    live = await drawn(draw)
+    live = await drawn(effect)
     assert live["immutable"] is True
     marks = dict(live["metadata"]["annotations"])
     assert marks.pop("openbao.org/owner-uid") == "uid-x"
@@ -60,14 +59,14 @@ async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
     assert live["metadata"]["ownerReferences"] == [gen.cluster().owner().reference()]
 
 
-@pytest.mark.parametrize("draw", [draw_unseal_key, draw_root_token])
-async def test_who_comes_second_leaves_the_first_and_looks_again(draw: Draw) -> None:
+@pytest.mark.parametrize("effect", [KEY_EFFECT, TOKEN_EFFECT])
+async def test_who_comes_second_leaves_the_first_and_looks_again(effect: Drawing) -> None:
     first = {"kind": "Secret", "metadata": {"name": "s", "namespace": gen.NAMESPACE}, "data": {}}
     outside = Outside(FakeApi())
     # The cache says that there is none, and is wrong.
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is None
     outside.api.holding((SECRET, {"apiVersion": "v1", **first}))
-    await draw(outside.context, MEANT, Effect("", "s"))
+    await EFFECTS[type(effect)](outside.context, MEANT, effect)
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
     facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
@@ -79,4 +78,4 @@ async def test_a_broken_server_ends_the_pass() -> None:
     outside = Outside()
     outside.api.refuse("create Secret s", api_error(500))
     with pytest.raises(ServerError):
-        await draw_unseal_key(outside.context, MEANT, Effect("", "s"))
+        await draw_unseal_key(outside.context, MEANT, KEY_EFFECT)

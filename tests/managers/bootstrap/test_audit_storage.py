@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from contracts.naming import labels
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import MakeAuditClaim
 from contracts.records.observed import NamedPvcFacts
 from managers.bootstrap.actions import make_audit_claim
-from managers.bootstrap.audit_storage import MAKE_AUDIT_CLAIM, audit_storage_ready, plan
+from managers.bootstrap.audit_storage import audit_storage_ready, plan
 from managers.bootstrap.server_pod_part import audit_volume
 from runtime.builtin_kinds import PVC
 from runtime.outcome import Blocked, Done, Wait
@@ -46,7 +47,7 @@ def test_a_claim_that_can_be_used_holds_nothing_back(
 
 def test_our_own_claim_is_made_before_any_pod() -> None:
     found = planned(MANAGED, None)
-    assert found.effects == (Effect(MAKE_AUDIT_CLAIM, "x-audit"),)
+    assert found.effects == (MakeAuditClaim("x-audit"),)
     assert found.gate
     assert isinstance(found.outcome, Wait)
     assert found.outcome.reason == "PrerequisitesMissing"
@@ -107,7 +108,7 @@ def test_the_condition_says_the_same(
 
 async def test_the_claim_outlives_the_cluster_and_says_whose_it_was() -> None:
     outside = Outside()
-    await make_audit_claim(outside.context, gen.resolved(MANAGED), Effect("", "x-audit"))
+    await make_audit_claim(outside.context, gen.resolved(MANAGED), MakeAuditClaim("x-audit"))
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "ownerReferences" not in live["metadata"]
     assert live["metadata"]["annotations"] == {labels.OWNER_UID: "uid-x"}
@@ -121,13 +122,13 @@ async def test_the_claim_outlives_the_cluster_and_says_whose_it_was() -> None:
 async def test_a_claim_that_is_there_is_never_touched() -> None:
     outside = Outside()
     for _ in range(2):
-        await make_audit_claim(outside.context, gen.resolved(MANAGED), Effect("", "x-audit"))
+        await make_audit_claim(outside.context, gen.resolved(MANAGED), MakeAuditClaim("x-audit"))
     assert outside.api.asked == ["create PersistentVolumeClaim x-audit"] * 2
 
 
 async def test_a_default_class_is_left_to_the_cluster() -> None:
     outside = Outside()
     plain = gen.cluster().wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
-    await make_audit_claim(outside.context, gen.resolved(plain), Effect("", "x-audit"))
+    await make_audit_claim(outside.context, gen.resolved(plain), MakeAuditClaim("x-audit"))
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "storageClassName" not in live["spec"]

@@ -5,9 +5,10 @@ import itertools
 import pytest
 
 from contracts.naming import names
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import DrawRootToken, DrawUnsealKey, Effect
 from contracts.records.secrets import CredentialFacts, SecretFacts
-from managers.bootstrap.plan import DRAW_ROOT_TOKEN, DRAW_UNSEAL_KEY, plan
+from managers.bootstrap.plan import plan
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 
@@ -22,8 +23,8 @@ TOKEN = gen.secret("x-root-token")
 NOTHING = gen.world()
 GOOD = {"key": gen.unseal_key("f1")}
 KNOWING = gen.world().with_set(gen.stateful_set().knowing("operator-generated-v1=key@f1"))
-DRAW_KEY = Effect(DRAW_UNSEAL_KEY, "x-unseal-key")
-DRAW_TOKEN = Effect(DRAW_ROOT_TOKEN, "x-root-token")
+DRAW_KEY = DrawUnsealKey("x-unseal-key")
+DRAW_TOKEN = DrawRootToken("x-root-token")
 
 
 def planned(cluster: gen.Cluster, world: gen.World) -> Plan:

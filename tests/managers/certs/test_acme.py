@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from contracts.builders.rwx_pvc import SHARED_MODE
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import MakeAcmeCacheClaim
 from contracts.records.observed import NamedPvcFacts
 from contracts.records.secrets import SecretFacts
-from managers.certs.acme import MAKE_CACHE_CLAIM
 from managers.certs.plan import plan
 from managers.cluster.apply.actions import EFFECTS
 from runtime.builtin_kinds import PVC
@@ -117,9 +117,9 @@ def test_row(
 
 async def test_the_claim_outlives_the_cluster_and_is_never_written_twice() -> None:
     outside, meant = Outside(), gen.resolved(MANAGED)
-    effect = Effect(MAKE_CACHE_CLAIM, "x-acme-cache")
+    effect = MakeAcmeCacheClaim("x-acme-cache")
     assert planned(MANAGED, ROOTS).effects == (effect,)
-    await EFFECTS[effect.name](outside.context, meant, effect)
+    await EFFECTS[type(effect)](outside.context, meant, effect)
     (claim,) = outside.api.of(PVC)
     assert claim["spec"] == {
         "accessModes": [SHARED_MODE],
@@ -128,5 +128,5 @@ async def test_the_claim_outlives_the_cluster_and_is_never_written_twice() -> No
     }
     assert claim["metadata"]["annotations"] == {"openbao.org/owner-uid": "uid-x"}
     assert "ownerReferences" not in claim["metadata"]
-    await EFFECTS[effect.name](outside.context, meant, effect)
+    await EFFECTS[type(effect)](outside.context, meant, effect)
     assert outside.api.of(PVC) == [claim]

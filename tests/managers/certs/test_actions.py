@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from contracts.records.desired import Effect
+from contracts.records.effects import IssueAuthority, IssueServerCertificate
 from managers.certs.actions import issue_authority, issue_server_certificate
 from managers.certs.x509 import KeyPair, make_authority, read
 from runtime.builtin_kinds import SECRET
@@ -16,9 +16,9 @@ from tests.gen.api import Outside
 
 MEANT = gen.resolved(gen.cluster())
 CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
-MAKE = Effect("issue-authority", CA.name)
+MAKE = IssueAuthority(CA.name)
 RSA = key_files.rsa_key(8192)
-ISSUE = Effect("issue-server-certificate", SERVER.name)
+ISSUE = IssueServerCertificate(SERVER.name)
 
 
 def files_of(live: Object) -> dict[str, bytes]:

@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from contracts.records.desired import Effect, Plan
-from contracts.records.secrets import CertificateFacts
-from managers.certs.plan import (
-    ISSUE_AUTHORITY,
-    ISSUE_SERVER_CERTIFICATE,
-    LONGEST_TIMER,
-    PREPARE_AUTHORITY,
-    plan,
+from contracts.records.desired import Plan
+from contracts.records.effects import (
+    Effect,
+    IssueAuthority,
+    IssueServerCertificate,
+    PrepareAuthority,
 )
+from contracts.records.secrets import CertificateFacts
+from managers.certs.plan import LONGEST_TIMER, plan
 from runtime.outcome import Blocked, Done, Wait, timer_of
 from tests import gen
 from tests.gen.worlds import authority_certificate, server_certificate
@@ -23,9 +23,9 @@ MEANT = gen.resolved(CLUSTER)
 CA = gen.secret("x-tls-ca", certificate=authority_certificate())
 SERVER = gen.secret("x-tls-server", certificate=server_certificate(MEANT))
 NOTHING = gen.world()
-ISSUE_CA = Effect(ISSUE_AUTHORITY, "x-tls-ca")
-PREPARE = Effect(PREPARE_AUTHORITY, "x-tls-ca", "uid-x-tls-ca")
-ISSUE_SERVER = Effect(ISSUE_SERVER_CERTIFICATE, "x-tls-server")
+ISSUE_CA = IssueAuthority("x-tls-ca")
+PREPARE = PrepareAuthority("x-tls-ca", "uid-x-tls-ca")
+ISSUE_SERVER = IssueServerCertificate("x-tls-server")
 
 
 def planned(world: gen.World, cluster: gen.Cluster = CLUSTER) -> Plan:

@@ -9,13 +9,20 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    DropAuthority,
+    Effect,
+    EffectByUid,
+    IssueServerCertificate,
+    PrepareAuthority,
+    PromoteAuthority,
+)
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import SecretFacts
 from managers.certs import chain, secret_data
 from managers.certs.ca_rotation import next_step
-from managers.certs.plan import ISSUE_SERVER_CERTIFICATE, plan
+from managers.certs.plan import plan
 from managers.cluster.apply.actions import EFFECTS
 from managers.cluster.observe.from_objects import secret_facts, secret_reading
 from managers.context.context import Context
@@ -72,7 +79,7 @@ class Farm:
         """Plan and act once; return the names of the effects."""
         made = plan(self.meant, self.facts())
         for effect in made.effects:
-            await EFFECTS[effect.name](self.outside.context, self.meant, effect)
+            await EFFECTS[type(effect)](self.outside.context, self.meant, effect)
         return tuple(effect.name for effect in made.effects)
 
     async def settle(self) -> list[str]:
@@ -103,7 +110,7 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     made.meant = gen.resolved(ASKED)
 
     # Made and trusted; signs nothing yet.
-    assert await made.settle() == ["prepare-authority", ISSUE_SERVER_CERTIFICATE]
+    assert await made.settle() == ["prepare-authority", IssueServerCertificate.name]
     prepared = made.files_of(CA)
     assert prepared[secret_data.CA_KEY] == old[secret_data.CA_KEY]
     assert len(chain.fingerprints(prepared[secret_data.CA_CERTIFICATE])) == 2
@@ -113,7 +120,7 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
 
     # The overlap over, it signs; the former key is kept.
     await made.outside.clock.advance(OVERLAP.total_seconds())
-    assert await made.settle() == ["promote-authority", ISSUE_SERVER_CERTIFICATE]
+    assert await made.settle() == ["promote-authority", IssueServerCertificate.name]
     promoted = made.files_of(CA)
     assert promoted[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
     assert promoted[secret_data.FORMER_KEY] == old[secret_data.CA_KEY]
@@ -128,7 +135,7 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     await made.outside.clock.advance(10 * OVERLAP.total_seconds())
     assert await made.settle() == []
     made.reload(1, 2)
-    assert await made.settle() == ["drop-authority", ISSUE_SERVER_CERTIFICATE]
+    assert await made.settle() == ["drop-authority", IssueServerCertificate.name]
     last = made.files_of(CA)
     assert set(last) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
     assert last[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
@@ -150,7 +157,7 @@ async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
     made = await farm()
     await made.outside.clock.advance(timedelta(days=3651).total_seconds())
     done = await made.settle()
-    assert done[:3] == ["prepare-authority", "promote-authority", ISSUE_SERVER_CERTIFICATE]
+    assert done[:3] == ["prepare-authority", "promote-authority", IssueServerCertificate.name]
 
 
 async def test_nothing_is_promoted_before_every_pod_was_seen_to_have_the_bundle() -> None:
@@ -176,7 +183,7 @@ async def test_the_end_of_the_overlap_is_met_by_a_timer() -> None:
 
 async def test_a_first_authority_answers_the_request_that_was_there_before_it() -> None:
     made = Farm(meant=gen.resolved(ASKED))
-    assert await made.settle() == ["issue-authority", ISSUE_SERVER_CERTIFICATE]
+    assert await made.settle() == ["issue-authority", IssueServerCertificate.name]
 
 
 @pytest.mark.parametrize("dies_after", range(6))
@@ -205,40 +212,41 @@ def _new_process(old: Outside) -> Outside:
     return fresh
 
 
-EFFECT = Effect("prepare-authority", CA.name)
-
-
-@pytest.mark.parametrize("name", ["prepare-authority", "promote-authority", "drop-authority"])
-async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(name: str) -> None:
+@pytest.mark.parametrize("effect", [PrepareAuthority, PromoteAuthority, DropAuthority])
+async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(
+    effect: type[EffectByUid],
+) -> None:
     made = await farm()
     before = made.files_of(CA)
     with pytest.raises(Transient, match="another one"):
-        await run(made.outside.context, made.meant, Effect(name, CA.name, "uid-of-a-former-one"))
+        await run(made.outside.context, made.meant, effect(CA.name, "uid-of-a-former-one"))
     assert made.files_of(CA) == before
 
 
-@pytest.mark.parametrize("name", ["promote-authority", "drop-authority"])
-async def test_a_turn_whose_files_are_not_there_changes_nothing(name: str) -> None:
+@pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
+async def test_a_turn_whose_files_are_not_there_changes_nothing(
+    effect: type[EffectByUid],
+) -> None:
     made = await farm()
     before = made.files_of(CA)
     uid = made.secrets()[CA.name].uid
     with pytest.raises(Transient):
-        await run(made.outside.context, made.meant, Effect(name, CA.name, uid))
+        await run(made.outside.context, made.meant, effect(CA.name, uid))
     assert made.files_of(CA) == before
 
 
 async def test_a_second_authority_is_never_overwritten_by_a_third() -> None:
     made = await farm()
     uid = made.secrets()[CA.name].uid
-    await run(made.outside.context, made.meant, Effect("prepare-authority", CA.name, uid))
+    await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
     before = made.files_of(CA)
     with pytest.raises(Transient, match="second authority"):
-        await run(made.outside.context, made.meant, Effect("prepare-authority", CA.name, uid))
+        await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
     assert made.files_of(CA) == before
 
 
 async def run(context: Context, meant: Resolved, effect: Effect) -> None:
-    await EFFECTS[effect.name](context, meant, effect)
+    await EFFECTS[type(effect)](context, meant, effect)
 
 
 async def test_no_turn_without_certificates() -> None:

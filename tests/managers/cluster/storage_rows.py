@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from managers.workload.storage.resize import GROW_CLAIM
+from contracts.records.effects import GrowClaim
 from runtime.outcome import Done, Outcome
 from tests import gen
 from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
@@ -32,7 +32,7 @@ STORAGE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
     "volumes that have to grow": row(LARGER, FINE, "False StorageResizing"),
     "volumes that may not grow": row(
         LARGER,
-        FINE.tried(GROW_CLAIM, "uid-claim-0", refused="no"),
+        FINE.tried(GrowClaim.name, "uid-claim-0", refused="no"),
         "False StorageResizeNotSupported",
     ),
     "a driver that fails": row(

@@ -14,6 +14,7 @@ from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
 from contracts.records.bluegreen import revision_of
 from contracts.records.desired import Desired
+from contracts.records.effects import MarkFirst, ReloadPod
 from contracts.records.observed import ImageVerdict, Observed, PoolFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
@@ -22,9 +23,8 @@ from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
 from managers.networking.services import public_service
 from managers.upgrade.decide import decide_upgrade, with_accepted_release
-from managers.workload.objects.annotations import MARK_FIRST
 from managers.workload.plan import Inputs
-from managers.workload.rollout.reload import RELOAD_POD, Files
+from managers.workload.rollout.reload import Files
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.outcome import Done, Wait
 from tests import gen
@@ -217,8 +217,8 @@ class TestReload:
         told = servers(found, seen, Inputs("", Files("", "new"), operator_image="image"))
         # Of another template they are all the same left as they are.
         names = {effect.name for effect in told.effects}
-        assert names <= {MARK_FIRST, RELOAD_POD}
-        assert {one.target for one in told.effects if one.name == RELOAD_POD} <= {
+        assert names <= {MarkFirst.name, ReloadPod.name}
+        assert {one.target for one in told.effects if one.name == ReloadPod.name} <= {
             one.name for one in seen.green.pods
         }
 
@@ -236,7 +236,7 @@ class TestReload:
         pods = tuple(replace(one, template=digest, reload_hash="old") for one in seen.green.pods)
         seen = replace(seen, green=replace(seen.green, pods=pods))
         told = servers(found, seen, Inputs("", Files(""), operator_image="image"))
-        assert [one.name for one in told.effects] == [RELOAD_POD] * 3
+        assert [one.name for one in told.effects] == [ReloadPod.name] * 3
         assert isinstance(told.outcome, Wait)
 
 
@@ -271,7 +271,7 @@ class TestTraffic:
 class TestMarks:
     def marked(self, cluster: gen.Cluster, seen: Observed) -> list[str]:
         told = planned(cluster, seen)
-        return [one.target for one in told.effects if one.name == MARK_FIRST]
+        return [one.target for one in told.effects if one.name == MarkFirst.name]
 
     def test_blue_is_labelled_before_green_is_made(self) -> None:
         assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]

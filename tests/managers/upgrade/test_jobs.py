@@ -8,7 +8,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.jobs.upgrade_actions import PROMOTE, STEP_DOWN, Order
 from contracts.naming import names
 from managers.jobs.client import Jobs
-from managers.upgrade.jobs import ensure, ensure_order, read_job
+from managers.upgrade.jobs import ensure_order, read_job
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import JOB
 from runtime.types import Object
@@ -19,6 +19,7 @@ from tests.gen.executors import upgrader
 CLUSTER = gen.cluster()
 OWNER: Owner = CLUSTER.owner()
 NAME = names.upgrade_job("x", STEP_DOWN, "run-1")
+STEPS_DOWN = Order(STEP_DOWN, "run-1", "x-0")
 ORDER = Order(PROMOTE, "run-1", blue=("x-0",), green=("x-1a-0",))
 
 
@@ -33,10 +34,10 @@ def there(owner: Object, **content: Any) -> tuple[Any, Object]:
 
 async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
     api = FakeApi()
-    made = await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")
+    made = await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
     assert (made.name, made.state, made.foreign) == (NAME, "Active", False)
     assert api.body_of(f"create Job {NAME}")["metadata"]["ownerReferences"] == [OWNER.reference()]
-    await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")
+    await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
     assert len(api.of(JOB)) == 1
 
 
@@ -49,7 +50,7 @@ async def test_an_order_about_sets_has_a_job_of_its_own() -> None:
 async def test_a_job_of_another_owner_is_told_apart() -> None:
     other = {**OWNER.reference(), "uid": "another"}
     api = FakeApi().holding(there(other))
-    assert (await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")).foreign
+    assert (await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)).foreign
     seen = await read_job(api, read(), NAME)
     assert seen is not None
     assert seen.foreign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from contracts.records.upgrade import FREE_LOCK
+from contracts.records.effects import FreeLock
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.decide import decide_upgrade
@@ -25,7 +25,7 @@ def course(asked: str, **status: Any) -> UpgradeDecision:
 
 
 def frees(found: UpgradeDecision) -> bool:
-    return FREE_LOCK in {effect.name for effect in found.effects}
+    return FreeLock in {type(effect) for effect in found.effects}
 
 
 def test_it_is_freed_when_the_release_is_as_asked() -> None:

@@ -25,7 +25,18 @@ from contracts.records.bluegreen import (
     PoolObservation,
     PoolSpec,
 )
-from contracts.records.desired import Effect
+from contracts.records.effects import (
+    DeleteServerClaim,
+    DeleteSet,
+    DropHook,
+    Effect,
+    FreeLock,
+    MakeHook,
+    MakeJob,
+    MakeSnapshot,
+    StartHook,
+    TakeLock,
+)
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
@@ -280,43 +291,41 @@ class TwoSets(Mesh):
             self.phases.append(self.known.phase)
 
     def _act(self, effect: Effect) -> None:
-        body = dict(effect.body or {})
         lock = self.status.get("operationLock")
-        if effect.name == bluegreen.TAKE_LOCK:
+        if isinstance(effect, TakeLock):
             mine = {"operation": "Upgrade", "holder": UPGRADE_HOLDER}
             self.status = {**self.status, "operationLock": lock or mine}
-        elif effect.name == bluegreen.FREE_LOCK:
+        elif isinstance(effect, FreeLock):
             if lock and lock["holder"] == UPGRADE_HOLDER:
                 self.status = {k: v for k, v in self.status.items() if k != "operationLock"}
-        elif effect.name == bluegreen.MAKE_SNAPSHOT:
+        elif isinstance(effect, MakeSnapshot):
             self.backups.setdefault(effect.target, self.backup_ends)
-        elif effect.name == bluegreen.MAKE_JOB:
+        elif isinstance(effect, MakeJob):
             if effect.target not in self.jobs:
-                order = upgrade_actions.Order(**body)
-                assert not order.problem()
-                self.jobs[effect.target] = Work(order, self.now)
-                self.made.append((effect.target, order))
-        elif effect.name == bluegreen.DELETE_SET:
+                assert not effect.order.problem()
+                self.jobs[effect.target] = Work(effect.order, self.now)
+                self.made.append((effect.target, effect.order))
+        elif isinstance(effect, DeleteSet):
             self._delete_set(effect)
-        elif effect.name == bluegreen.DELETE_CLAIM:
+        elif isinstance(effect, DeleteServerClaim):
             assert self.claims.pop(effect.target) == effect.uid
         else:
             self._act_on_hook(effect)
 
     def _act_on_hook(self, effect: Effect) -> None:
-        if effect.name == bluegreen.MAKE_HOOK:
+        if isinstance(effect, MakeHook):
             self.hooks.setdefault(effect.target, Judge(self.uid()))
             return
+        assert isinstance(effect, StartHook | DropHook)
         found = self.hooks.get(effect.target)
         if found is None or found.uid != effect.uid:
             return
-        if effect.name == bluegreen.START_HOOK:
+        if isinstance(effect, StartHook):
             found.suspended = False
         else:
-            assert effect.name == bluegreen.DROP_HOOK
             del self.hooks[effect.target]
 
-    def _delete_set(self, effect: Effect) -> None:
+    def _delete_set(self, effect: DeleteSet) -> None:
         (revision,) = (r for r in self.sets if revisions.server_set(NAME, r) == effect.target)
         assert self.sets[revision].uid == effect.uid
         assert not any(self.raft.get(pod) for pod in self.sets[revision].pods), "voters deleted"

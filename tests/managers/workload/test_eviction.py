@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import Effect, ReplacePod
 from contracts.records.observed import EVICT
 from managers.workload.actions.pods import replace_pod
-from managers.workload.plan import REPLACE_POD, ROLL_STUCK
+from managers.workload.plan import ROLL_STUCK
 from managers.workload.rollout.next_pod import EVICT_AGAIN, EVICT_SELDOM
 from runtime.builtin_kinds import POD
 from runtime.errors import Forbidden, status_error
@@ -20,7 +21,7 @@ from tests.managers.workload.planned import planned, serving
 from tests.managers.workload.scale_worlds import THREE
 
 OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
-EVICTED = Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True})
+EVICTED = ReplacePod("x-2", "uid-x-2", evict=True)
 WORDS = "The disruption budget x needs 2 healthy pods and has 2 currently"
 CLOSED = "DisruptionBudgetClosed"
 REFUSAL: dict[str, Any] = {
@@ -45,7 +46,7 @@ class TestPlan:
         """The budget lets it not go while another is away, and a new template may repair it."""
         ill = gen.pod(1).made_from("old")
         (effect,) = planned(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
-        assert (effect.name, effect.target, effect.body) == (REPLACE_POD, "x-1", None)
+        assert effect == ReplacePod("x-1", "uid-x-1", evict=False)
 
     @pytest.mark.parametrize(
         ("ago", "rolling", "effects", "reason"),
@@ -60,7 +61,7 @@ class TestPlan:
         self, ago: timedelta, rolling: timedelta, effects: tuple[Effect, ...], reason: str
     ) -> None:
         made = refused(ago, rolling)
-        assert tuple(one for one in made.effects if one.name == REPLACE_POD) == effects
+        assert tuple(one for one in made.effects if one.name == ReplacePod.name) == effects
         assert isinstance(made.outcome, Wait)
         assert (made.outcome.reason, made.outcome.after) == (reason, 1.0)
         assert f"x-2 is not taken away: {WORDS}" in made.outcome.message
@@ -70,7 +71,7 @@ class TestPlan:
         ill = gen.pod(2).made_from("old")
         world = serving().with_pods(*OLD[:2], ill).tried(EVICT, "uid-x-2", timedelta(), WORDS)
         (effect,) = planned(THREE, world).effects
-        assert effect.body is None
+        assert effect == ReplacePod("x-2", "uid-x-2", evict=False)
 
     def test_after_an_eviction_it_looks_again_soon(self) -> None:
         """The budget may have refused, and no event tells that."""

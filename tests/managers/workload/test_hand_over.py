@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.records.effects import MarkLog, StepDown
 from contracts.records.observed import Quorum, RaftServer
 from contracts.records.upgrade import UpgradeFacts
 from managers.workload.rollout.next_pod import (
     JOB_STARTS,
-    MARK_LOG,
-    STEP_DOWN,
     STEP_DOWN_AGAIN,
     STEP_DOWN_SLEEP,
     YOUNG,
@@ -58,18 +57,18 @@ def test_it_stays_while_nobody_leads() -> None:
 
 
 def test_it_is_not_asked_again_at_once() -> None:
-    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=5)))
+    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", timedelta(seconds=5)))
     assert made.kind == "hold"
     assert "step down" in made.why
 
 
 def test_it_is_asked_again_after_a_while() -> None:
-    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", STEP_DOWN_AGAIN))
+    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN))
     assert made.kind == "step-down"
 
 
 def test_one_that_may_not_be_asked_hands_over_when_it_ends() -> None:
-    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", refused="403"))
+    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", refused="403"))
     assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
 
 
@@ -103,12 +102,12 @@ class TestNewPods:
         assert "x-2 is new" in made.why
 
     def test_then_the_next_one_goes(self) -> None:
-        made = move(world(LEAD, self.OLD, self.NEW).tried(MARK_LOG, "uid-x-2"))
+        made = move(world(LEAD, self.OLD, self.NEW).tried(MarkLog.name, "uid-x-2"))
         assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
 
     def test_not_before_it_follows(self) -> None:
         late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
-        made = move(world(LEAD, self.OLD, self.NEW, quorum=late).tried(MARK_LOG, "uid-x-2"))
+        made = move(world(LEAD, self.OLD, self.NEW, quorum=late).tried(MarkLog.name, "uid-x-2"))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
 
     def test_a_leader_steps_down_if_another_can_lead_whatever_the_newest_does(self) -> None:
@@ -120,19 +119,19 @@ class TestNewPods:
         both = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), self.NEW)
         made = move(both)
         assert (made.kind, made.pod and made.pod.name) == ("mark", "x-1")
-        made = move(both.tried(MARK_LOG, "uid-x-1"))
+        made = move(both.tried(MarkLog.name, "uid-x-1"))
         assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
 
     def test_it_does_not_while_the_only_proven_one_is_late(self) -> None:
         servers = (WELL.servers[0], RaftServer("x-1", True, True, follows=False), WELL.servers[2])
         late = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum(servers, 1))
-        made = move(late.tried(MARK_LOG, "uid-x-2"))
+        made = move(late.tried(MarkLog.name, "uid-x-2"))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
 
     def test_the_former_leader_goes_once_the_newest_follows_the_next(self) -> None:
         now = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), self.NEW)
         late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
-        made = move(world(*now, quorum=late).tried(MARK_LOG, "uid-x-2"))
+        made = move(world(*now, quorum=late).tried(MarkLog.name, "uid-x-2"))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
 
     def test_one_that_runs_for_a_minute_needs_no_proof(self) -> None:
@@ -158,32 +157,32 @@ class TestMixedVersions:
     def test_its_log_has_to_prove_lately_that_it_follows(self) -> None:
         made = move(self.world())
         assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
-        made = move(self.world().tried(MARK_LOG, "uid-x-2", YOUNG))
+        made = move(self.world().tried(MarkLog.name, "uid-x-2", YOUNG))
         assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
 
     def test_then_the_next_one_goes(self) -> None:
-        made = move(self.world().tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        made = move(self.world().tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
         assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
 
     def test_not_while_its_log_is_behind(self) -> None:
         late = replace(self.BY_LOG, healthy=False, follows=False)
         behind = self.world(replace(self.MIXED, servers=(*WELL.servers[:2], late)))
-        made = move(behind.tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        made = move(behind.tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
         assert "x-2" in made.why
 
     def test_a_refused_proof_holds_it_and_is_tried_again(self) -> None:
-        made = move(self.world().tried(MARK_LOG, "uid-x-2", timedelta(seconds=5), "403"))
+        made = move(self.world().tried(MarkLog.name, "uid-x-2", timedelta(seconds=5), "403"))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
         assert "403. The operator tries again every 60 s" in made.why
-        made = move(self.world().tried(MARK_LOG, "uid-x-2", YOUNG, "403"))
+        made = move(self.world().tried(MarkLog.name, "uid-x-2", YOUNG, "403"))
         assert made.kind == "mark"
 
     def test_a_leader_does_not_step_down_for_one_without_proof(self) -> None:
         both = tuple(replace(self.BY_LOG, node_id=f"x-{n}") for n in (1, 2))
         last = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum((WELL.servers[0], *both), 1))
         assert move(last).kind == "mark"
-        made = move(last.tried(MARK_LOG, "uid-x-2", timedelta(seconds=5)))
+        made = move(last.tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
         assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
 
 
@@ -288,9 +287,9 @@ class TestAsleep:
     NOW = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), NEW_TWO)
 
     def test_the_former_leader_goes_when_it_is_awake(self) -> None:
-        asked = world(*self.NOW).tried(STEP_DOWN, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
+        asked = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
         assert (move(asked).kind, move(asked).why[:18]) == ("hold", "x-0 stepped down, ")
-        awake = world(*self.NOW).tried(STEP_DOWN, "uid-x-0", ago=STEP_DOWN_SLEEP)
+        awake = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP)
         assert (move(awake).kind, move(awake).pod and "x-0") == ("replace", "x-0")
 
     def test_one_that_a_job_asked_likewise(self) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import ReplacePod
 from contracts.records.observed import Quorum, RaftServer, ServerClientConfig
-from managers.workload.plan import REPLACE_POD, Inputs, plan
+from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET
@@ -89,7 +90,7 @@ def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
 
 def test_a_victim_is_named_by_uid() -> None:
     made = planned(OLD, serving(template="old"))
-    assert made.effects == (Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True}),)
+    assert made.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
     assert made.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 

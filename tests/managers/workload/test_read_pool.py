@@ -2,10 +2,9 @@
 
 import pytest
 
+from contracts.records.effects import DeleteClaim, DeleteReadSet, RemovePeer
 from contracts.records.observed import Quorum
-from managers.workload.read_pool import DELETE_READ_SET, ReadPlan
-from managers.workload.scale.leftover_pvcs import DELETE_CLAIM
-from managers.workload.scale.raft_peers import REMOVE_PEER
+from managers.workload.read_pool import ReadPlan
 from managers.workload.scale.read_replicas import asks_for_members
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
@@ -68,14 +67,14 @@ ROWS: dict[str, Row] = {
         ONE,
         serving().with_quorum(knowing(*READERS)),
         2,
-        [(REMOVE_PEER, "x-read-1")],
+        [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
     "it left, and that is not noted on its volume yet": (
         ONE,
         serving().with_quorum(knowing("x-read-0")),
         2,
-        [(REMOVE_PEER, "x-read-1")],
+        [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
     "without a login it stops, and stays a member": (ONE, serving(), 1, [], "ReadReplicasLeaving"),
@@ -95,7 +94,9 @@ ROWS: dict[str, Row] = {
     ),
     "the removal was refused": (
         ONE,
-        serving().with_quorum(knowing(*READERS)).tried(REMOVE_PEER, "uid-x", refused="no right"),
+        serving()
+        .with_quorum(knowing(*READERS))
+        .tried(RemovePeer.name, "uid-x", refused="no right"),
         2,
         [],
         "ReadReplicaRemovalRefused",
@@ -111,14 +112,14 @@ ROWS: dict[str, Row] = {
         NONE,
         serving(0),
         None,
-        [(DELETE_READ_SET, "x-read")],
+        [(DeleteReadSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
     "the last one is gone, and its volume goes before the StatefulSet": (
         NONE.wanting(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         0,
-        [(DELETE_CLAIM, "data-x-read-0")],
+        [(DeleteClaim.name, "data-x-read-0")],
         "ReadReplicasLeaving",
     ),
     "the last one is gone, and nobody can be asked for its volume now": (
@@ -132,7 +133,7 @@ ROWS: dict[str, Row] = {
         NONE,
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         None,
-        [(DELETE_READ_SET, "x-read")],
+        [(DeleteReadSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
     "the last one still ends: the StatefulSet stays": (
@@ -160,14 +161,14 @@ ROWS: dict[str, Row] = {
         TWO,
         AGAIN.with_quorum(knowing("x-read-0")),
         1,
-        [(DELETE_CLAIM, "data-x-read-1")],
+        [(DeleteClaim.name, "data-x-read-1")],
         "ReadReplicasLeaving",
     ),
     "it stands in the way and its server is a member still": (
         TWO,
         AGAIN.with_quorum(knowing(*READERS)),
         1,
-        [(REMOVE_PEER, "x-read-1")],
+        [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
     "a volume of nobody knows whom stands in the way": (
@@ -202,7 +203,7 @@ ROWS: dict[str, Row] = {
         DROPS,
         AGAIN.with_quorum(knowing("x-read-0")),
         1,
-        [(DELETE_CLAIM, "data-x-read-1")],
+        [(DeleteClaim.name, "data-x-read-1")],
         "ReadReplicasLeaving",
     ),
     "by the policy it stays": (ONE, AGAIN.with_quorum(knowing("x-read-0")), 1, [], ""),
@@ -219,7 +220,7 @@ ROWS: dict[str, Row] = {
         ONE,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
         1,
-        [(REMOVE_PEER, "x-read-1")],
+        [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
     "fenced pods: nobody leaves": (

@@ -4,10 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from contracts.naming import labels, names
-from contracts.records.desired import Effect
-from managers.workload.plan import REPLACE_POD, ROLL_PATIENCE
-from managers.workload.rollout.reload import RELOAD_POD
-from managers.workload.scale.raft_peers import REMOVE_PEER
+from contracts.records.effects import ReloadPod, RemovePeer, ReplacePod
+from managers.workload.plan import ROLL_PATIENCE
 from managers.workload.scale.read_replicas import asks_for_votes
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
@@ -92,7 +90,7 @@ class TestTemplate:
 class TestRoll:
     def test_the_highest_goes_first_and_one_at_a_time(self) -> None:
         made = planned(TWO, serving(template="old"))
-        assert made.plan.effects == (Effect(REPLACE_POD, "x-read-1", "uid-x-read-1"),)
+        assert made.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
         assert reason_of(made) == "RollingOut"
         assert "the read replicas go first" in made.hold
 
@@ -112,7 +110,7 @@ class TestRoll:
         ill = world.with_readers(
             world.read_set, reader(0).made_from("old").unready(), reader(1).made_from("old")
         )
-        assert named(planned(TWO, ill)) == [(REPLACE_POD, "x-read-0")]
+        assert named(planned(TWO, ill)) == [(ReplacePod.name, "x-read-0")]
 
     def test_no_pod_is_touched_while_one_is_missing(self) -> None:
         world = serving(template="old")
@@ -141,8 +139,8 @@ class TestRoll:
     def test_those_that_leave_are_not_replaced_first(self) -> None:
         world = serving(template="old").with_quorum(knowing("x-read-0", "x-read-1"))
         assert named(planned(ONE, world)) == [
-            (REMOVE_PEER, "x-read-1"),
-            (REPLACE_POD, "x-read-0"),
+            (RemovePeer.name, "x-read-1"),
+            (ReplacePod.name, "x-read-0"),
         ]
 
     def test_nothing_is_replaced_in_maintenance(self) -> None:
@@ -180,7 +178,7 @@ class TestHold:
         world = serving()
         lags = world.with_readers(world.read_set, reader(0).reading("former"), reader(1))
         made = planned(TWO, lags)
-        assert named(made) == [(RELOAD_POD, "x-read-0")]
+        assert named(made) == [(ReloadPod.name, "x-read-0")]
         assert made.hold_reload
         assert made.hold == ""
 

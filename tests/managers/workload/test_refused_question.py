@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.desired import Plan
+from contracts.records.effects import MarkLog
 from contracts.records.observed import Quorum
 from managers.workload.rollout.fencing import FENCING, fence
-from managers.workload.rollout.next_pod import MARK_LOG, YOUNG, next_move
+from managers.workload.rollout.next_pod import YOUNG, next_move
 from managers.workload.rollout.quorum import QUESTION_RECHECK
 from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
@@ -82,7 +83,9 @@ class TestProofOfReplication:
     WELL = servers(3).facts().quorum
 
     def test_a_refused_write_proves_nothing(self) -> None:
-        there = world(*OLD[:2], self.NEW, quorum=self.WELL).tried(MARK_LOG, "uid-x-2", refused="no")
+        there = world(*OLD[:2], self.NEW, quorum=self.WELL).tried(
+            MarkLog.name, "uid-x-2", refused="no"
+        )
         facts = there.facts()
         made = next_move(facts, facts.pods[:2], 3)
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
@@ -92,13 +95,15 @@ class TestProofOfReplication:
         pods = (OLD[0], gen.pod(1).made_from("new").ready().born(timedelta(seconds=5)), self.NEW)
         there = world(*pods, quorum=self.WELL)
         for uid in ("uid-x-1", "uid-x-2"):
-            there = there.tried(MARK_LOG, uid, refused="no")
+            there = there.tried(MarkLog.name, uid, refused="no")
         facts = there.facts()
         assert next_move(facts, facts.pods[:1], 3).kind == "hold"
 
     def test_it_goes_on_when_the_leader_must_have_reached_it(self) -> None:
         grown = self.NEW.born(YOUNG)
-        there = world(*OLD[:2], grown, quorum=self.WELL).tried(MARK_LOG, "uid-x-2", refused="no")
+        there = world(*OLD[:2], grown, quorum=self.WELL).tried(
+            MarkLog.name, "uid-x-2", refused="no"
+        )
         facts = there.facts()
         assert next_move(facts, facts.pods[:2], 3).kind == "replace"
 

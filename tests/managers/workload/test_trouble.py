@@ -3,9 +3,8 @@
 from datetime import timedelta
 
 from contracts.records.desired import Desired
+from contracts.records.effects import ReplacePod, ReplaceUnstarted
 from managers.cluster.plan.steps import merge_plans
-from managers.workload.plan import REPLACE_POD
-from managers.workload.rollout.never_started import REPLACE_UNSTARTED
 from runtime.outcome import Outcome, Wait
 from tests import gen
 from tests.gen.worlds import digest_of, files_of, running, with_good_secrets
@@ -61,7 +60,7 @@ def test_after_a_while_it_is_called_stuck() -> None:
 def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:
     for age in (timedelta(seconds=5), PATIENCE):
         desired = planned(GOOD, wishing(GOOD, stuck_from=BAD).rolling_for(age))
-        assert replaced(desired) == [(REPLACE_POD, "x-2")]
+        assert replaced(desired) == [(ReplacePod.name, "x-2")]
 
 
 def test_a_pod_that_merely_starts_is_not_quoted() -> None:
@@ -79,6 +78,6 @@ def test_before_there_is_data_the_way_back_is_open_too() -> None:
     live = gen.stateful_set().first_boot().made_from(digest_of(new)).reading(files_of(new))
     first = gen.pod(0).made_from("bad").unscheduled(WORDS)
     world = with_good_secrets(new, gen.world().with_set(live).with_pods(first))
-    assert replaced(planned(new, world)) == [(REPLACE_UNSTARTED, "x-0")]
+    assert replaced(planned(new, world)) == [(ReplaceUnstarted.name, "x-0")]
     ready_to_go = world.with_pods(gen.pod(0).made_from(digest_of(new)).unscheduled(WORDS))
     assert replaced(planned(new, ready_to_go)) == []

@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 
 import managers
-from contracts.records.desired import Effect
+from contracts.api.group import CLUSTERS
+from contracts.records import effects
+from contracts.records.effects import Effect, FencePod, UngatePod
 from contracts.records.resolved import Resolved
 from managers.cluster.apply import actions
-from managers.cluster.apply.actions import EFFECTS, SERVER_EFFECTS, ClusterEffects
+from managers.cluster.apply.actions import ClusterEffects
 from managers.context.context import Context
-from managers.upgrade.actions import UPGRADE_EFFECTS
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from managers.upgrade.actions import UpgradeActions
 from tests import gen
-from tests.gen.api import Outside
+from tests.gen.api import Outside, StillInformer
+from tests.gen.executors import FixedExecutors, upgrader
 
 PLANNING = [
     importlib.import_module(module.name)
@@ -24,34 +29,38 @@ PLANNING = [
 ]
 
 
-def _effects_named_in_plans() -> set[str]:
-    """The first argument of each `Effect(...)`, read from the source: a constant, or a table."""
-    named: set[str] = set()
-    for module in PLANNING:
-        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Effect":
-                match node.args[0]:
-                    case ast.Name(id=constant):
-                        named.add(getattr(module, constant))
-                    case ast.Subscript(value=ast.Name(id=table)):
-                        named.update(getattr(module, table).values())
-                    case other:
-                        raise AssertionError(f"{module.__name__}: {ast.dump(other)}")
-    return named
+EFFECT_TYPES = {
+    kind
+    for kind in vars(effects).values()
+    if isinstance(kind, type) and issubclass(kind, Effect) and hasattr(kind, "name")
+}
 
 
-def test_the_table_is_complete_and_holds_nothing_else() -> None:
-    named = _effects_named_in_plans()
-    assert len(named) >= 12
-    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys() | UPGRADE_EFFECTS
-    assert not EFFECTS.keys() & SERVER_EFFECTS.keys()
-    assert not UPGRADE_EFFECTS & (EFFECTS.keys() | SERVER_EFFECTS.keys())
+def _handlers() -> tuple[UpgradeActions, ClusterEffects]:
+    there, source = Outside(), FixedExecutors(upgrader())
+    locks = OperationLocks(there.api, StillInformer(CLUSTERS), there.clock)
+    upgrades = UpgradeActions(locks, Jobs(there.api), source)
+    return upgrades, ClusterEffects(there.context, there.logins, upgrades)
 
 
-def test_no_two_effects_share_a_function() -> None:
-    both = (*EFFECTS.values(), *SERVER_EFFECTS.values())
+def test_every_effect_has_one_function_and_is_planned_somewhere() -> None:
+    upgrades, cluster = _handlers()
+    assert cluster.table.keys() | upgrades.decided.keys() == EFFECT_TYPES
+    assert not cluster.table.keys() & upgrades.decided.keys()
+    used = {
+        node.id
+        for module in PLANNING
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and not module.__name__.endswith("actions")
+    }
+    assert {kind.__name__ for kind in EFFECT_TYPES} <= used
+
+
+def test_no_two_effects_share_a_function_or_a_name() -> None:
+    upgrades, cluster = _handlers()
+    both = (*cluster.table.values(), *upgrades.decided.values())
     assert len(set(both)) == len(both)
+    assert len({kind.name for kind in EFFECT_TYPES}) == len(both)
 
 
 async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
@@ -64,15 +73,15 @@ async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
         if effect.target == "bad":
             raise RuntimeError(effect.target)
 
-    monkeypatch.setattr(actions, "EFFECTS", {"a": note, "b": note})
-    wanted = (Effect("a", "1"), Effect("b", "2"), Effect("a", "bad"), Effect("b", "3"))
+    monkeypatch.setattr(actions, "EFFECTS", {FencePod: note, UngatePod: note})
+    pods = (FencePod("1", ""), UngatePod("2", ""), FencePod("bad", ""), UngatePod("3", ""))
     there = Outside()
     with pytest.raises(RuntimeError, match="bad"):
-        await ClusterEffects(there.context, there.logins).run(gen.resolved(gen.cluster()), wanted)
-    assert ran == [("a", "1"), ("b", "2"), ("a", "bad")]
+        await ClusterEffects(there.context, there.logins).run(gen.resolved(gen.cluster()), pods)
+    assert ran == [("fence-pod", "1"), ("ungate-pod", "2"), ("fence-pod", "bad")]
 
 
 async def test_an_effect_that_nobody_knows_is_a_bug() -> None:
     there, meant = Outside(), gen.resolved(gen.cluster())
     with pytest.raises(KeyError):
-        await ClusterEffects(there.context, there.logins).run(meant, (Effect("dance", "now"),))
+        await ClusterEffects(there.context, there.logins).run(meant, (Effect("now"),))

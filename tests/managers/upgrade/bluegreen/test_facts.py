@@ -11,14 +11,13 @@ import pytest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import (
-    MAKE_HOOK,
-    MAKE_JOB,
     BlueGreenFacts,
     ClaimSeen,
     job_name,
     offered,
     revision_of,
 )
+from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
     BlueGreenObservation,
@@ -327,21 +326,21 @@ class TestLookedUp:
         assert (told.snapshot, told.traffic) == (second.snapshot, GREEN)
         assert told.nonce == second.nonce
 
-    @pytest.mark.parametrize("effect", [MAKE_JOB, MAKE_HOOK])
+    @pytest.mark.parametrize("effect", [MakeJob.name, MakeHook.name])
     def test_a_refusal_stands_until_it_is_tried_again(self, effect: str) -> None:
         world = gen.world()
-        hook = {"validationHook": HOOK} if effect == MAKE_HOOK else {}
+        hook = {"validationHook": HOOK} if effect == MakeHook.name else {}
         cluster = at("Syncing", **hook)
         name = HOOK["jobName"] if hook else job_name(cluster.read())
         for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
             tried = world.tried(offered(effect, name), "uid-x", ago, "no")
             told = facts(cluster, tried.facts())
-            refused = told.job_refused if effect == MAKE_JOB else told.hook_refused
+            refused = told.job_refused if effect == MakeJob.name else told.hook_refused
             assert (refused, told.offers_again) == ("no", again)
 
     def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
-        mine = offered(MAKE_JOB, job_name(at("Syncing").read()))
-        for effect, uid in ((offered(MAKE_JOB, "another"), "uid-x"), (mine, "uid-y")):
+        mine = offered(MakeJob.name, job_name(at("Syncing").read()))
+        for effect, uid in ((offered(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
             seen = gen.world().tried(effect, uid, refused="no").facts()
             assert facts(at("Syncing"), seen).job_refused == ""
 

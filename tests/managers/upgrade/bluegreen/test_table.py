@@ -7,18 +7,16 @@ import pytest
 
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.jobs import upgrade_actions
-from contracts.records import upgrade
 from contracts.records.bluegreen import (
     ACTIONS,
-    FREE_LOCK,
     IDLE,
-    MAKE_SNAPSHOT,
-    TAKE_LOCK,
     Membership,
 )
 from contracts.state_machine import always, decide, diagram
+from managers.upgrade.bluegreen.action_table import ACTION_RULES
 from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.bluegreen.table import TABLE
+from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Wait
 from tests.managers.upgrade.two_sets import OLD, TwoSets
 
@@ -62,9 +60,8 @@ class TestShape:
         silent = {row.says for row in TABLE if row.after is None and not row.blocked}
         assert silent == {"paused", "lock left", "as asked"}
 
-    def test_what_is_shared_with_the_rolling_upgrade_has_one_name(self) -> None:
-        ours = (TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT)
-        assert ours == (upgrade.TAKE_LOCK, upgrade.FREE_LOCK, upgrade.MAKE_SNAPSHOT)
+    def test_every_action_is_used_and_has_a_rule(self) -> None:
+        assert {row.act for row in TABLE} == set(ACTION_RULES) == {"", *UpgradeAction}
 
     def test_every_phase_with_a_job_has_an_action_that_the_executor_knows(self) -> None:
         assert set(ACTIONS.values()) == set(upgrade_actions.ACTIONS) - {upgrade_actions.STEP_DOWN}

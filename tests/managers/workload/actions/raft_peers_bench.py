@@ -1,9 +1,7 @@
 """A peer to remove, and what the servers say of it."""
 
-from typing import Any
-
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import RemovePeer, ServerEndpoint
 from tests import gen
 
 MEANT = gen.resolved(gen.cluster())
@@ -17,11 +15,5 @@ CLAIM = {
         "annotations": {labels.OWNER_UID: "uid-x"},
     },
 }
-WHERE: dict[str, Any] = {
-    "address": "10.0.0.1",
-    "authority": "the authority",
-    "server_name": "the name",
-    "claim": "data-x-2",
-    "claim_uid": "uid-claim-2",
-}
-REMOVE = Effect("remove-peer", "x-2", "uid-x-2", WHERE)
+LEADER = ServerEndpoint("10.0.0.1", "the authority", "the name")
+REMOVE = RemovePeer("x-2", "uid-x-2", LEADER, claim="data-x-2", claim_uid="uid-claim-2")

@@ -3,15 +3,14 @@
 Each effect by UID, refusals remembered, nothing written blindly.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import GrowClaim, RecreateSet, TakeClaim
 from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
-from managers.workload.storage.recreate_statefulset import RECREATE_SET
-from managers.workload.storage.resize import GROW_CLAIM, TAKE_CLAIM
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey, annotations_of
@@ -20,9 +19,9 @@ from tests.gen.api import FakeApi, Outside, api_error
 
 MEANT = gen.resolved(gen.cluster())
 KEY = ObjectKey(gen.NAMESPACE, "data-x-0")
-GROW = Effect(GROW_CLAIM, "data-x-0", "uid-data-x-0", {"from": "1Gi", "to": "2Gi"})
-TAKE = Effect(TAKE_CLAIM, "data-x-0", "uid-data-x-0")
-RECREATE = Effect(RECREATE_SET, "x", "uid-sts-x", {"version": "1"})
+GROW = GrowClaim("data-x-0", "uid-data-x-0", "1Gi", "2Gi")
+TAKE = TakeClaim("data-x-0", "uid-data-x-0")
+RECREATE = RecreateSet("x", "uid-sts-x", "1")
 PATCH = "patch PersistentVolumeClaim data-x-0"
 
 
@@ -60,9 +59,7 @@ class TestGrow:
 
     async def test_a_claim_that_was_made_anew_is_left_alone(self) -> None:
         there = outside()
-        await grow_claim(
-            there.context, MEANT, Effect(GROW_CLAIM, KEY.name, "uid-of-before", GROW.body)
-        )
+        await grow_claim(there.context, MEANT, replace(GROW, uid="uid-of-before"))
         assert size_of(there) == "1Gi"
         assert await there.told() == []
 
@@ -76,7 +73,7 @@ class TestGrow:
         there = outside()
         there.api.refuse(PATCH, api_error(code))
         await grow_claim(there.context, MEANT, GROW)
-        noted = there.context.attempts.last(GROW_CLAIM, "uid-data-x-0")
+        noted = there.context.attempts.last(GrowClaim.name, "uid-data-x-0")
         assert noted is not None
         assert noted.refused == f"told to say {code}"
         assert noted.at == there.clock.now()
@@ -87,14 +84,14 @@ class TestGrow:
         there = outside()
         there.api.refuse(PATCH, api_error(code))
         await grow_claim(there.context, MEANT, GROW)
-        assert there.context.attempts.last(GROW_CLAIM, "uid-data-x-0") is None
+        assert there.context.attempts.last(GrowClaim.name, "uid-data-x-0") is None
 
     async def test_a_broken_server_ends_the_pass(self) -> None:
         there = outside()
         there.api.refuse(PATCH, api_error(500))
         with pytest.raises(ServerError):
             await grow_claim(there.context, MEANT, GROW)
-        assert there.context.attempts.last(GROW_CLAIM, "uid-data-x-0") is None
+        assert there.context.attempts.last(GrowClaim.name, "uid-data-x-0") is None
 
 
 class TestTake:
@@ -123,19 +120,17 @@ class TestRecreate:
         body = there.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Orphan", "version": "1"}
         assert [reason for _, reason, _ in await there.told()] == ["StatefulSetRecreated"]
-        assert there.context.attempts.last(RECREATE_SET, "uid-x") is not None
+        assert there.context.attempts.last(RecreateSet.name, "uid-x") is not None
 
     @pytest.mark.parametrize("code", [404, 409])
     async def test_one_that_is_gone_or_changed_is_looked_at_again(self, code: int) -> None:
         there = self.there()
         there.api.refuse("delete StatefulSet x", api_error(code))
         await recreate_set(there.context, MEANT, RECREATE)
-        assert there.context.attempts.last(RECREATE_SET, "uid-x") is None
+        assert there.context.attempts.last(RecreateSet.name, "uid-x") is None
         assert await there.told() == []
 
     async def test_another_one_of_that_name_stays(self) -> None:
         there = self.there()
-        await recreate_set(
-            there.context, MEANT, Effect(RECREATE_SET, "x", "uid-of-before", RECREATE.body)
-        )
+        await recreate_set(there.context, MEANT, replace(RECREATE, uid="uid-of-before"))
         assert len(there.api.of(STATEFUL_SET)) == 1

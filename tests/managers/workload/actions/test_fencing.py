@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import FencePod, MarkPod, UngatePod
+from managers.cluster.apply.actions import EFFECTS
 from managers.context.context import FIELD_MANAGER
 from managers.workload.actions.fencing import fence_pod, mark_pod, ungate_pod
 from runtime.builtin_kinds import POD
@@ -15,12 +16,11 @@ from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 
 MEANT = gen.resolved(gen.cluster())
-FENCE = Effect("fence-pod", "x-2", "uid-x-2")
-UNGATE = Effect("ungate-pod", "x-2", "uid-x-2")
-MARK = Effect("mark-pod", "x-2", "uid-x-2", {"on": True})
-UNMARK = Effect("mark-pod", "x-2", "uid-x-2", {"on": False})
-ALL = {"fence": fence_pod, "ungate": ungate_pod, "mark": mark_pod}
-EFFECTS = {"fence": FENCE, "ungate": UNGATE, "mark": MARK}
+FENCE = FencePod("x-2", "uid-x-2")
+UNGATE = UngatePod("x-2", "uid-x-2")
+MARK = MarkPod("x-2", "uid-x-2", maintenance=True)
+UNMARK = MarkPod("x-2", "uid-x-2", maintenance=False)
+ALL = {"fence": FENCE, "ungate": UNGATE, "mark": MARK}
 
 
 def outside(pod: gen.Pod | None = None) -> Outside:
@@ -77,7 +77,7 @@ async def test_the_mark_is_put_on_and_taken_off() -> None:
 async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
     there = outside(gen.Pod(2, uid="uid-of-the-next").gated())
     before = copy.deepcopy(live(there))
-    await ALL[what](there.context, MEANT, EFFECTS[what])
+    await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
     assert live(there) == before
     there.api.calls.clear()
     assert await there.told() == []
@@ -86,7 +86,7 @@ async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
 @pytest.mark.parametrize("what", ALL)
 async def test_one_that_is_gone_is_no_error(what: str) -> None:
     there = Outside(FakeApi())
-    await ALL[what](there.context, MEANT, EFFECTS[what])
+    await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
     there.api.calls.clear()
     assert await there.told() == []
 
@@ -97,7 +97,7 @@ async def test_a_broken_server_ends_the_pass(what: str) -> None:
     for verb in ("delete", "get", "patch"):
         there.api.refuse(f"{verb} Pod x-2", api_error(500))
     with pytest.raises(ServerError):
-        await ALL[what](there.context, MEANT, EFFECTS[what])
+        await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
 
 
 async def test_fields_that_we_change_are_ours_by_name() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.records.desired import Effect
+from contracts.records.effects import MarkLog, ReloadPod, ReplacePod, ServerEndpoint, StepDown
 from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.context.secret_builder import secret_object
@@ -37,7 +37,7 @@ async def test_one_that_is_gone_or_new_is_let_be(code: int) -> None:
 
 async def test_its_successor_of_the_same_name_stays() -> None:
     there = outside()
-    await replace_pod(there.context, MEANT, Effect("replace-pod", "x-2", "uid-of-before"))
+    await replace_pod(there.context, MEANT, ReplacePod("x-2", "uid-of-before"))
     assert len(there.api.objects) == 1
 
 
@@ -48,7 +48,7 @@ async def test_a_broken_server_ends_the_pass() -> None:
         await replace_pod(there.context, MEANT, EFFECT)
 
 
-RELOAD = Effect("reload-pod", "x-2", "uid-x-2", {"name": "reload-1-abcdef01", "image": "i"})
+RELOAD = ReloadPod("x-2", "uid-x-2", {"name": "reload-1-abcdef01", "image": "i"})
 
 
 class TestReload:
@@ -57,7 +57,7 @@ class TestReload:
         await reload_pod(there.context, MEANT, RELOAD)
         test, add = there.api.body_of("patch Pod x-2")
         assert test == {"op": "test", "path": "/metadata/uid", "value": "uid-x-2"}
-        assert add["value"] == [RELOAD.body]
+        assert add["value"] == [RELOAD.container]
         ((kind, reason, text),) = await there.told()
         assert (kind, reason) == ("Normal", "PodReloaded")
         assert "x-2" in text
@@ -109,15 +109,14 @@ class TestReload:
             await reload_pod(there.context, MEANT, RELOAD)
 
 
-STEP_DOWN = Effect(
-    "step-down",
+STEP_DOWN = StepDown(
     "x-0",
     "uid-x-0",
-    {"address": "10.0.0.1", "authority": "the authority", "server_name": "the name"},
+    ServerEndpoint("10.0.0.1", "the authority", "the name"),
 )
 
 
-MARK = replace(STEP_DOWN, name="mark-log", target="x-2", uid="uid-x-2")
+MARK = MarkLog("x-2", "uid-x-2", STEP_DOWN.endpoint)
 
 
 class TestServers:

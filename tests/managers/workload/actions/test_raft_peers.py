@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.naming import labels
-from contracts.records.desired import Effect
+from contracts.records.effects import DeleteClaim
 from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.context.secret_builder import secret_object
@@ -17,7 +17,7 @@ from runtime.builtin_kinds import PVC, SECRET
 from runtime.errors import LeaseLost, ServerError
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
-from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE, WHERE
+from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ class TestRemovePeer:
         self, servers: Servers
     ) -> None:
         outside = there()
-        other = replace(REMOVE, body={**WHERE, "claim_uid": "uid-of-before"})
+        other = replace(REMOVE, claim_uid="uid-of-before")
         await remove_peer(outside.context, outside.logins, MEANT, other)
         assert (mark_of(outside), servers.asked) == (None, [])
 
@@ -66,7 +66,7 @@ class TestRemovePeer:
         self, servers: Servers
     ) -> None:
         outside = there()
-        bare = replace(REMOVE, uid="", body={**WHERE, "claim": "", "claim_uid": ""})
+        bare = replace(REMOVE, uid="", claim="", claim_uid="")
         await remove_peer(outside.context, outside.logins, MEANT, bare)
         assert servers.asked[0].startswith("remove-peer")
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
@@ -113,7 +113,7 @@ class TestRemovePeer:
         assert noted.refused
 
 
-DELETE = Effect("delete-claim", "data-x-2", "uid-claim-2")
+DELETE = DeleteClaim("data-x-2", "uid-claim-2")
 
 
 class TestDeleteClaim:

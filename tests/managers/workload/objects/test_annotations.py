@@ -11,13 +11,11 @@ import pytest
 from contracts.naming import labels
 from contracts.pools.pool_naming import READ_REPLICAS, VOTERS
 from contracts.records.desired import Plan
-from managers.workload.objects.annotations import MARK_POD, pod_marks, with_marks
+from contracts.records.effects import MarkPod, ReloadPod, ReplacePod, StepDown, UngatePod
+from managers.workload.objects.annotations import pod_marks, with_marks
 from managers.workload.objects.statefulset import template_digest
-from managers.workload.plan import REPLACE_POD, wants_quorum
-from managers.workload.rollout.fencing import UNGATE_POD
+from managers.workload.plan import wants_quorum
 from managers.workload.rollout.holds import hold
-from managers.workload.rollout.next_pod import STEP_DOWN
-from managers.workload.rollout.reload import RELOAD_POD
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.managers.workload.planned import FILES, INPUTS, planned, serving, set_of
@@ -41,7 +39,7 @@ def names_of(made: Plan) -> list[tuple[str, str]]:
 def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:
     made = planned(FENCED, serving())
     assert template_of(made)["spec"]["schedulingGates"] == GATE
-    assert REPLACE_POD not in {effect.name for effect in made.effects}
+    assert ReplacePod.name not in {effect.name for effect in made.effects}
     assert "schedulingGates" not in template_of(planned(OLD, serving()))["spec"]
 
 
@@ -50,7 +48,7 @@ def test_maintenance_is_a_mark_everywhere_and_replaces_nobody() -> None:
     (servers,) = [one for one in made.intents if one.resource.kind == "StatefulSet"]
     assert servers.body["metadata"]["annotations"][labels.MAINTENANCE] == "true"
     assert template_of(made)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
-    assert names_of(made) == [(MARK_POD, f"x-{n}") for n in range(3)]
+    assert names_of(made) == [(MarkPod.name, f"x-{n}") for n in range(3)]
     plain = planned(OLD, serving())
     assert labels.MAINTENANCE not in template_of(plain)["metadata"]["annotations"]
 
@@ -72,9 +70,9 @@ def test_pods_are_marked_once_and_unmarked_once() -> None:
     marked = gen.pod(0).ready().in_maintenance()
     world = gen.world().with_pods(marked, gen.pod(1).ready(), gen.pod(2).terminating())
     on = pod_marks(gen.resolved(MAINTAINED), world.facts())
-    assert [(one.target, one.uid, one.body) for one in on] == [("x-1", "uid-x-1", {"on": True})]
+    assert on == (MarkPod("x-1", "uid-x-1", maintenance=True),)
     off = pod_marks(gen.resolved(OLD), world.facts())
-    assert [(one.target, one.uid, one.body) for one in off] == [("x-0", "uid-x-0", {"on": False})]
+    assert off == (MarkPod("x-0", "uid-x-0", maintenance=False),)
 
 
 def test_read_replicas_are_marked_too() -> None:
@@ -135,13 +133,13 @@ class TestRolls:
             gone = gen.pod(2).made_from("old").reading(FILES.digest).gated()
             world = world.with_pods(*world.pods[:2], gone)
         made = planned(cluster, world)
-        assert not {REPLACE_POD, STEP_DOWN} & {effect.name for effect in made.effects}
+        assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in made.effects}
         assert isinstance(made.outcome, Wait)
         assert made.outcome.reason == reason
         assert "3 pods are to be replaced" in made.outcome.message
 
     def test_without_either_it_goes_on(self) -> None:
-        assert REPLACE_POD in {effect.name for effect in planned(OLD, old_pods()).effects}
+        assert ReplacePod.name in {effect.name for effect in planned(OLD, old_pods()).effects}
 
     def test_it_is_never_late(self) -> None:
         world = old_pods().rolling_for(timedelta(hours=1))
@@ -162,7 +160,7 @@ class TestRolls:
         world = serving().with_pods(*pods)
         digest = template_digest(gen.resolved(OLD), INPUTS.restart)
         world = world.with_pods(*(pod.made_from(digest) for pod in world.pods))
-        assert {name for name, _ in names_of(planned(MAINTAINED, world))} == {RELOAD_POD}
+        assert {name for name, _ in names_of(planned(MAINTAINED, world))} == {ReloadPod.name}
 
 
 class TestPlans:
@@ -193,7 +191,7 @@ class TestPlans:
     def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
         world = serving()
         made = planned(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
-        assert (UNGATE_POD, "x-2") in names_of(made)
+        assert (UngatePod.name, "x-2") in names_of(made)
 
     def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
         asleep = OLD.wanting(hibernate=True)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from contracts.records.desired import Operation
+from contracts.records.effects import EffectByUid, FencePod, StepDown, UngatePod
 from contracts.records.observed import Quorum, RaftServer
-from managers.workload.rollout.fencing import FENCE_POD, UNGATE_POD, asks, fence
-from managers.workload.rollout.next_pod import STEP_DOWN
+from managers.workload.rollout.fencing import asks, fence
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 
@@ -58,41 +58,41 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
         [],
         "Fencing",
     ),
-    "a standby stops": (fencing(2), GATED.with_quorum(WELL), [(FENCE_POD, "x-2")], "Fencing"),
+    "a standby stops": (fencing(2), GATED.with_quorum(WELL), [(FencePod.name, "x-2")], "Fencing"),
     "without a login the readiness of the others has to do": (
         fencing(2),
         GATED,
-        [(FENCE_POD, "x-2")],
+        [(FencePod.name, "x-2")],
         "Fencing",
     ),
     "a leader is asked to step down first": (
         fencing(0),
         GATED.with_quorum(WELL),
-        [(STEP_DOWN, "x-0")],
+        [(StepDown.name, "x-0")],
         "Fencing",
     ),
     "a leader that was asked a moment ago": (
         fencing(0),
-        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=19)),
+        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=19)),
         [],
         "Fencing",
     ),
     "a leader that did not hear": (
         fencing(0),
-        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=20)),
-        [(STEP_DOWN, "x-0")],
+        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=20)),
+        [(StepDown.name, "x-0")],
         "Fencing",
     ),
     "a leader that may not be asked hands over at its end": (
         fencing(0),
-        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", refused="403"),
-        [(FENCE_POD, "x-0")],
+        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", refused="403"),
+        [(FencePod.name, "x-0")],
         "Fencing",
     ),
     "a leader hands over at its end where the operator has no login": (
         fencing(0),
         GATED,
-        [(FENCE_POD, "x-0")],
+        [(FencePod.name, "x-0")],
         "Fencing",
     ),
     "it is on its way out": (
@@ -112,7 +112,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
     "another one that restarts is let go": (
         fencing(2),
         GATED.with_pods(*pods(1, 2)),
-        [(UNGATE_POD, "x-1")],
+        [(UngatePod.name, "x-1")],
         "",
     ),
     "one that goes is not let go": (
@@ -130,10 +130,10 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
     "the fence moves: one is let go, and the next not stopped before it is well": (
         fencing(1),
         GATED.with_pods(*pods(2)).with_quorum(quorum(0, 1)),
-        [(UNGATE_POD, "x-2")],
+        [(UngatePod.name, "x-2")],
         "FencingRefused",
     ),
-    "unfenced": (PLAIN, GATED.with_pods(*pods(2)), [(UNGATE_POD, "x-2")], ""),
+    "unfenced": (PLAIN, GATED.with_pods(*pods(2)), [(UngatePod.name, "x-2")], ""),
     "a fence is worth nothing in a cluster that sleeps": (
         fencing(2).wanting(hibernate=True),
         GATED.with_quorum(WELL),
@@ -163,13 +163,13 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
         GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(
             quorum(0, trouble="no answer")
         ),
-        [(FENCE_POD, "x-2")],
+        [(FencePod.name, "x-2")],
         "Fencing",
     ),
     "the second of five": (
         fencing(1, 3, of=5),
         FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, 4, of=5)),
-        [(FENCE_POD, "x-1")],
+        [(FencePod.name, "x-1")],
         "Fencing",
     ),
     "the second of five while a third is ill": (
@@ -181,7 +181,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
     "two at once: the standby first, and one at a time": (
         fencing(0, 3, of=5),
         FIVE.with_pods(*pods(of=5)).with_quorum(quorum(0, 1, 2, 3, 4, of=5)),
-        [(FENCE_POD, "x-3")],
+        [(FencePod.name, "x-3")],
         "Fencing",
     ),
 }
@@ -197,7 +197,10 @@ def test_row(row: tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]) -> 
     made = fence(gen.resolved(cluster, world), world.facts())
     assert [(effect.name, effect.target) for effect in made.effects] == effects
     assert reason_of(made.outcome) == reason
-    assert all(effect.uid == f"uid-{effect.target}" for effect in made.effects)
+    assert all(
+        isinstance(effect, EffectByUid) and effect.uid == f"uid-{effect.target}"
+        for effect in made.effects
+    )
     assert (made.operation is None) == (reason == "")
 
 
@@ -221,7 +224,7 @@ def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_ag
 def test_the_opinion_of_the_leader_is_looked_at_again() -> None:
     for world in (
         GATED.with_quorum(quorum(trouble="no answer")),
-        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=1)),
+        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=1)),
     ):
         outcome = fence(gen.resolved(fencing(0), world), world.facts()).outcome
         assert isinstance(outcome, Wait)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from contracts.records.desired import Effect
+from contracts.records.effects import ReplaceUnstarted
 from managers.workload.actions.pods import replace_unstarted as run
-from managers.workload.rollout.never_started import REPLACE_UNSTARTED, replace_unstarted
+from managers.workload.rollout.never_started import replace_unstarted
 from runtime.builtin_kinds import POD
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
@@ -64,7 +64,7 @@ def test_one_goes_that_cannot_open_the_data_it_found(
     assert targets(world) == (["x-0"] if goes else [])
 
 
-EFFECT = Effect(REPLACE_UNSTARTED, "x-0", "uid-x-0")
+EFFECT = ReplaceUnstarted("x-0", "uid-x-0")
 MEANT = gen.resolved(gen.cluster())
 
 
@@ -94,7 +94,7 @@ async def test_one_that_started_meanwhile_stays(live: gen.Pod) -> None:
 
 async def test_another_pod_of_its_name_stays() -> None:
     there = outside(NOWHERE)
-    await run(there.context, MEANT, Effect(REPLACE_UNSTARTED, "x-0", "uid-of-another"))
+    await run(there.context, MEANT, ReplaceUnstarted("x-0", "uid-of-another"))
     assert there.api.asked == ["get Pod x-0"]
 
 

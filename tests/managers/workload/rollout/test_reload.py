@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.pools.voter_pool import ServerPool
+from contracts.records.effects import ReloadPod
 from contracts.records.observed import PodFacts
 from managers.cluster.observe.from_objects import pod_facts
 from managers.workload.objects.pod import pod_template
@@ -18,7 +19,6 @@ from managers.workload.plan import Inputs, plan, wants_quorum
 from managers.workload.rollout.reload import (
     CONTAINERS_MAX,
     RELOAD_PATIENCE,
-    RELOAD_POD,
     Files,
     ReloadTarget,
     container,
@@ -107,7 +107,7 @@ def test_what_the_api_server_refuses_is_not_asked_again() -> None:
     world = (
         gen.world()
         .with_pods(POD.serving(""))
-        .tried(RELOAD_POD, "uid-x-1", refused="forbidden")
+        .tried(ReloadPod.name, "uid-x-1", refused="forbidden")
         .facts()
     )
     assert split(world, world.pods, ReloadTarget(NEW), IMAGE).hopeless == world.pods
@@ -191,7 +191,7 @@ def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
 
 def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
     found = planned(running(*three("before")))
-    assert [effect.name for effect in found.effects] == [RELOAD_POD] * 3
+    assert [effect.name for effect in found.effects] == [ReloadPod.name] * 3
     assert found.outcome == Wait("Reloading", "3 of 3 servers read their files again")
     (intent, _) = found.intents
     annotations = intent.body["spec"]["template"]["metadata"]["annotations"]
@@ -229,13 +229,13 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
 
 def test_what_goes_anyway_is_not_reloaded_first() -> None:
     found = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
-    assert RELOAD_POD not in [effect.name for effect in found.effects]
+    assert ReloadPod.name not in [effect.name for effect in found.effects]
 
 
 def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
     late = running(*three("before")).rolling_for(timedelta(minutes=6))
     found = planned(late, Inputs("another", FILES, IMAGE))
-    assert [effect.name for effect in found.effects].count(RELOAD_POD) == 3
+    assert [effect.name for effect in found.effects].count(ReloadPod.name) == 3
 
 
 # sentence: (world, is the leader asked for its followers)

@@ -3,9 +3,10 @@
 All pods go at once, and only those made before the restore.
 """
 
-from contracts.records.desired import Effect, Plan
+from contracts.records.desired import Plan
+from contracts.records.effects import ReplacePod
 from managers.workload.objects.statefulset import template_digest
-from managers.workload.plan import REPLACE_POD, Inputs, plan
+from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
 from managers.workload.rollout.restart_all import MESSAGE
 from runtime.outcome import Wait
@@ -54,7 +55,7 @@ def planned(cluster: gen.Cluster, seen: gen.World, inputs: Inputs = INPUTS) -> P
 
 
 def gone(made: Plan) -> list[str]:
-    assert all(one.name == REPLACE_POD for one in made.effects), made.effects
+    assert all(one.name == ReplacePod.name for one in made.effects), made.effects
     return [one.target for one in made.effects]
 
 
@@ -63,7 +64,7 @@ ALL = world(old(0), old(1), old(2))
 
 def test_all_go_at_once_each_by_its_uid() -> None:
     made = planned(RESTORED, ALL)
-    assert made.effects == tuple(Effect(REPLACE_POD, f"x-{n}", f"uid-x-{n}") for n in range(3))
+    assert made.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
     assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
 
@@ -117,7 +118,7 @@ def test_in_maintenance_nobody_goes() -> None:
     resting = RESTORED.wanting(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
     made = planned(resting, held)
-    assert REPLACE_POD not in [one.name for one in made.effects]
+    assert ReplacePod.name not in [one.name for one in made.effects]
 
 
 def test_the_next_restore_is_another_restart() -> None:

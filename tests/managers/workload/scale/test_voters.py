@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from contracts.records.effects import DeleteClaim, RemovePeer, ServerEndpoint
 from contracts.records.observed import PvcFacts
 from managers.workload.scale.replicas import Size
 from managers.workload.scale.voters import asks, scale
@@ -72,19 +73,13 @@ def test_but_not_for_a_count_that_is_out_of_date(there: Servers) -> None:
 
 def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
     (effect,) = sized(ONE, servers(3)).effects
-    assert (effect.target, effect.uid) == ("x-2", "uid-x-2")
-    assert effect.body == {
-        "address": "10.0.0.1",
-        "authority": "the authority",
-        "server_name": "the name",
-        "claim": "data-x-2",
-        "claim_uid": "uid-claim-2",
-    }
+    leader = ServerEndpoint("10.0.0.1", "the authority", "the name")
+    assert effect == RemovePeer("x-2", "uid-x-2", leader, claim="data-x-2", claim_uid="uid-claim-2")
 
 
 def test_a_volume_is_deleted_by_uid() -> None:
     (effect,) = sized(THREE, gone(1, raft_of=1, volumes=2).marked(1)).effects
-    assert (effect.name, effect.uid) == ("delete-claim", "uid-claim-1")
+    assert effect == DeleteClaim("data-x-1", "uid-claim-1")
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.records.desired import Effect, Operation
+from contracts.records.desired import Operation
+from contracts.records.effects import Effect, GrowClaim, TakeClaim
 from contracts.records.observed import Observed, PvcFacts
 from managers.workload.storage.resize import (
     ASK_AGAIN,
-    GROW_CLAIM,
     IN_PLACE,
-    TAKE_CLAIM,
     Growth,
     growth,
     needs_restart_for_resize,
@@ -95,7 +94,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str, tuple[str, ...]]] = {
     ),
     "the API server refused": (
         LARGER,
-        world(*THREE).tried(GROW_CLAIM, "uid-claim-0", refused="class cannot"),
+        world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="class cannot"),
         "wrong",
         "StorageResizeNotSupported",
         ("data-x-0", "class cannot", "StorageClass fast", "allowVolumeExpansion"),
@@ -150,22 +149,21 @@ def test_what_is_said(
 
 
 def grow(ordinal: int, size: str = "2Gi") -> Effect:
-    body = {"from": "1Gi", "to": size}
-    return Effect(GROW_CLAIM, f"data-x-{ordinal}", f"uid-claim-{ordinal}", body)
+    return GrowClaim(f"data-x-{ordinal}", f"uid-claim-{ordinal}", "1Gi", size)
 
 
-def effects(cluster: gen.Cluster, there: gen.World) -> list[tuple[Effect, object]]:
-    return [(one, one.body) for one in of(cluster, there).effects]
+def effects(cluster: gen.Cluster, there: gen.World) -> list[Effect]:
+    return list(of(cluster, there).effects)
 
 
 class TestGrow:
     def test_all_at_once_each_by_its_uid(self) -> None:
-        expected = [(grow(n), grow(n).body) for n in range(3)]
+        expected = [grow(n) for n in range(3)]
         assert effects(LARGER, world(*THREE)) == expected
 
     def test_one_that_was_made_smaller_later_alone(self) -> None:
         there = world(grown(0), grown(1), claim(2))
-        assert effects(LARGER, there) == [(grow(2), grow(2).body)]
+        assert effects(LARGER, there) == [grow(2)]
 
     @pytest.mark.parametrize(
         "fields",
@@ -189,17 +187,19 @@ class TestGrow:
         assert of(OLD, world(*THREE)).operation is None
 
     def test_a_refusal_is_not_asked_for_again_at_once(self) -> None:
-        there = world(*THREE).tried(GROW_CLAIM, "uid-claim-0", refused="no")
-        assert effects(LARGER, there) == [(grow(n), grow(n).body) for n in (1, 2)]
+        there = world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="no")
+        assert effects(LARGER, there) == [grow(n) for n in (1, 2)]
 
     def test_after_a_while_it_is(self) -> None:
         """Somebody may have changed the StorageClass, and nobody tells."""
-        there = world(*THREE).tried(GROW_CLAIM, "uid-claim-0", ASK_AGAIN, refused="no")
+        there = world(*THREE).tried(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
         assert len(effects(LARGER, there)) == 3
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
-        there = world(grown(0), grown(1), grown(2)).tried(GROW_CLAIM, "uid-claim-0", refused="no")
+        there = world(grown(0), grown(1), grown(2)).tried(
+            GrowClaim.name, "uid-claim-0", refused="no"
+        )
         assert of(LARGER, there).state.kind == "well"
 
     def test_how_far_it_is(self) -> None:
@@ -211,16 +211,14 @@ class TestHandedOver:
     def test_it_becomes_ours_first_and_grows_later(self) -> None:
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(grown(0), theirs, grown(2))
-        assert [one for one, _ in effects(LARGER, there)] == [
-            Effect(TAKE_CLAIM, "data-x-1", "uid-claim-1")
-        ]
+        assert effects(LARGER, there) == [TakeClaim("data-x-1", "uid-claim-1")]
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
         """It goes with this cluster from now on."""
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(claim(0), theirs, claim(2))
-        assert [one.name for one, _ in effects(OLD, there)] == [TAKE_CLAIM]
+        assert [one.name for one in effects(OLD, there)] == [TakeClaim.name]
         assert of(OLD, there).state.kind == "well"
 
     @pytest.mark.parametrize("word", ["", "y", "X"])

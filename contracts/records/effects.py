@@ -1,0 +1,326 @@
+"""Effects: what a reconcile does besides the apply of objects, each with its own arguments.
+
+A plan or an upgrade decision returns them; `managers.cluster.apply.actions` dispatches them by
+type. Each is safe to repeat. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from contracts.api.cluster.upgrade import PrePromotionHook
+from contracts.jobs.upgrade_actions import Order
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on one object, or the creation of one; the base of all effects."""
+
+    name: ClassVar[str]
+    """Names the effect in diagrams, and in what is remembered of attempts."""
+
+    target: str
+    """Name of the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectByUid(Effect):
+    """An effect on an object as it was observed; another one of that name is left alone."""
+
+    uid: str
+    """Of the object; for effects of an upgrade that create something, of the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEndpoint:
+    """Where and how a request to one server is sent."""
+
+    address: str
+    authority: str
+    """PEM of the trusted CAs; "" for those of the operator's own host."""
+    server_name: str
+    """TLS name, whatever address is dialled."""
+
+
+# Secrets and certificates.
+
+
+@dataclass(frozen=True, slots=True)
+class DrawUnsealKey(Effect):
+    """Create the Secret with the key of the static seal."""
+
+    name = "draw-unseal-key"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRootToken(Effect):
+    """Create the Secret with the root token."""
+
+    name = "draw-root-token"
+
+
+@dataclass(frozen=True, slots=True)
+class IssueAuthority(Effect):
+    """Create the Secret of the first CA."""
+
+    name = "issue-authority"
+
+
+@dataclass(frozen=True, slots=True)
+class IssueServerCertificate(Effect):
+    """Issue the certificate of the servers."""
+
+    name = "issue-server-certificate"
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareAuthority(EffectByUid):
+    """Create the next CA and trust it."""
+
+    name = "prepare-authority"
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteAuthority(EffectByUid):
+    """Sign with the next CA."""
+
+    name = "promote-authority"
+
+
+@dataclass(frozen=True, slots=True)
+class DropAuthority(EffectByUid):
+    """Trust the former CA no more."""
+
+    name = "drop-authority"
+
+
+# Volumes.
+
+
+@dataclass(frozen=True, slots=True)
+class MakeAuditClaim(Effect):
+    """Create the PVC for the files of audit devices."""
+
+    name = "make-audit-claim"
+
+
+@dataclass(frozen=True, slots=True)
+class MakeAcmeCacheClaim(Effect):
+    """Create the PVC for the certificates of mode ACME."""
+
+    name = "make-acme-cache-claim"
+
+
+@dataclass(frozen=True, slots=True)
+class GrowClaim(EffectByUid):
+    """Request a larger volume."""
+
+    name = "grow-claim"
+    requested: str
+    """Size that the PVC requests now, as a Kubernetes quantity."""
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeClaim(EffectByUid):
+    """Adopt a PVC that a user annotated with the name of the cluster."""
+
+    name = "take-claim"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteClaim(EffectByUid):
+    """Delete the data volume of a server that was removed."""
+
+    name = "delete-claim"
+
+
+# Pods, StatefulSets and raft peers.
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacePod(EffectByUid):
+    """Have the StatefulSet create a pod again from its newest template."""
+
+    name = "replace-pod"
+    evict: bool = False
+    """Evict it, so that its disruption budget is respected; else it is deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceUnstarted(EffectByUid):
+    """Delete a pod whose server never ran."""
+
+    name = "replace-unstarted"
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadPod(EffectByUid):
+    """Make a server read its files again."""
+
+    name = "reload-pod"
+    container: Mapping[str, Any] = field(hash=False)
+    """The ephemeral container that is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class FencePod(EffectByUid):
+    """Stop a pod that spec.fencedPods names."""
+
+    name = "fence-pod"
+
+
+@dataclass(frozen=True, slots=True)
+class UngatePod(EffectByUid):
+    """Remove our scheduling gate from a pod."""
+
+    name = "ungate-pod"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPod(EffectByUid):
+    """Set the maintenance annotation of a pod, or remove it."""
+
+    name = "mark-pod"
+    maintenance: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MarkFirst(EffectByUid):
+    """Label a pod as one of the pool without a revision."""
+
+    name = "mark-first-set"
+
+
+@dataclass(frozen=True, slots=True)
+class RecreateSet(EffectByUid):
+    """Delete a StatefulSet without its pods, to have it created again around them."""
+
+    name = "recreate-stateful-set"
+    version: str
+    """Its resourceVersion as observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReadSet(EffectByUid):
+    """Delete the empty StatefulSet of the read replicas."""
+
+    name = "delete-read-set"
+
+
+@dataclass(frozen=True, slots=True)
+class StepDown(EffectByUid):
+    """Ask a leader to step down; `target` is its pod."""
+
+    name = "step-down"
+    endpoint: ServerEndpoint
+
+
+@dataclass(frozen=True, slots=True)
+class MarkLog(EffectByUid):
+    """Have the leader add an entry to the raft log, to see whether `target` follows."""
+
+    name = "mark-log"
+    endpoint: ServerEndpoint
+    """Of the leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePeer(EffectByUid):
+    """Have the leader remove the raft peer `target`; `uid` of its pod, "" when it has none."""
+
+    name = "remove-peer"
+    endpoint: ServerEndpoint
+    """Of the leader."""
+    claim: str = ""
+    """The data volume that is annotated first; "" for none."""
+    claim_uid: str = ""
+
+
+# Upgrades of either strategy.
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLock(EffectByUid):
+    """Take the operation lock; `target` is the holder."""
+
+    name = "take-upgrade-lock"
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreeLock(EffectByUid):
+    """Release the operation lock; `target` is the holder."""
+
+    name = "free-upgrade-lock"
+
+
+@dataclass(frozen=True, slots=True)
+class MakeSnapshot(EffectByUid):
+    """Create the OpenBaoBackup before an upgrade."""
+
+    name = "make-upgrade-snapshot"
+    attempt: str
+    """Text that no other attempt of this cluster has."""
+
+
+@dataclass(frozen=True, slots=True)
+class MakeStepDownJob(EffectByUid):
+    """Create the Job that asks the leader `target` to step down."""
+
+    name = "make-step-down-job"
+    run: str
+    job: str
+    """Name of the Job."""
+
+
+# Blue/green upgrades.
+
+
+@dataclass(frozen=True, slots=True)
+class MakeJob(EffectByUid):
+    """Create the Job of a phase."""
+
+    name = "make-upgrade-job"
+    order: Order
+
+
+@dataclass(frozen=True, slots=True)
+class MakeHook(EffectByUid):
+    """Create the validation hook Job, suspended."""
+
+    name = "make-validation-hook"
+    operation_id: str
+    green_revision: str
+    spec_hash: str
+    hook: PrePromotionHook = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StartHook(EffectByUid):
+    """Resume the validation hook Job."""
+
+    name = "start-validation-hook"
+
+
+@dataclass(frozen=True, slots=True)
+class DropHook(EffectByUid):
+    """Delete the validation hook Job."""
+
+    name = "drop-validation-hook"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSet(EffectByUid):
+    """Delete the StatefulSet of a pool with its servers; their volumes stay."""
+
+    name = "delete-server-set"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteServerClaim(EffectByUid):
+    """Delete the data volume of a deleted server."""
+
+    name = "delete-server-claim"

@@ -1,0 +1,23 @@
+"""What runs an effect, as an entry of a table by type."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
+
+from contracts.records.effects import Effect
+from managers.context.context import Context
+
+Subject = TypeVar("Subject")
+"""What is known of the cluster: an Owner before it is resolved, a Resolved after that."""
+SomeEffect = TypeVar("SomeEffect", bound=Effect)
+
+EffectHandler = Callable[[Context, Subject, SomeEffect], Awaitable[None]]
+"""Runs the effects of one type. Raises errors of the API server."""
+
+
+def handler(
+    effect: type[SomeEffect], run: EffectHandler[Subject, SomeEffect]
+) -> tuple[type[Effect], EffectHandler[Subject, Effect]]:
+    """Return the entry of a table; the type checker compares the function with the type."""
+    return effect, cast("EffectHandler[Subject, Any]", run)

@@ -1,0 +1,73 @@
+"""What an action of a blue/green upgrade does: its effects, its change of the status. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from contracts.api.cluster.status_upgrade import BlueGreenStatus
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.effects import Effect
+from contracts.state_machine import TransitionDecision
+from managers.upgrade.bluegreen import effects, status
+from managers.upgrade.transition_action import UpgradeAction
+
+Choice = TransitionDecision[BlueGreenFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRule:
+    """What one action does. The effects run before the status is written, and may be repeated."""
+
+    effects: Callable[[BlueGreenFacts], tuple[Effect, ...]] = lambda _: ()
+    replace: Callable[[BlueGreenFacts, Choice], BlueGreenStatus] | None = None
+    """Returns the status that takes the place of the present one."""
+    change: Callable[[BlueGreenFacts, Choice], dict[str, Any]] = lambda *_: {}
+    """Returns the fields that change while the phase stays."""
+    event: tuple[Literal["Normal", "Warning"], str] | None = None
+    """Type and reason of the event."""
+
+
+ACTION_RULES: Final[Mapping[str, ActionRule]] = {
+    "": ActionRule(),
+    UpgradeAction.TAKE_LOCK: ActionRule(effects.take_lock),
+    UpgradeAction.FREE_LOCK: ActionRule(effects.free_lock),
+    UpgradeAction.MAKE_SNAPSHOT: ActionRule(effects.make_snapshot),
+    UpgradeAction.MAKE_JOB: ActionRule(effects.make_job),
+    UpgradeAction.MAKE_HOOK: ActionRule(effects.make_hook),
+    UpgradeAction.START_HOOK: ActionRule(effects.start_hook),
+    UpgradeAction.DROP_HOOK: ActionRule(effects.drop_hook, change=status.with_hook),
+    UpgradeAction.DELETE_SET: ActionRule(effects.delete_set),
+    UpgradeAction.DELETE_CLAIM: ActionRule(effects.delete_claims),
+    UpgradeAction.BEGIN: ActionRule(replace=status.begun, event=("Normal", "UpgradeStarted")),
+    UpgradeAction.DROP: ActionRule(effects.free_lock, replace=status.dropped),
+    UpgradeAction.GIVE_UP: ActionRule(
+        effects.free_lock, replace=status.given_up, event=("Warning", "UpgradeFailed")
+    ),
+    UpgradeAction.COUNT: ActionRule(change=status.with_failure),
+    UpgradeAction.NEXT_SNAPSHOT: ActionRule(change=status.with_next_snapshot),
+    UpgradeAction.RECORD_HOOK: ActionRule(change=status.with_hook),
+    UpgradeAction.FORGET_HOOK: ActionRule(effects.drop_hook, change=status.without_hook),
+    UpgradeAction.ENTER_SAFE_MODE: ActionRule(event=("Warning", "BreakGlassEntered")),
+    UpgradeAction.LEAVE_SAFE_MODE: ActionRule(
+        change=status.with_next_rollback, event=("Normal", "BreakGlassAcknowledged")
+    ),
+}
+
+
+def rule_of(choice: Choice) -> ActionRule:
+    """Return what the action of a transition does."""
+    return ACTION_RULES[choice.row.act]
+
+
+def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
+    """Return `status.blueGreen` after a reconcile; the same object when nothing changed."""
+    rule = rule_of(choice)
+    if rule.replace is not None:
+        return rule.replace(facts, choice)
+    if choice.next != choice.row.at:
+        changes = status.after_transition(facts, choice)
+    else:
+        changes = {**status.clocks(facts), **rule.change(facts, choice)}
+    return facts.status.model_copy(update=changes) if changes else facts.cluster.status.blue_green

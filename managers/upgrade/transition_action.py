@@ -1,0 +1,33 @@
+"""The actions of the state machines of upgrades: what is done besides the change of the state."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from contracts.records import effects
+
+
+class UpgradeAction(StrEnum):
+    """An action of a transition; the value is its label in the diagrams.
+
+    A rolling upgrade has the first three alone.
+    """
+
+    TAKE_LOCK = effects.TakeLock.name
+    FREE_LOCK = effects.FreeLock.name
+    MAKE_SNAPSHOT = effects.MakeSnapshot.name
+    MAKE_JOB = effects.MakeJob.name
+    MAKE_HOOK = effects.MakeHook.name
+    START_HOOK = effects.StartHook.name
+    DROP_HOOK = effects.DropHook.name
+    DELETE_SET = effects.DeleteSet.name
+    DELETE_CLAIM = effects.DeleteServerClaim.name
+    BEGIN = "begin"
+    DROP = "drop"
+    GIVE_UP = "give-up"
+    COUNT = "count-failure"
+    NEXT_SNAPSHOT = "next-snapshot"
+    RECORD_HOOK = "record-hook"
+    FORGET_HOOK = "forget-hook"
+    ENTER_SAFE_MODE = "enter-safe-mode"
+    LEAVE_SAFE_MODE = "leave-safe-mode"
