@@ -50,7 +50,8 @@ class Plugin(ApiModel):
     version: str | None = Field(
         default=None,
         description=(
-            "Version of the plugin, and tag of the image. Must be given before OpenBao 2.7.0."
+            "Version of the plugin, and tag of the image. From OpenBao 2.7.0 on an image with a "
+            "tag does without."
         ),
         examples=["v0.1.0"],
         min_length=1,
@@ -67,8 +68,8 @@ class Plugin(ApiModel):
         default=None,
         alias="sha256sum",
         description=(
-            "SHA-256 of the plugin's file, 64 hexadecimal digits. Must be given before OpenBao "
-            "2.7.0."
+            "SHA-256 of the plugin's file, 64 hexadecimal digits. From OpenBao 2.7.0 on a command, "
+            "and an image with a digest, do without."
         ),
         examples=["0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"],
         pattern=r"^[A-Fa-f0-9]{64}$",

@@ -37,15 +37,31 @@ def _mixed(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _pins(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if offers(new.spec.version, "plugin-pin-optional"):
-        return
+    """Name the pins without which the server does not start.
+
+    From 2.7.0 on the reference of an image may hold them (`operator validate-config` of 2.7.2).
+    """
+    optional = offers(new.spec.version, "plugin-pin-optional")
     for position, plugin in enumerate(new.spec.plugins):
-        pins = {"version": plugin.version, "sha256sum": plugin.sha256sum}
-        if plugin.image is not None:
-            pins["binaryName"] = plugin.binary_name
-        for field, value in pins.items():
-            if value is None:
-                yield f"spec.plugins[{position}].{field}", None
+        pins = _missing_pins(plugin) if optional else _all_pins(plugin)
+        yield from ((f"spec.plugins[{position}].{field}", None) for field in pins)
+
+
+def _all_pins(plugin: Plugin) -> Iterator[str]:
+    pins = {"version": plugin.version, "sha256sum": plugin.sha256sum}
+    if plugin.image is not None:
+        pins["binaryName"] = plugin.binary_name
+    return (field for field, value in pins.items() if value is None)
+
+
+def _missing_pins(plugin: Plugin) -> Iterator[str]:
+    name, pinned, _ = (plugin.image or "").partition("@")
+    # A colon before the last slash belongs to the port of the registry.
+    tagged = ":" in name.rpartition("/")[2]
+    if plugin.version is None and not tagged:
+        yield "version"
+    if plugin.image is not None and plugin.sha256sum is None and not pinned:
+        yield "sha256sum"
 
 
 def _twice(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -109,7 +125,9 @@ PLUGIN_RULES: tuple[Rule, ...] = (
         "plugin-pin",
         "spec",
         _PLUGINS,
-        f"must be set before OpenBao {_PIN}, which needs it no more; add it",
+        f"must be set, because the server does not start without it; from OpenBao {_PIN} on an "
+        "image with a tag needs no version, an image with a digest needs no sha256sum, and none "
+        "needs a binaryName; add it",
         _pins,
     ),
     needs("plugin-stanza", "plugin-version", _PLUGINS, _all),

@@ -77,7 +77,7 @@ CASES: dict[str, Case] = {
         {
             **_seal("kms", "kms", {"pluginName": "x", "config": {"a": "b"}}),
             "version": "2.7.0",
-            "plugins": [{"type": "kms", "name": "x", "command": "x"}],
+            "plugins": [{"type": "kms", "name": "x", "command": "x", "version": "v1"}],
         },
     ),
     "Hardened with a sealing server that nobody checks": Case(

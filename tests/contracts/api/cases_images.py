@@ -46,7 +46,10 @@ CASES: dict[str, Case] = {
     "no image of a plugin": Case(
         "image-plugins[].image",
         "spec.plugins[0].image",
-        {"version": "2.7.0", "plugins": [{"type": "secret", "name": "p", "image": "a@sha256:0"}]},
+        {
+            "version": "2.7.0",
+            "plugins": [{"type": "secret", "name": "p", "image": "a@sha256:0", "version": "v1"}],
+        },
     ),
     "a policy that trusts nobody": Case(
         "imageVerification-trust", "spec.imageVerification", policy()

@@ -14,6 +14,8 @@ IMAGE = {
     **PIN,
 }
 
+BARE = {"type": "secret", "name": "c", "image": "registry.example.com:5000/c"}
+
 
 def plugins(*items: dict[str, Any], version: str = "2.5.5") -> dict[str, Any]:
     return {"version": version, "plugins": list(items)}
@@ -55,6 +57,21 @@ CODE_CASES: dict[str, Case] = {
         "plugin-pin",
         "spec.plugins[0].sha256sum",
         plugins({**COMMAND, "sha256sum": None}),
+    ),
+    "an image without a version on a newer server": Case(
+        "plugin-pin",
+        "spec.plugins[0].version",
+        plugins({**BARE, "sha256sum": "0" * 64}, version="2.7.2"),
+    ),
+    "an image without a checksum on a newer server": Case(
+        "plugin-pin",
+        "spec.plugins[0].sha256sum",
+        plugins({**BARE, "version": "v1"}, version="2.7.2"),
+    ),
+    "a command without a version on a newer server": Case(
+        "plugin-pin",
+        "spec.plugins[0].version",
+        plugins({**COMMAND, "version": None}, version="2.7.2"),
     ),
     "plugins of a newer server": Case(
         "plugin-version", "spec.plugins[0]", plugins(COMMAND, version="2.4.4")

@@ -43,6 +43,7 @@ CASES: dict[str, Case] = {
                     "type": "secret",
                     "name": "p",
                     "command": "p",
+                    "version": "v1",
                     "env": ["A=b", "LD_PRELOAD=/openbao/audit/x.so"],
                 }
             ],

@@ -53,4 +53,5 @@ plugin_auto_register = true
 
 plugin "database" "oracle" {
   command = "openbao-plugin-database-oracle"
+  version = "v0.1.0"
 }
