@@ -8,6 +8,7 @@ from tests.contracts.hcl.golden_cases import GOLDEN
 
 # Cases of a newer server than the one at hand: what this one says about them is all that it may.
 UNKNOWN_TO_THIS_SERVER = {
+    "disable_standby_reads",
     "plugin_auto_download",
     "plugin_auto_register",
     "plugin_download_behavior",
