@@ -20,6 +20,9 @@ import orjson
 
 EVERY = 0.1
 READ_BACK = "--read-back"
+# While elections follow one another, a server may answer from its own copy for a moment.
+VISIBLE_SECONDS = 5.0
+_AGAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,17 @@ class Line:
         return code == 200 and orjson.loads(body)["data"] == {"value": str(number)}
 
     def missed(self, number: int) -> str:
-        """Read a secret that was just acknowledged, at whatever server the Service leads to.
+        """Read an acknowledged secret until it is visible, for VISIBLE_SECONDS at most.
 
-        Returns "" when it is there, else the answer. An answer that says nothing about the secret,
-        or none, is no proof of anything.
+        Returns "" if it is visible, otherwise the last response. Errors and missing responses are
+        not counted: they prove nothing.
         """
+        until = time.monotonic() + VISIBLE_SECONDS
+        while (answer := self._absent(number)) and time.monotonic() < until:
+            time.sleep(_AGAIN)
+        return answer
+
+    def _absent(self, number: int) -> str:
         try:
             code, words = self.call("GET", f"{self.target.path}/canary-{number}")
         except (OSError, http.client.HTTPException):

@@ -11,18 +11,22 @@ import pytest
 
 from e2e.conftest import MakeNamespace
 from e2e.demo import table
+from e2e.demo.objects import name_of
+from e2e.harness.bao import AUDIENCE
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
-from e2e.harness.manifests import STEADFAST
+from e2e.harness.manifests import CLIENT, SECRETS, STEADFAST
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.upgrade_history import image_of
 from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST, OPENBAO_PREVIOUS
 
+READ_BACK_WRITES = 60
 HEADERS = ("pair", "strategy", "seconds", "longest gap", "writes", "failed", "lost")
 
 
@@ -126,6 +130,19 @@ def test_it_can_be_taken_back_on_the_way_and_be_done_again(
     outcomes.append(Outcome(f"{OPENBAO_OLDEST} to {OPENBAO}", seconds, writer))
     assert_all_run(cluster, OPENBAO)
     assert writer.lost() == []
+    assert_a_client_reads_what_it_wrote(cluster)
+
+
+def assert_a_client_reads_what_it_wrote(cluster: Cluster) -> None:
+    """At once, whichever server it asks: standbys forward reads to the leader."""
+    leader = cluster.server(name_of(until("a server leads", cluster.leader, 30.0)))
+    token = leader.login(CLIENT, cluster.api.token(cluster.namespace, CLIENT, AUDIENCE))
+    path = f"{SECRETS}/read-back"
+    for number in range(READ_BACK_WRITES):
+        value = {"value": str(number)}
+        leader.post(path, token, value)
+        answers = [cluster.server(ordinal).get(path, token)["data"] for ordinal in range(3)]
+        assert answers == [value] * 3
 
 
 def assert_all_run(cluster: Cluster, version: str) -> None:
