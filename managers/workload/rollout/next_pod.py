@@ -35,7 +35,6 @@ STEP_DOWN_AGAIN = timedelta(seconds=20)
 STEP_DOWN_SLEEP = timedelta(seconds=10)
 # From the creation of a Job to the moment when the server handles its request.
 JOB_STARTS = timedelta(seconds=2)
-MarkLog.name = "mark-log"
 # OpenBao 2.4.0 ignores a signal that arrives before it installs its handler, and is then killed at
 # the end of its grace period, two minutes later. A healthy server is ready before this.
 STARTS = timedelta(seconds=5)
