@@ -41,7 +41,7 @@ def _device(**fields: Any) -> Spec:
 
 
 def _plugin(**fields: Any) -> Spec:
-    plugin = {"type": "secret", "name": "p", "command": "p", **fields}
+    plugin = {"type": "secret", "name": "p", "command": "p", "version": "v1", **fields}
     return {"version": "2.7.0", "plugins": [plugin]}
 
 
