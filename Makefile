@@ -85,12 +85,11 @@ venv: $(STAMP) ## Make the virtual environment with everything at its locked has
 .PHONY: run
 run: $(STAMP) ## Run the operator from the checkout instead of the deployed one.
 ifeq ($(CLUSTER),existing)
-	@$(TAKE_OVER)
-	@RELATED_IMAGE_OPENBAO=$(or $(OPENBAO_IMAGE_REPOSITORY),openbao/openbao) $(BIN)/baoctl run
+	@$(TAKE_OVER); $(LOG_IN); \
+	RELATED_IMAGE_OPENBAO=$(or $(OPENBAO_IMAGE_REPOSITORY),openbao/openbao) $(BIN)/baoctl run
 else
-	@$(USE_RIG); $(TAKE_OVER)
-	@RELATED_IMAGE_OPENBAO=localhost/openbao \
-	$(PY) -m e2e.rig exec --name $(NAME) -- $(BIN)/baoctl run
+	@$(USE_RIG); $(TAKE_OVER); $(LOG_IN); RELATED_IMAGE_OPENBAO=localhost/openbao \
+	$(PY) -m e2e.rig exec --name $(NAME) -- env KUBECONFIG=$$KUBECONFIG $(BIN)/baoctl run
 endif
 
 .PHONY: image
@@ -286,6 +285,17 @@ $(OPERATOR) apply --server-side --force-conflicts --filename deploy/base/service
   --filename deploy/rbac/cluster-wide/rbac.yaml >/dev/null; \
 $(OPERATOR) get deployment openbao-operator --ignore-not-found --output name \
   | xargs -r $(OPERATOR) scale --replicas 0
+endef
+
+# The admission policies of an installed operator let nobody but its ServiceAccount change the
+# objects that it owns, an administrator neither: `run` works with a token of that account.
+define LOG_IN
+login=$$(mktemp -d); trap 'rm -rf "$$login"' EXIT; \
+kubectl config view --minify --flatten >"$$login/config"; \
+$(OPERATOR) create token openbao-operator-controller --duration 12h >"$$login/token"; \
+export KUBECONFIG="$$login/config"; \
+kubectl config set users.operator.tokenFile "$$login/token" >/dev/null; \
+kubectl config set-context --current --user operator >/dev/null
 endef
 
 # --only-binary, because building a wheel would fetch build tools that nobody locked. The project
