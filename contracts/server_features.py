@@ -36,6 +36,8 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         ),
         # A server that does not lead forwards every request before that.
         "standby-reads": Feature("2.5.0", "release notes 2.5.0; not in the source of 2.4.0"),
+        # Older servers always answer sys/generate-root.
+        "generate-root-switch": Feature("2.5.3", "release notes 2.5.3; not in the source of 2.4.0"),
         "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
         "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
         "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
