@@ -43,6 +43,10 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
         "self-init-when": Feature("2.6.0", "release notes 2.6.0"),
         "self-init-headers": Feature("2.6.0", "release notes 2.6.0"),
+        # An empty list in the data of a request is sent as null, unless an expression makes it.
+        "self-init-lists-as-null": Feature(
+            "2.6.0", "servers 2.6.1 and 2.7.2; 2.4.0 keeps lists, and lacks expressions (CEL)"
+        ),
         "plugin-pin-optional": Feature("2.7.0", "release notes 2.7.0"),
         # gRPC service between standbys and the leader: forwarding.RequestForwarding, no longer
         # vault.RequestForwarding.

@@ -251,6 +251,7 @@ def render_self_init(config: ConfigInput) -> str:
                     autopilot=config.autopilot,
                     recovery_keys=config.recovery_keys,
                     root_token_file=config.root_token_file,
+                    lists_as_null=offers(config.version, "self-init-lists-as-null"),
                 )
             )
         ),
