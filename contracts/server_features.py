@@ -36,11 +36,17 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         ),
         # A server that does not lead forwards every request before that.
         "standby-reads": Feature("2.5.0", "release notes 2.5.0; not in the source of 2.4.0"),
+        # Older servers always answer sys/generate-root.
+        "generate-root-switch": Feature("2.5.3", "release notes 2.5.3; not in the source of 2.4.0"),
         "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
         "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
         "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
         "self-init-when": Feature("2.6.0", "release notes 2.6.0"),
         "self-init-headers": Feature("2.6.0", "release notes 2.6.0"),
+        # An empty list in the data of a request is sent as null, unless an expression makes it.
+        "self-init-lists-as-null": Feature(
+            "2.6.0", "servers 2.6.1 and 2.7.2; 2.4.0 keeps lists, and lacks expressions (CEL)"
+        ),
         "plugin-pin-optional": Feature("2.7.0", "release notes 2.7.0"),
         # gRPC service between standbys and the leader: forwarding.RequestForwarding, no longer
         # vault.RequestForwarding.

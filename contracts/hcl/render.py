@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from contracts.api.cluster.configuration import ListenerSpec
 from contracts.api.cluster.recovery import InitialRecoveryKeys
 from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.self_init import SelfInitRequest
@@ -78,7 +79,8 @@ class ConfigInput:
     """Everything that the two documents depend on.
 
     `version` is that of the servers ("": one that lacks every optional feature). `standby_reads`: a
-    server that does not lead answers reads itself. `settings` are the root attributes that a user
+    server that does not lead answers reads itself. `generate_root`: sys/generate-root is answered
+    without a token. `settings` are the root attributes that a user
     may tune, `listener` those of the listener, `telemetry` the whole stanza (empty: none).
     `performance_multiplier` None leaves the server's default. `join_tls` None: those of a mounted
     certificate. `oidc` None: the operator has no login of its own. `root_token_file` is where the
@@ -90,6 +92,7 @@ class ConfigInput:
     version: str = ""
     ui: bool = True
     standby_reads: bool = False
+    generate_root: bool = False
     settings: Mapping[str, object] = field(default_factory=lambda: {"log_level": "info"})
     listener: Mapping[str, object] = field(default_factory=dict)
     metrics_listener: Mapping[str, object] | None = None
@@ -112,6 +115,7 @@ class ConfigInput:
         """What a spec says; `oidc` comes from observation and is None when the spec wants none."""
         spec = cluster.spec
         settings = spec.configuration
+        listener = settings.listener or ListenerSpec()
         multiplier = settings.raft.performance_multiplier if settings.raft else None
         return cls(
             cluster=cluster.metadata.name,
@@ -119,6 +123,7 @@ class ConfigInput:
             version=spec.version,
             ui=settings.ui,
             standby_reads=bool(settings.standby_reads),
+            generate_root=bool(listener.unauthenticated_generate_root),
             settings=server_settings(spec),
             listener=listener_settings(settings),
             metrics_listener=metrics_listener(spec.observability),
@@ -200,6 +205,8 @@ def _listeners(config: ConfigInput) -> list[Mapping[str, object]]:
         **config.listener,
         **config.listener_tls,
     }
+    if config.generate_root and offers(config.version, "generate-root-switch"):
+        api["disable_unauthed_generate_root_endpoints"] = False
     if config.metrics_listener is None:
         return [api]
     return [
@@ -244,6 +251,7 @@ def render_self_init(config: ConfigInput) -> str:
                     autopilot=config.autopilot,
                     recovery_keys=config.recovery_keys,
                     root_token_file=config.root_token_file,
+                    lists_as_null=offers(config.version, "self-init-lists-as-null"),
                 )
             )
         ),

@@ -28,6 +28,9 @@ _AUTOPILOT = {
     "server_stabilization_time": "10s",
 }
 
+# Servers from 2.6.0 on send a plain empty list as null; the result of an expression stays a list.
+_EMPTY_LIST = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
+
 
 @dataclass(frozen=True, slots=True)
 class OidcBootstrap:
@@ -48,7 +51,8 @@ class FirstBoot:
 
     `oidc` None: the operator has no login of its own. `root_token_file` is where the first pod
     finds the root token to register, None when the user's requests set up the logins. `autopilot`:
-    remove dead servers, unless the user's requests configure it.
+    remove dead servers, unless the user's requests configure it. `lists_as_null`: the server sends
+    a plain empty list as null.
     """
 
     oidc: OidcBootstrap | None = None
@@ -56,6 +60,7 @@ class FirstBoot:
     autopilot: bool = False
     recovery_keys: InitialRecoveryKeys | None = None
     root_token_file: str | None = None
+    lists_as_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def blocks(boot: FirstBoot) -> Iterator[Block]:
     if boot.oidc is not None:
         yield Block(BOOTSTRAP_BLOCK, _bootstrap(boot.oidc))
     for request in boot.requests:
-        yield Block(request.name, (_users(request),))
+        yield Block(request.name, (_users(request, lists_as_null=boot.lists_as_null),))
     if boot.autopilot and not any(map(_sets_autopilot, boot.requests)):
         call = SelfInitCall(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, _AUTOPILOT)
         yield Block(AUTOPILOT_BLOCK, (call,))
@@ -94,17 +99,32 @@ def blocks(boot: FirstBoot) -> Iterator[Block]:
         yield Block(ROOT_TOKEN_BLOCK, (_root_token(boot.root_token_file),))
 
 
-def _users(request: SelfInitRequest) -> SelfInitCall:
+def _users(request: SelfInitRequest, *, lists_as_null: bool) -> SelfInitCall:
+    data = payload(request)
     return SelfInitCall(
         name=f"{request.name}-request",
         operation=request.operation,
         path=request.path,
-        data=payload(request),
+        data=_with_empty_lists(data) if lists_as_null else data,
         allow_failure=request.allow_failure,
         headers=thaw(request.headers) or None,
         # True is the default of every server, also of one without support for conditions.
         when=None if request.when is True else thaw(request.when),
     )
+
+
+def _with_empty_lists(value: Any) -> Any:
+    """The data with an expression for each empty list, except in what is an expression itself."""
+    match value:
+        case []:
+            return _EMPTY_LIST
+        case list():
+            return [_with_empty_lists(item) for item in value]
+        case {"eval_source": _}:
+            return value
+        case dict():
+            return {key: _with_empty_lists(item) for key, item in value.items()}
+    return value
 
 
 def _sets_autopilot(request: SelfInitRequest) -> bool:

@@ -122,9 +122,9 @@ def of_revision(base: Labels, revision: str) -> Labels:
     return {**base, REVISION: revision} if revision else base
 
 
-def active_voter(cluster: str) -> Labels:
-    """The selector of the pod that says of itself that it leads."""
-    return {**voters(cluster), SERVER_ACTIVE: "true"}
+def leader(cluster: str) -> Labels:
+    """The selector of the pod that says of itself that it leads, in whichever pool."""
+    return {**servers(cluster), SERVER_ACTIVE: "true"}
 
 
 def users_own(keys: Mapping[str, str]) -> Labels:

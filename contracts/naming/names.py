@@ -21,7 +21,7 @@ FINALIZER = "openbao.org/openbaocluster-finalizer"
 CLUSTER_NAME_MAX = 40
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
-RESERVED_SUFFIXES = ("-acme", "-metrics", "-public", "-read")
+RESERVED_SUFFIXES = ("-acme", "-active", "-metrics", "-public", "-read")
 # "a-0123456789abcdef" may be the green pool of cluster "a" (contracts.pools.voter_pool).
 REVISION_SUFFIX = r"-[0-9a-f]{16}$"
 # Objects of these names hold keys of the operator; no reference in a spec may point at one.
@@ -93,6 +93,11 @@ def headless_service(cluster: str) -> str:
 def public_service(cluster: str) -> str:
     """The Service that clients use."""
     return _of(cluster, "-public")
+
+
+def active_service(cluster: str) -> str:
+    """The Service of the leader alone."""
+    return _of(cluster, "-active")
 
 
 def read_service(cluster: str) -> str:
@@ -371,14 +376,14 @@ def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
     A wildcard covers the pods, so that a change of `replicas` needs no new certificate.
     """
     headless = headless_service(cluster)
+    services = (headless, public_service(cluster), active_service(cluster))
     pods = service_dns(headless, namespace)
     names = {
         "localhost",
         raft_server_name(cluster),
         f"*.{pods}",
         f"*.{pods}.{CLUSTER_DOMAIN}",
-        *service_dns_names(headless, namespace),
-        *service_dns_names(public_service(cluster), namespace),
+        *(name for service in services for name in service_dns_names(service, namespace)),
     }
     return tuple(sorted(names))
 

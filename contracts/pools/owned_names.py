@@ -99,6 +99,7 @@ def owned_names(
         SERVICE: (
             names.headless_service(cluster),
             names.public_service(cluster),
+            names.active_service(cluster),
             names.read_service(cluster),
             names.metrics_service(cluster),
             names.acme_service(cluster),

@@ -184,6 +184,7 @@ def expected_belongings(
         (SECRET.kind, names.unseal_key_secret(name)),
         (SERVICE.kind, names.headless_service(name)),
         (SERVICE.kind, names.public_service(name)),
+        (SERVICE.kind, names.active_service(name)),
         (SERVICE_ACCOUNT.kind, account),
         (STATEFUL_SET.kind, names.stateful_set(name)),
     }

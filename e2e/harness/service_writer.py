@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +69,8 @@ class ServiceWriter:
     cluster: Cluster
     reads_back: bool = False
     """Each acknowledged write is read at once; `missed` has those that were not there."""
+    service: Callable[[str], str] = names.public_service
+    """Names the Service of a cluster."""
     patience: float = 2.0
     """Seconds that a request may take before it counts as failed."""
     leaders: list[str] = field(default_factory=list)
@@ -178,7 +180,7 @@ class ServiceWriter:
     def _service(self) -> Target:
         api, namespace, name = self.cluster.api, self.cluster.namespace, self.cluster.name
         authority = api.get(SECRET, namespace, names.tls_ca_secret(name))["data"]["ca.crt"]
-        service = api.get(SERVICE, namespace, names.public_service(name))
+        service = api.get(SERVICE, namespace, self.service(name))
         return Target(
             address=str(service["spec"]["clusterIP"]),
             port=PORT,

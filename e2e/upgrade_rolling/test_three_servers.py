@@ -7,17 +7,20 @@ import pytest
 from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo import table
+from e2e.demo.objects import name_of
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
-from e2e.harness.service_writer import steady_voters
+from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.upgrade_history import HEADERS, Figures, History
 from e2e.harness.upgrades import Requests, move_lead, under_a_client
+from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
+from runtime.builtin_kinds import ENDPOINT_SLICE
 
 NAME = "rolls"
 # The promises (issue: upgrades): of the whole, of the API server, of a client that tries once.
@@ -114,6 +117,31 @@ def assert_says_so(cluster: Cluster, version: str) -> None:
     assert cluster.condition("Upgrading", "False", "Idle") is not None
     assert cluster.condition("Degraded", "False") is not None
     assert {cluster.server(number).health()["version"] for number in range(3)} == {version}
+
+
+@pytest.mark.timeout(200)
+def test_the_service_of_the_leader_leads_to_it_alone(cluster: Cluster) -> None:
+    def leads_to_the_leader() -> bool:
+        leader = cluster.leader()
+        return leader is not None and _behind(cluster) == {name_of(leader)}
+
+    until("the Service of the leader leads to it", leads_to_the_leader, QUIET_SECONDS)
+    with ServiceWriter(cluster, service=names.active_service) as writer:
+        until("ten writes are acknowledged", lambda: len(writer.acknowledged) >= 10, QUIET_SECONDS)
+    assert writer.failed == []
+    assert writer.lost() == []
+
+
+def _behind(cluster: Cluster) -> set[str]:
+    """Return the names of the ready pods behind the Service of the leader."""
+    wanted = f"kubernetes.io/service-name={names.active_service(cluster.name)}"
+    slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, wanted)
+    return {
+        str(one["targetRef"]["name"])
+        for found in slices
+        for one in found.get("endpoints") or ()
+        if one["conditions"].get("ready")
+    }
 
 
 @pytest.mark.timeout(200)

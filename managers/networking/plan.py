@@ -12,6 +12,7 @@ from managers.networking.exposure import exposure_intents, gateway_outcome
 from managers.networking.policy import jobs_network_policy, network_policy
 from managers.networking.services import (
     acme_service,
+    active_service,
     headless_service,
     public_service,
     read_service,
@@ -28,6 +29,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         intents=(
             headless_service(resolved),
             public_service(resolved),
+            active_service(resolved),
             *((acme_service(resolved),) if resolved.tls.mode == "ACME" else ()),
             *((read_service(resolved, read),) if read and read.service else ()),
             network_policy(resolved, observed),

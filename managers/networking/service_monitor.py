@@ -41,10 +41,9 @@ def selected(cluster: str) -> dict[str, str]:
 def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
     """Build the Service: the leader alone, or every server whether it is ready or not."""
     name = resolved.name
-    leader = {**labels.servers(name), labels.SERVER_ACTIVE: "true"}
     number = monitor.port or API.number
     spec: dict[str, Any] = {
-        "selector": labels.servers(name) if monitor.every_node else leader,
+        "selector": labels.servers(name) if monitor.every_node else labels.leader(name),
         "ports": [Port(PORT_NAME, number).service_port()],
     }
     if monitor.every_node:

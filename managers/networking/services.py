@@ -68,6 +68,22 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
 
 
 @memoize
+def active_service(resolved: Resolved) -> Intent:
+    """Give clients the leader, for writes and reads that no standby has to forward.
+
+    It follows the label that a server writes on its own pod. While the green pool takes over it
+    still selects both pools: clients would otherwise have no server between the moment at which
+    they are sent to green and the one at which green leads.
+    """
+    return cluster_object(
+        resolved,
+        SERVICE,
+        names.active_service(resolved.name),
+        {"spec": {"selector": labels.leader(resolved.name), "ports": [API.service_port()]}},
+    )
+
+
+@memoize
 def read_service(resolved: Resolved, read: ReadPoolSpec) -> Intent:
     """Give clients the ready read replicas alone."""
     return cluster_object(

@@ -9,6 +9,7 @@ from tests.contracts.hcl.golden_cases import GOLDEN
 # Cases of a newer server than the one at hand: what this one says about them is all that it may.
 UNKNOWN_TO_THIS_SERVER = {
     "disable_standby_reads",
+    "disable_unauthed_generate_root_endpoints",
     "plugin_auto_download",
     "plugin_auto_register",
     "plugin_download_behavior",

@@ -17,7 +17,7 @@ from contracts.naming import mount_paths
 from e2e.rig import images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO_OLDEST
+from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from runtime.clock import SystemClock
 from tests.contracts.hcl.golden_cases import CASES, GOLDEN, read_case
 from tests.contracts.hcl.nasty import NASTY
@@ -129,14 +129,13 @@ USER = (
 )
 
 
-async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path) -> None:
-    # 2.7 stores an empty list as null.
-    # (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real)
-    bao = images.openbao_binary(Cache(cache_root()), OPENBAO_OLDEST, to_stderr())
+@pytest.mark.parametrize("version", [OPENBAO_OLDEST, OPENBAO])
+async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path, version: str) -> None:
+    bao = images.openbao_binary(Cache(cache_root()), version, to_stderr())
     requests = tuple(
         SelfInitRequest.model_validate({"operation": "update", **user}) for user in USER
     )
-    config = ConfigInput("c", "ns", requests=requests)
+    config = ConfigInput("c", "ns", version=version, requests=requests)
     with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
         await server.active()
         _, login = await server.call("POST", "auth/userpass/login/u", {"password": "p"})

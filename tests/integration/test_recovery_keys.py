@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from contracts.api.cluster.recovery import InitialRecoveryKeys
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import operator_role
 from contracts.hcl.seals import SealStanza
+from contracts.server_features import offers
 from e2e.rig import images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO_OLDEST
+from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from managers.bao.client import Bao
 from managers.bao.login import StoredToken
 from managers.recovery_keys.actions import hand_over
@@ -30,16 +31,27 @@ from tests.integration.bao_server import ROOT_TOKEN, BaoServer, serve
 from tests.integration.people import Person
 
 THRESHOLD = 2
-# From 2.5.3 on generate-root is off unless the listener allows it, which the operator cannot render
-# (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real).
-SERVER = OPENBAO_OLDEST
+TOKEN_FILE = "/etc/bao/root-token/token"
 ROTATION = "sys/rotate/recovery"
 
 
-@pytest.fixture(scope="module")
-def bao() -> Path:
-    """The newest server whose recovery keys the operator can make use of."""
-    return images.openbao_binary(Cache(cache_root()), SERVER, to_stderr())
+@dataclass(frozen=True)
+class Installed:
+    """A server: its version and its binary."""
+
+    version: str
+    binary: Path
+
+    def config(self, name: str, **more: Any) -> ConfigInput:
+        """What its documents depend on; its listener answers generate-root."""
+        return ConfigInput(name, "ns", version=self.version, generate_root=True, **more)
+
+
+@pytest.fixture(scope="module", params=[OPENBAO_OLDEST, OPENBAO])
+def bao(request: pytest.FixtureRequest) -> Installed:
+    """The oldest server, and the newest, which makes no root token unless told."""
+    binary = images.openbao_binary(Cache(cache_root()), request.param, to_stderr())
+    return Installed(request.param, binary)
 
 
 @pytest.fixture
@@ -62,15 +74,15 @@ def _spec(people: tuple[Person, ...]) -> dict[str, Any]:
 
 
 @contextmanager
-def _key_service(bao: Path, folder: Path) -> Iterator[BaoServer]:
+def _key_service(bao: Installed, folder: Path) -> Iterator[BaoServer]:
     """Another OpenBao, which keeps the key of the seal."""
     folder.mkdir()
-    config = ConfigInput("kms", "ns", root_token_file="/etc/bao/root-token/token")
-    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+    config = bao.config("kms", root_token_file=TOKEN_FILE)
+    with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
         yield server
 
 
-def _config(kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput:
+def _config(bao: Installed, kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput:
     seal = SealStanza(
         "transit",
         {
@@ -82,9 +94,8 @@ def _config(kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput
         },
     )
     roles = (operator_role((OPERATOR,), hands_over=True),)
-    return ConfigInput(
+    return bao.config(
         "c",
-        "ns",
         seal=seal,
         oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles),
         recovery_keys=InitialRecoveryKeys.model_validate(spec),
@@ -119,16 +130,16 @@ async def _handed_over(server: BaoServer, token: str, spec: dict[str, Any]) -> d
 
 
 async def test_b45_shares_reach_their_recipients_and_open_what_they_should(
-    bao: Path, tmp_path: Path, people: tuple[Person, ...]
+    bao: Installed, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
     signer, spec = Signer(), _spec(people)
     with _key_service(bao, tmp_path / "kms") as kms:
         await kms.active()
         await kms.call("POST", "sys/mounts/transit", {"type": "transit"}, ROOT_TOKEN)
         await kms.call("POST", "transit/keys/unseal", {}, ROOT_TOKEN)
-        config, folder = _config(kms, signer, spec), tmp_path / "bao"
+        config, folder = _config(bao, kms, signer, spec), tmp_path / "bao"
         folder.mkdir()
-        with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
             await server.active()
             token = await _operator(server, signer)
             handed = await _handed_over(server, token, spec)
@@ -168,18 +179,32 @@ def _decoded(encoded: str, otp: str) -> str:
 
 
 async def test_one_share_is_not_enough(
-    bao: Path, tmp_path: Path, people: tuple[Person, ...]
+    bao: Installed, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
     signer, spec = Signer(), _spec(people)
-    config = replace(ConfigInput("c", "ns"), recovery_keys=InitialRecoveryKeys.model_validate(spec))
+    config = bao.config("c", recovery_keys=InitialRecoveryKeys.model_validate(spec))
     roles = (operator_role((OPERATOR,), hands_over=True),)
     config = replace(config, oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles))
     folder = tmp_path / "bao"
     folder.mkdir()
-    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+    with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
         await server.active()
         handed = await _handed_over(server, await _operator(server, signer), spec)
         _, attempt = await server.call("POST", "sys/generate-root/attempt", {})
         body = {"key": people[0].open(handed["alice"]), "nonce": attempt["nonce"]}
         _, answer = await server.call("POST", "sys/generate-root/update", body)
         assert (answer["complete"], answer["progress"], answer["required"]) == (False, 1, THRESHOLD)
+
+
+async def test_shares_make_no_root_token_unless_the_listener_allows_it(
+    bao: Installed, tmp_path: Path
+) -> None:
+    """What the field is for, and that its rule knows the first version that needs it."""
+    config = replace(bao.config("c", root_token_file=TOKEN_FILE), generate_root=False)
+    with serve(bao.binary, tmp_path, render_config(config), render_self_init(config)) as server:
+        await server.active()
+        status, answer = await server.call("POST", "sys/generate-root/attempt", {})
+    if offers(bao.version, "generate-root-switch"):
+        assert (status, answer["errors"]) == (405, ["unsupported operation"])
+    else:
+        assert status == 200, answer

@@ -76,6 +76,15 @@ class ListenerSpec(ApiModel):
         examples=[["X25519MLKEM768", "X25519"]],
         max_length=16,
     )
+    unauthenticated_generate_root: bool | None = Field(
+        default=None,
+        description=(
+            "Let holders of recovery keys make a root token at sys/generate-root, without a login. "
+            "Whoever reaches the listener may begin or cancel such an attempt. Left out or false, "
+            "the server refuses. Needs OpenBao 2.5.3; older servers always allow it."
+        ),
+        examples=[True],
+    )
 
 
 class Autopilot(ApiModel):

@@ -67,6 +67,12 @@ _SERVER_RULES: tuple[Rule, ...] = (
     _inline("pkcs11-pin", "unseal.pkcs11.pin"),
     _inline("kms-config", "unseal.kms.config"),
     combinators.false(
+        "generate-root",
+        "configuration.listener.unauthenticatedGenerateRoot",
+        f"must not be true {_IN}, because anybody who reaches the listener could begin or cancel "
+        "the making of a root token; remove it",
+    ),
+    combinators.false(
         "transit-check",
         "unseal.transit.tlsSkipVerify",
         f"must not be true {_IN}, because anybody on the way could hand out keys; give tlsCACert",

@@ -110,6 +110,11 @@ def _standby_reads(spec: ClusterSpec) -> Iterator[Offence]:
         yield f"{_CONFIGURATION}.standbyReads", True
 
 
+def _generate_root(spec: ClusterSpec) -> Iterator[Offence]:
+    if spec.configuration.listener and spec.configuration.listener.unauthenticated_generate_root:
+        yield f"{_LISTENER}.unauthenticatedGenerateRoot", True
+
+
 def _key_exchange(spec: ClusterSpec) -> Iterator[Offence]:
     groups = value_at(spec, "configuration.listener.tlsKeyExchangePreferences")
     if groups:
@@ -248,6 +253,12 @@ SERVER_RULES: tuple[Rule, ...] = (
         "key-exchange-version",
         f"{_LISTENER}.tlsKeyExchangePreferences",
         _key_exchange,
+    ),
+    needs(
+        "generate-root-switch",
+        "generate-root-version",
+        f"{_LISTENER}.unauthenticatedGenerateRoot",
+        _generate_root,
     ),
     needs(
         "standby-reads",

@@ -40,8 +40,8 @@ SPEC_RULES: tuple[Rule, ...] = (
         "cluster-name-reserved",
         "",
         "metadata.name",
-        "metadata.name must not end in -acme, -public or -read, which are names of Services of "
-        "other clusters; choose another name",
+        "metadata.name must not end in -acme, -active, -metrics, -public or -read, which are names "
+        "of Services of other clusters; choose another name",
         ~_NAME.matches(Pattern(f"({'|'.join(names.RESERVED_SUFFIXES)})$"), mark=""),
         got=_NAME,
     ),

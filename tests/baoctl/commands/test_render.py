@@ -25,6 +25,7 @@ KINDS = {
         "ConfigMap",
         "Service",
         "Service",
+        "Service",
         "NetworkPolicy",
         "NetworkPolicy",
         "ServiceAccount",

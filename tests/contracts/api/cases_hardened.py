@@ -46,6 +46,13 @@ CASES: dict[str, Case] = {
     "Hardened with a root token": Case(
         "hardened-self-init", "spec.selfInit.enabled", hardened(selfInit=None)
     ),
+    "Hardened with root tokens for who has no login": Case(
+        "hardened-generate-root",
+        "spec.configuration.listener.unauthenticatedGenerateRoot",
+        hardened(
+            version="2.5.3", configuration={"listener": {"unauthenticatedGenerateRoot": True}}
+        ),
+    ),
     "Hardened with an inline token": Case(
         "hardened-inline-transit-token",
         "spec.unseal.transit.token",

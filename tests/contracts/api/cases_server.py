@@ -115,6 +115,11 @@ CODE_CASES: dict[str, Case] = {
         f"{LISTENER}.tlsKeyExchangePreferences",
         {"version": "2.6.4", **listener(tlsKeyExchangePreferences=["X25519"])},
     ),
+    "a switch of generate-root that an older server lacks": Case(
+        "generate-root-version",
+        f"{LISTENER}.unauthenticatedGenerateRoot",
+        {"version": "2.5.2", **listener(unauthenticatedGenerateRoot=True)},
+    ),
     "standby reads of a newer server": Case(
         "standby-reads-version",
         "spec.configuration.standbyReads",

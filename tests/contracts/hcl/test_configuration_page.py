@@ -95,6 +95,7 @@ VERSIONS = (
     ("http-audit",),
     ("plugin-stanza", "plugin-download"),
     ("metrics-only-listener",),
+    ("generate-root-switch",),
     ("kms-plugin",),
     ("plugin-pin-optional",),
     ("tls-key-exchange",),

@@ -204,3 +204,24 @@ def test_the_rights_in_the_document_are_those_of_the_roles() -> None:
         assert told[name][0] == f"`{names.job_service_account('<name>'.strip('<>'), job)}`".replace(
             "name-", "<name>-"
         )
+
+
+EMPTY = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
+
+
+def _sent(version: str, data: dict[str, Any]) -> Any:
+    wish = {"name": "w", "operation": "update", "path": "secret/w", "data": data}
+    requests = (SelfInitRequest.model_validate(wish),)
+    return _data(ConfigInput("c", "ns", version=version, requests=requests), "w", "w-request")
+
+
+def test_an_empty_list_is_an_expression_where_the_server_would_send_null() -> None:
+    asked = {"eval_source": "response", "eval_type": "any", "field_selector": []}
+    data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": asked}}
+    assert _sent("2.5.9", data) == data
+    assert _sent("2.6.0", data) == {
+        "a": EMPTY,
+        "b": {"c": [EMPTY, 1]},
+        "d": "[]",
+        "e": {"f": asked},
+    }

@@ -31,7 +31,7 @@ def test_a_selector_is_the_same_text_whatever_the_order() -> None:
 
 
 def test_the_leader_is_selected_by_what_the_server_wrote() -> None:
-    assert labels.active_voter("c") == {**labels.voters("c"), "openbao-active": "true"}
+    assert labels.leader("c") == {**labels.servers("c"), "openbao-active": "true"}
 
 
 def test_no_label_means_not_known() -> None:

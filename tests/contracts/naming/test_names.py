@@ -14,6 +14,7 @@ OF_CLUSTER: dict[Callable[[str], str], str] = {
     names.stateful_set: "c",
     names.headless_service: "c",
     names.public_service: "c-public",
+    names.active_service: "c-active",
     names.config_map: "c-config",
     names.self_init_config_map: "c-config-init",
     names.unseal_key_secret: "c-unseal-key",
@@ -51,6 +52,7 @@ def test_the_longest_cluster_name_fits_a_dns_label(name: Callable[[str], str]) -
         "a\n",
         "a" * 41,
         "a-public",
+        "a-active",
         "a-read",
         "a-0123456789abcdef",
     ],
@@ -127,6 +129,7 @@ def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
         names.raft_server_name("c"),
         *names.service_dns_names(names.headless_service("c"), "ns"),
         *names.service_dns_names(names.public_service("c"), "ns"),
+        *names.service_dns_names(names.active_service("c"), "ns"),
     }
     assert wanted <= set(listed)
     for voters in (ServerPool("c"), ServerPool("c", "0123456789abcdef")):

@@ -1,12 +1,13 @@
-"""managers.networking: the two Services, and that the policy comes before any pod."""
+"""managers.networking: the Services, and that the policy comes before any pod."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.naming import labels, names
 from managers.networking.plan import plan
-from managers.networking.services import headless_service, public_service
+from managers.networking.services import active_service, headless_service, public_service
 from runtime.builtin_kinds import NETWORK_POLICY, SERVICE
 from runtime.outcome import Done
 from tests import gen
@@ -46,11 +47,38 @@ def test_the_public_service_is_as_the_user_wants_it() -> None:
     assert intent.body["metadata"]["annotations"] == {"example.com/lb": "internal"}
 
 
-def test_the_step_wants_both_services_and_the_policy() -> None:
+def test_the_service_of_the_leader_is_of_the_cluster_alone() -> None:
+    wish = {"type": "LoadBalancer", "annotations": {"example.com/lb": "internal"}}
+    intent = active_service(gen.resolved(gen.cluster(service=wish)))
+    assert intent.key.name == "x-active"
+    assert "annotations" not in intent.body["metadata"]
+    assert "type" not in intent.body["spec"]
+    assert "publishNotReadyAddresses" not in intent.body["spec"]
+    assert [port["port"] for port in intent.body["spec"]["ports"]] == [8200]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{}, {"traffic": "0123456789abcdef"}, {"traffic_first": True}],
+    ids=["one pool", "to green", "to blue"],
+)
+@pytest.mark.parametrize("revision", ["", "0123456789abcdef"], ids=["blue", "green"])
+def test_the_leader_is_found_in_whichever_pool(sent: dict[str, Any], revision: str) -> None:
+    resolved = replace(gen.resolved(gen.cluster()), **sent)
+    selector = active_service(resolved).body["spec"]["selector"]
+    pod = labels.of_revision(labels.server_pod("x"), revision)
+    assert selector.items() <= {**pod, labels.SERVER_ACTIVE: "true"}.items()
+    assert not selector.items() <= {**pod, labels.SERVER_ACTIVE: "false"}.items()
+    assert not selector.items() <= pod.items()
+    assert not selector.items() <= {**JOB, labels.SERVER_ACTIVE: "true"}.items()
+
+
+def test_the_step_wants_the_services_and_the_policy() -> None:
     made = plan(gen.resolved(gen.cluster()), gen.world().facts())
     assert [(intent.resource, intent.key.name) for intent in made.intents] == [
         (SERVICE, names.headless_service("x")),
         (SERVICE, names.public_service("x")),
+        (SERVICE, names.active_service("x")),
         (NETWORK_POLICY, names.network_policy("x")),
         (NETWORK_POLICY, names.jobs_network_policy("x")),
     ]

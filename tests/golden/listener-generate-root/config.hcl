@@ -1,0 +1,69 @@
+ui                    = true
+disable_standby_reads = true
+cluster_name          = "listener-generate-root"
+
+listener "tcp" {
+  address                                  = "[::]:8200"
+  cluster_address                          = "[::]:8201"
+  max_request_duration                     = "90s"
+  tls_cert_file                            = "/etc/bao/tls/tls.crt"
+  tls_key_file                             = "/etc/bao/tls/tls.key"
+  tls_client_ca_file                       = "/etc/bao/tls/ca.crt"
+  disable_unauthed_generate_root_endpoints = false
+  telemetry                                = {
+    "disallow_metrics" = true
+  }
+}
+
+listener "tcp" {
+  address            = "[::]:8202"
+  telemetry          = {
+    "metrics_only" = true
+  }
+  tls_cert_file      = "/etc/bao/tls/tls.crt"
+  tls_key_file       = "/etc/bao/tls/tls.key"
+  tls_client_ca_file = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://listener-generate-root-0.listener-generate-root.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-generate-root.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://listener-generate-root-1.listener-generate-root.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-generate-root.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://listener-generate-root-2.listener-generate-root.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-generate-root.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"
+
+telemetry {
+  disable_hostname          = true
+  prometheus_retention_time = "30s"
+}
