@@ -21,43 +21,93 @@ class Feature:
     since: str
     source: str
     until: str | None = None
+    setting: str = ""
+    """What it concerns, in Markdown: the fields of the spec that need it, or what servers do."""
 
 
 FEATURES: Mapping[str, Feature] = MappingProxyType(
     {
-        "self-init": Feature("2.4.0", "release notes 2.4.0"),
-        "http-audit": Feature("2.5.0", "release notes 2.5.0; 2.4.0 has no builtin/audit/http"),
+        "self-init": Feature(
+            "2.4.0",
+            "release notes 2.4.0",
+            setting="`spec.selfInit`, and `spec.unseal.type: static`",
+        ),
+        "http-audit": Feature(
+            "2.5.0",
+            "release notes 2.5.0; 2.4.0 has no builtin/audit/http",
+            setting="`spec.audit[].type: http`",
+        ),
         "metrics-only-listener": Feature(
-            "2.5.0", "release notes 2.5.0; internalshared/configutil/listener.go of 2.4.0 lacks it"
+            "2.5.0",
+            "release notes 2.5.0; internalshared/configutil/listener.go of 2.4.0 lacks it",
+            setting="`spec.observability.metrics.metricsOnlyListener`",
         ),
         # Such a server is replaced where another one would reload.
         "crash-on-reload": Feature(
-            "2.5.0", "release notes 2.5.5: SIGHUP ended standbys that had led before", "2.5.5"
+            "2.5.0",
+            "release notes 2.5.5: SIGHUP ended standbys that had led before",
+            "2.5.5",
+            setting="none: the operator replaces such a server where another one would reload",
         ),
         # A server that does not lead forwards every request before that.
-        "standby-reads": Feature("2.5.0", "release notes 2.5.0; not in the source of 2.4.0"),
+        "standby-reads": Feature(
+            "2.5.0",
+            "release notes 2.5.0; not in the source of 2.4.0",
+            setting="`spec.configuration.standbyReads`",
+        ),
         # Older servers always answer sys/generate-root.
-        "generate-root-switch": Feature("2.5.3", "release notes 2.5.3; not in the source of 2.4.0"),
-        "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
-        "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
-        "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
-        "self-init-when": Feature("2.6.0", "release notes 2.6.0"),
-        "self-init-headers": Feature("2.6.0", "release notes 2.6.0"),
+        "generate-root-switch": Feature(
+            "2.5.3",
+            "release notes 2.5.3; not in the source of 2.4.0",
+            setting="`spec.configuration.listener.unauthenticatedGenerateRoot`",
+        ),
+        "plugin-stanza": Feature("2.5.0", "release notes 2.5.0", setting="`spec.plugins`"),
+        "plugin-download": Feature(
+            "2.5.0", "release notes 2.5.0", setting="`spec.configuration.plugin`"
+        ),
+        "kms-plugin": Feature(
+            "2.6.0", "release notes 2.6.0", setting="`spec.plugins[].type: kms`, `spec.unseal.kms`"
+        ),
+        "self-init-when": Feature(
+            "2.6.0", "release notes 2.6.0", setting="`spec.selfInit.requests[].when`"
+        ),
+        "self-init-headers": Feature(
+            "2.6.0", "release notes 2.6.0", setting="`spec.selfInit.requests[].headers`"
+        ),
         # An empty list in the data of a request is sent as null, unless an expression makes it.
         "self-init-lists-as-null": Feature(
-            "2.6.0", "servers 2.6.1 and 2.7.2; 2.4.0 keeps lists, and lacks expressions (CEL)"
+            "2.6.0",
+            "servers 2.6.1 and 2.7.2; 2.4.0 keeps lists, and lacks expressions (CEL)",
+            setting="none: the operator writes empty lists of self-init requests as expressions",
         ),
-        "plugin-pin-optional": Feature("2.7.0", "release notes 2.7.0"),
+        "plugin-pin-optional": Feature(
+            "2.7.0",
+            "release notes 2.7.0",
+            setting="`spec.plugins[]` with the pins in the reference of the image",
+        ),
         # gRPC service between standbys and the leader: forwarding.RequestForwarding, no longer
         # vault.RequestForwarding.
-        "forwarding-package": Feature("2.6.0", "github.com/openbao/openbao issue 3899"),
+        "forwarding-package": Feature(
+            "2.6.0",
+            "github.com/openbao/openbao issue 3899",
+            setting="none: forwarding service with its present name",
+        ),
         # A standby falls back to the former service; a leader serves only the new one.
         "forwarding-fallback": Feature(
-            "2.6.3", "github.com/openbao/openbao pull requests 3900 and 3922; 2.7.0 has it, too"
+            "2.6.3",
+            "github.com/openbao/openbao pull requests 3900 and 3922; 2.7.0 has it, too",
+            setting="none: a standby falls back to the former forwarding service",
         ),
-        "tls-key-exchange": Feature("2.7.0", "release notes 2.7.0"),
+        "tls-key-exchange": Feature(
+            "2.7.0",
+            "release notes 2.7.0",
+            setting="`spec.configuration.listener.tlsKeyExchangePreferences`",
+        ),
         "built-in-cloud-kms": Feature(
-            "2.0.0", "release notes 2.7.0: plugins from then on", "2.7.0"
+            "2.0.0",
+            "release notes 2.7.0: plugins from then on",
+            "2.7.0",
+            setting="`spec.unseal.type` of a cloud or pkcs11, without a plugin",
         ),
     }
 )

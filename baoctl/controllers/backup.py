@@ -103,8 +103,8 @@ def watch_runs(controller: Controller, caches: BackupCaches) -> None:
         generation_changed,
         part_changed("status", "operationLock"),
         part_changed("status", "initialized"),
-        part_changed("status", "currentVersion"),
-        part_changed("status", "operation"),
+        part_changed("status", "upgrade"),
+        part_changed("status", "blueGreen", "phase"),
     )
     controller.watch(caches.clusters, enqueue_mapped(of_cluster), news)
     controller.watch(caches.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))

@@ -17,16 +17,19 @@ from baoctl.generate.conditions import markdown, shown
 from baoctl.generate.fields import field_page, field_page_path
 from baoctl.generate.packages import package_tree
 from baoctl.generate.pages import command_page, decision_page
+from baoctl.generate.versions import version_page
 from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
 from contracts.api.schema.backup import crd as backup_crd
 from contracts.api.schema.crd import crd as cluster_crd
 from contracts.api.schema.restore import crd as restore_crd
 from contracts.api.schema.tenant import crd as tenant_crd
 from contracts.datacenter.schema import crds as datacenter_crds
+from contracts.server_features import FEATURES
 from contracts.state_machine import diagram
 from managers.datacenter.lifecycle.state_machine import TABLE as SERVICE_ROWS
 from managers.upgrade.bluegreen.table import TABLE as BLUE_GREEN_ROWS
 from managers.upgrade.rolling.table import TRANSITIONS as ROLLING_ROWS
+from managers.upgrade.version_matrix import PAIRS, PROOFS
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD_FOLDER = Path("config") / "crd"
@@ -43,6 +46,7 @@ BLUE_GREEN_PAGE = Path("docs") / "upgrade-bluegreen.md"
 DATACENTER_PAGE = Path("docs") / "datacenters.md"
 COMMAND_PAGE = Path("docs") / "cli.md"
 DECISION_PAGE = Path("docs") / "decisions.md"
+VERSION_PAGE = Path("docs") / "versions.md"
 DECISION_FOLDER = Path("docs") / "adr"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
@@ -216,7 +220,8 @@ def packages(check: bool, root: Path) -> None:
     "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
 )
 def pages(check: bool, root: Path) -> None:
-    """Write docs/fields-*.md from the CRDs, docs/cli.md, and docs/decisions.md from docs/adr."""
+    """Write docs/fields-*.md from the CRDs, docs/cli.md, docs/decisions.md from docs/adr, and
+    docs/versions.md."""
     records = (
         (path.name, path.read_text(encoding="utf-8"))
         for path in (root / DECISION_FOLDER).glob("*.md")
@@ -225,6 +230,7 @@ def pages(check: bool, root: Path) -> None:
     files = {
         COMMAND_PAGE: command_page(program),
         DECISION_PAGE: decision_page(records),
+        VERSION_PAGE: version_page(FEATURES, PAIRS, PROOFS),
         **{field_page_path(kind): field_page(kind) for kind in kinds},
     }
     _write(root, files, (), "pages", check=check)

@@ -30,7 +30,7 @@ from contracts.hcl.stanzas import (
     telemetry_settings,
 )
 from contracts.hcl.tls import join_attributes, join_files, listener_attributes, listener_files
-from contracts.naming import labels, mount_paths
+from contracts.naming import mount_paths
 from contracts.naming.ports import API, CLUSTER
 from contracts.pools.voter_pool import ServerPool
 from contracts.server_features import offers
@@ -62,16 +62,12 @@ class Join:
     """How a server that has no data finds the others.
 
     `ordinals`: by the names of these pods, of the voters that `dialled` names by their revision
-    ("" for the set without one). `revision`: by label instead, among the voters of that
-    revision ("" for voters of any), which needs no name to be known beforehand. `non_voter`: joins
-    without a vote. `election_timeout` is a Go duration, None for the server's own.
+    ("" for the set without one). `non_voter`: joins without a vote.
     """
 
     ordinals: tuple[int, ...] = JOIN_ORDINALS
     dialled: str = ""
-    revision: str | None = None
     non_voter: bool = False
-    election_timeout: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +172,6 @@ def _config(
             "path": mount_paths.DATA,
             "performance_multiplier": config.performance_multiplier,
             "retry_join_as_non_voter": True if config.join.non_voter else None,
-            "election_timeout": config.join.election_timeout,
         },
         joins=_joins(config),
         settings=settings,
@@ -222,20 +217,9 @@ def _tls_window(config: ConfigInput) -> Mapping[str, object]:
 
 def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
     trust = config.join_tls if config.join_tls is not None else join_files(config.cluster)
-    if config.join.revision is not None:
-        return [{"auto_join": _discovery(config), **trust}]
     voters = ServerPool(config.cluster, config.join.dialled)
     hosts = [voters.pod_dns(config.namespace, ordinal) for ordinal in config.join.ordinals]
     return [{"leader_api_addr": f"https://{host}:{API.number}", **trust} for host in hosts]
-
-
-def _discovery(config: ConfigInput) -> str:
-    """The argument of go-discover: the pods of the voters, selected by labels."""
-    match_labels = labels.voters(config.cluster)
-    if config.join.revision:
-        match_labels[labels.REVISION] = config.join.revision
-    selector = labels.selector_text(match_labels)
-    return f'provider=k8s namespace={config.namespace} label_selector="{selector}"'
 
 
 def render_self_init(config: ConfigInput) -> str:

@@ -250,11 +250,6 @@ class Resolved:
         return self.replicas + (self.read.replicas if self.read else 0)
 
     @property
-    def unseal_supplied(self) -> bool:
-        """The user brought the Secret of the seal: it is only read, never made."""
-        return self.unseal.spec.secret_name is not None
-
-    @property
     def unseal_secret(self) -> str:
         """The Secret of the seal; "" when it has none."""
         return next(iter(self.unseal.secrets), "")

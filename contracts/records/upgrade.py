@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status_upgrade import ReleaseStatus
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import BlueGreenStatus, ReleaseStatus
 from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.naming import names
 
@@ -39,6 +40,11 @@ class Release:
         release = cluster.status.release
         return None if release is None else Release(release.version, release.image or "")
 
+    @staticmethod
+    def running(cluster: OpenBaoCluster) -> Release:
+        """Return the version that the servers report, without an image; "" while it is unknown."""
+        return Release(cluster.status.current_version.removeprefix("v"))
+
     def status(self) -> ReleaseStatus:
         """Show it in `status.release`."""
         return ReleaseStatus(version=self.version, image=self.image or None)
@@ -46,6 +52,26 @@ class Release:
     def __str__(self) -> str:
         """Name it for a message."""
         return f"{self.version} ({self.image})" if self.image else self.version
+
+
+def blue_green_under_way(status: BlueGreenStatus | None) -> bool:
+    """Report whether a blue/green upgrade is under way, a rollback and break glass included."""
+    return status is not None and (status.phase != "Idle" or bool(status.green_revision))
+
+
+def upgrade_under_way(status: ClusterStatus) -> bool:
+    """Report whether an upgrade of either strategy is under way.
+
+    Only the recorded upgrades count: a version that is requested and refused changes no server.
+    A rolling upgrade that failed is not under way; it waits for a user without the operation lock.
+    """
+    rolling = status.upgrade is not None and status.upgrade.failure is None
+    return rolling or blue_green_under_way(status.blue_green)
+
+
+def upgrade_unfinished(status: ClusterStatus) -> bool:
+    """Report the same, and also an upgrade that failed: servers of two versions may run."""
+    return status.upgrade is not None or blue_green_under_way(status.blue_green)
 
 
 @dataclass(frozen=True, slots=True)

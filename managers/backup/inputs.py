@@ -14,8 +14,6 @@ from contracts.pause import resumed_at
 from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER, backup_holder
 
-UPGRADE_PATIENCE: Final = timedelta(minutes=30)
-"""How long an upgrade may delay backups: a stuck upgrade must not stop them for good."""
 POD_PATIENCE: Final = timedelta(minutes=1)
 """How long the pod of a job may take before the message reports that it has not started."""
 
@@ -85,15 +83,3 @@ class BackupFacts:
         """The result that the reserved job reported; reports of other jobs are ignored."""
         current = self.status.report
         return current if current is not None and current.job_uid == self.status.job_uid else None
-
-
-def upgrades(cluster: OpenBaoCluster, now: datetime) -> bool:
-    """Report whether the servers are being upgraded, and the upgrade is not stuck."""
-    status = cluster.status
-    if status.upgrade is not None:
-        # A failed upgrade waits for a user and does not delay backups.
-        return status.upgrade.failure is None
-    doing = status.operation
-    if doing is None or status.current_version in ("", cluster.spec.version):
-        return False
-    return doing.started_at is None or now - doing.started_at < UPGRADE_PATIENCE

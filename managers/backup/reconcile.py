@@ -15,10 +15,11 @@ from contracts.api.backup import TERMINAL, BackupObjectStatus, OpenBaoBackup
 from contracts.api.group import BACKUPS
 from contracts.api.violation import InvalidClusterError
 from contracts.jobs.template import JobTemplateSource
+from contracts.records.upgrade import upgrade_under_way
 from managers.backup.actions import ActionResult, BackupActions
 from managers.backup.caches import BackupCaches, read_backup
 from managers.backup.dependencies import BackupDependencies
-from managers.backup.inputs import BackupFacts, upgrades
+from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import BackupDecision, decide, state_of
 from managers.backup.status import STATUS_MANAGER, next_status, own_fields, own_part
 from managers.jobs.run import Acted, advance
@@ -128,7 +129,7 @@ class BackupReconciler:
         meta, now = backup.metadata, self._clock.now()
         cluster_key = ObjectKey(meta.namespace, backup.spec.cluster)
         cluster = self._caches.cluster(cluster_key)
-        upgrading = cluster is not None and upgrades(cluster, now)
+        upgrading = cluster is not None and upgrade_under_way(cluster.status)
         facts = BackupFacts(
             backup, now, cluster, self._caches.waiting(cluster_key, upgrades=upgrading)
         )

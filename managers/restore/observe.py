@@ -17,6 +17,7 @@ from contracts.conditions.reasons_restore import RESTORE_REASONS
 from contracts.jobs.template import JobOverrides, JobTemplate, JobTemplateSource
 from contracts.naming import labels
 from contracts.pause import resumed_at
+from contracts.records.upgrade import upgrade_unfinished
 from managers.jobs.client import Jobs
 from managers.restore.guards import target_paused
 from managers.restore.inputs import (
@@ -173,7 +174,6 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
             uid, origin, is_terminating(live), trouble=RestoreFailure("InvalidSpec", message)
         )
     status = cluster.status
-    statuses = {one.type: one.status for one in status.conditions}
     return RestoreTarget(
         uid=uid,
         origin=origin,
@@ -181,8 +181,10 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
         paused=cluster.spec.paused,
         resumed=resumed_at(cluster, now),
         initialized=bool(status.initialized),
-        available=statuses.get("Available") == "True",
-        upgrading=statuses.get("Upgrading") == "True" or status.upgrade is not None,
+        available=any(
+            one.type == "Available" and one.status == "True" for one in status.conditions
+        ),
+        upgrading=upgrade_unfinished(status),
         lock=status.operation_lock,
         restored=status.restore,
     )

@@ -8,7 +8,7 @@ from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.conditions.condition import ConditionUpdate, clean_message
 from contracts.records.bluegreen import BlueGreenDecision
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.messages import (
     BACK,
@@ -17,7 +17,6 @@ from managers.upgrade.messages import (
     ROLLBACK_PHASES,
     RUNS,
     SAFE_MODE,
-    in_progress,
     where,
     where_stored,
 )
@@ -35,7 +34,7 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
         return ConditionUpdate(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
     if upgrade is not None:
         return ConditionUpdate(KIND, "True", "InProgress", _rolling_message(cluster, upgrade))
-    if decision.second is not None and in_progress(decision.second.status):
+    if decision.second is not None and blue_green_under_way(decision.second.status):
         return _blue_green(decision, decision.second)
     if isinstance(decision.outcome, Wait | Blocked):
         return _not_begun(cluster, decision, decision.outcome)

@@ -41,8 +41,8 @@ def accepted(cluster: OpenBaoCluster) -> Release:
         return requested
     if stored is not None:
         return stored
-    running = cluster.status.current_version
-    if not running or running == requested.version:
+    running = Release.running(cluster).version
+    if running in ("", requested.version):
         return requested
     # The image of an earlier spec is unknown.
     newer = requested.image and not _is_older(requested.version, running)

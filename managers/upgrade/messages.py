@@ -14,7 +14,7 @@ from typing import Final
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.records.bluegreen import ROLLBACK_CLEANUP, ROLLING_BACK
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 
 RUNS: Final = "UpgradeInProgress"
 BACK: Final = "UpgradeRollback"
@@ -41,11 +41,6 @@ WORDS: Final[Mapping[BlueGreenPhase, str]] = {
 ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
-def in_progress(status: BlueGreenStatus | None) -> bool:
-    """Report whether a blue/green upgrade is in progress."""
-    return status is not None and (status.phase != "Idle" or bool(status.green_revision))
-
-
 def where(before: Release, status: BlueGreenStatus) -> str:
     """Return the releases and the phase of an upgrade in progress.
 
@@ -64,7 +59,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
 def where_stored(cluster: OpenBaoCluster) -> str:
     """Return the same by the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
-    if status is None or not in_progress(status):
+    if status is None or not blue_green_under_way(status):
         return ""
-    before = Release.accepted(cluster) or Release(cluster.status.current_version)
+    before = Release.accepted(cluster) or Release.running(cluster)
     return where(before, status)

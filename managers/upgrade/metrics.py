@@ -14,10 +14,10 @@ from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
+from contracts.records.upgrade import blue_green_under_way, upgrade_under_way
 from managers.upgrade.bluegreen.metrics import BlueGreenMetrics
 from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
-from managers.upgrade.messages import in_progress
 from runtime.cache.cache import Cache
 from runtime.memo import memoize
 from runtime.metrics.families import Reading
@@ -45,15 +45,14 @@ def _state(status: ClusterStatus, _: int) -> float:
         return RUNNING if upgrade.failure is None else FAILURE
     if status.break_glass is not None and status.break_glass.active:
         return FAILURE
-    if in_progress(status.blue_green):
+    if blue_green_under_way(status.blue_green):
         return RUNNING
     upgrading = next((one for one in status.conditions if one.type == KIND), None)
     return NONE if upgrading is None else _ENDED.get(upgrading.reason, NONE)
 
 
 def _in_progress(status: ClusterStatus, _: int) -> float:
-    rolling = status.upgrade is not None and status.upgrade.failure is None
-    return float(rolling or in_progress(status.blue_green))
+    return float(upgrade_under_way(status))
 
 
 def _completed(status: ClusterStatus, _: int) -> float:

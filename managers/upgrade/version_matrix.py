@@ -19,6 +19,11 @@ from contracts.api.cluster.upgrade import Strategy
 
 Grade = Literal["good", "warn", "refuse"]
 
+_THREE_SERVERS: Final = (
+    "e2e/upgrade_rolling/test_three_servers.py"
+    "::test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost"
+)
+
 CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
     {"awskms", "azurekeyvault", "gcpckms", "ocikms"}
 )
@@ -104,6 +109,57 @@ PAIRS: Final[tuple[Pair, ...]] = (
     ),
 )
 """In the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairProof:
+    """A test that upgrades real servers from one version to another."""
+
+    before: str
+    after: str
+    strategy: Strategy
+    test: str
+    """File from the top of the repository, and function, as pytest names a test."""
+
+
+PROOFS: Final[tuple[PairProof, ...]] = (
+    PairProof(
+        "2.4.0",
+        "2.6.2",
+        "RollingUpdate",
+        "e2e/versions/test_before_2_6.py"
+        "::test_an_operator_that_dies_on_the_way_is_followed_by_one_that_ends_it",
+    ),
+    PairProof(
+        "2.4.0",
+        "2.7.2",
+        "RollingUpdate",
+        "e2e/versions/test_before_2_6.py::test_it_can_be_taken_back_on_the_way_and_be_done_again",
+    ),
+    PairProof("2.6.2", "2.7.0", "RollingUpdate", _THREE_SERVERS),
+    PairProof("2.7.0", "2.7.1", "RollingUpdate", _THREE_SERVERS),
+    PairProof("2.7.1", "2.7.2", "RollingUpdate", _THREE_SERVERS),
+    PairProof(
+        "2.6.2",
+        "2.7.2",
+        "RollingUpdate",
+        "e2e/life/test_life.py::test_an_upgrade_loses_no_write",
+    ),
+    PairProof(
+        "2.6.2",
+        "2.7.0",
+        "BlueGreen",
+        "e2e/upgrade_bluegreen/test_takeover.py::test_a_second_set_takes_over_and_no_write_is_lost",
+    ),
+    PairProof(
+        "2.7.0",
+        "2.7.1",
+        "BlueGreen",
+        "e2e/upgrade_bluegreen/test_takeover.py"
+        "::test_a_new_word_begins_it_anew_and_a_hook_says_yes",
+    ),
+)
+"""The pairs that the scenarios upgrade; docs/versions.md shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ from baoctl.settings import Settings, from_environment
 from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
 from contracts.api.rules.cluster import violations
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
 from managers.upgrade.decide import accepted, decide_upgrade
-from managers.upgrade.messages import in_progress, where_stored
+from managers.upgrade.messages import where_stored
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
 from runtime.clock import Clock, SystemClock
@@ -184,17 +184,20 @@ def _answer(
     still = _nothing_moves(cluster)
     if still is not None:
         return still
-    if in_progress(cluster.status.blue_green):
+    if blue_green_under_way(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
+    by_green_pool = decision.second and blue_green_under_way(decision.second.status)
     match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
-        case Wait() if decision.second and in_progress(decision.second.status):
+        case Wait() if by_green_pool:
             return "begins", "", "it would begin at once"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
-    if decision.upgrade is None and not (decision.second and in_progress(decision.second.status)):
+    if decision.upgrade is None and not (
+        decision.second and blue_green_under_way(decision.second.status)
+    ):
         return "nothing", "", f"the servers were told to run {decision.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"

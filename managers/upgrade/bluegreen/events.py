@@ -13,9 +13,9 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEANUP
 from contracts.records.event import EventRecord
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade.condition import KIND
-from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS, in_progress
+from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS
 
 PHASE = "BlueGreenPhase"
 SWITCHED = "TrafficSwitched"
@@ -60,7 +60,7 @@ def _of_phase(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecor
 def _of_end(
     old: BlueGreenStatus, new: BlueGreenStatus, after: ClusterStatus
 ) -> Iterator[EventRecord]:
-    if not in_progress(old) or in_progress(new):
+    if not blue_green_under_way(old) or blue_green_under_way(new):
         return
     if old.phase == ROLLBACK_CLEANUP:
         reason = f": {new.rollback_reason}" if new.rollback_reason else ""

@@ -28,10 +28,9 @@ from contracts.records.bluegreen import (
 )
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
-from contracts.records.upgrade import BlueGreenObservation, Release
+from contracts.records.upgrade import BlueGreenObservation, Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
-from managers.upgrade.messages import in_progress
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
@@ -49,7 +48,7 @@ _NOTHING = PoolFacts()
 
 def goes_on(cluster: OpenBaoCluster) -> bool:
     """Report whether a blue/green upgrade is in progress."""
-    return in_progress(cluster.status.blue_green)
+    return blue_green_under_way(cluster.status.blue_green)
 
 
 def decides(cluster: OpenBaoCluster) -> bool:

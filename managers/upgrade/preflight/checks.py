@@ -85,7 +85,7 @@ def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
     """
     status = cluster.status
     accepted = Release.accepted(cluster)
-    base = accepted.version if accepted else status.current_version.removeprefix("v")
+    base = (accepted or Release.running(cluster)).version
     upgrade = status.upgrade
     if upgrade is None or base != upgrade.target_version or _has_led(cluster, observed):
         return base

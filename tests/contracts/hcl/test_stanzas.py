@@ -196,26 +196,22 @@ def test_the_text_for_restarts_is_part_of_the_whole(case: str) -> None:
     assert set(whole) - set(part) <= {*RELOADED_SETTINGS, "audit", "plugin"}
 
 
-def test_a_new_revision_looks_for_the_old_one_by_label() -> None:
+def test_a_new_revision_dials_the_servers_of_the_old_one() -> None:
     base = ConfigInput("c", "ns")
-    found = replace(base, join=Join(revision="abc", non_voter=True, election_timeout="30s"))
-    (storage,) = parse(render_config(found))["storage"]
-    (join,) = storage["raft"].pop("retry_join")
-    assert join.pop("auto_join") == (
-        "provider=k8s namespace=ns label_selector="
-        '"app.kubernetes.io/instance=c,app.kubernetes.io/managed-by=openbao-operator,'
-        "app.kubernetes.io/name=openbao,openbao.org/cluster=c,openbao.org/revision=abc,"
-        'openbao.org/workload-pool=voter"'
-    )
+    green = replace(base, join=Join(dialled="0123456789abcdef", non_voter=True))
+    (storage,) = parse(render_config(green))["storage"]
+    joins = storage["raft"]["retry_join"]
+    assert [join.pop("leader_api_addr") for join in joins] == [
+        f"https://c-0123456789abcdef-{ordinal}.c.ns.svc:8200" for ordinal in range(3)
+    ]
     (plain,) = parse(render_config(base))["storage"]
-    # Pods are found by their addresses, so the name to check in certificates counts all the more.
-    assert join == {
+    # Whichever pool is dialled, its certificate is checked in the same way.
+    assert joins[0] == {
         key: value
         for key, value in plain["raft"]["retry_join"][0].items()
         if key != "leader_api_addr"
     }
     assert storage["raft"]["retry_join_as_non_voter"] is True
-    assert storage["raft"]["election_timeout"] == "30s"
 
 
 def test_a_user_cannot_choose_a_key_of_a_stanza() -> None:

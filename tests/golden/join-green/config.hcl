@@ -19,10 +19,25 @@ storage "raft" {
   path                    = "/bao/data"
   performance_multiplier  = 1
   retry_join_as_non_voter = true
-  election_timeout        = "30s"
 
   retry_join {
-    auto_join               = "provider=k8s namespace=demo label_selector=\"app.kubernetes.io/instance=join-green,app.kubernetes.io/managed-by=openbao-operator,app.kubernetes.io/name=openbao,openbao.org/cluster=join-green,openbao.org/revision=0123456789abcdef,openbao.org/workload-pool=voter\""
+    leader_api_addr         = "https://join-green-0123456789abcdef-0.join-green.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-join-green.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://join-green-0123456789abcdef-1.join-green.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-join-green.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://join-green-0123456789abcdef-2.join-green.demo.svc:8200"
     leader_tls_servername   = "openbao-cluster-join-green.local"
     leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
     leader_client_cert_file = "/etc/bao/tls/tls.crt"

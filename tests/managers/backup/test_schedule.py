@@ -12,6 +12,7 @@ from runtime.testing.clock import EPOCH as NOW
 from tests import gen
 from tests.gen.api import api_error
 from tests.managers.backup.bench import KEY, Bench, by_hand, cluster, restore, scheduled
+from tests.managers.upgrade.statuses import ROLLS
 
 FIRST = "x-20300101-030000"
 HOUR = 3600.0
@@ -247,13 +248,12 @@ class TestTriggers:
         assert "by-hand is on its way already" in note
 
     async def test_during_an_upgrade_it_waits(self) -> None:
-        rolling = {"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"}
-        bench = Bench(annotated("now").having(currentVersion="2.3.0", operation=rolling))
+        bench = Bench(annotated("now").having(upgrade=ROLLS))
         await bench.settle()
         (name,) = bench.names()
         assert bench.phase(name) == ("Pending", "UpgradePending")
-        done = {k: v for k, v in bench.object(CLUSTERS, "x")["status"].items() if k != "operation"}
-        bench.change(CLUSTERS, "x", status={**done, "currentVersion": "2.4.0"})
+        done = {k: v for k, v in bench.object(CLUSTERS, "x")["status"].items() if k != "upgrade"}
+        bench.change(CLUSTERS, "x", status=done)
         await bench.settle()
         assert bench.phase(name) == ("Running", "BackupRunning")
 

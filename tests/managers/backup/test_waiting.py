@@ -9,6 +9,7 @@ from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
 from tests.managers.backup.runs import running
+from tests.managers.upgrade.statuses import FAILED, ROLLS
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
@@ -27,11 +28,13 @@ FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
     "one that sleeps": (cluster().wanting(hibernate=True), "", "Hibernated"),
     "a restore that is looked at": (cluster(), "Validating", "RestorePending"),
     "a restore of which nobody knows": (cluster(), "Unknown", "RestorePending"),
+    "a blue/green upgrade": (
+        cluster().having(blueGreen={"phase": "Syncing", "greenRevision": "00"}),
+        "",
+        "UpgradePending",
+    ),
     "an upgrade": (
-        cluster().having(
-            currentVersion="2.3.0",
-            operation={"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"},
-        ),
+        cluster().having(upgrade=ROLLS),
         "",
         "UpgradePending",
     ),
@@ -60,10 +63,15 @@ class TestWhoGoesFirst:
         bench.change(RESTORES, "monday", status={"phase": "Completed"})
         await running(bench)
 
-    async def test_an_upgrade_that_is_stuck_does_not_end_all_backups(self) -> None:
-        rolling = {"kind": "Rolling", "startedAt": "2029-12-31T23:00:00Z"}
-        bench = Bench(cluster().having(currentVersion="2.3.0", operation=rolling), by_hand())
-        await running(bench)
+    async def test_an_upgrade_that_failed_does_not_end_all_backups(self) -> None:
+        await running(Bench(cluster().having(upgrade=FAILED), by_hand()))
+
+    @pytest.mark.parametrize("requested", ["v2.4.0", "2.3.0", "2.9.9"])
+    async def test_a_roll_that_is_no_upgrade_is_not_waited_for(self, requested: str) -> None:
+        """The same version in another spelling, and versions that were refused."""
+        rolling = {"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"}
+        asking = cluster().wanting(version=requested)
+        await running(Bench(asking.having(currentVersion="2.4.0", operation=rolling), by_hand()))
 
     async def test_the_lock_of_another_is_waited_for(self) -> None:
         lock = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 4}

@@ -20,7 +20,6 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import FinishedRestoreTest, RestoreTestStatus
 from contracts.api.meta import rfc3339
 from contracts.pause import counted_from, is_paused, pause_acknowledged, resumed_at
-from managers.backup.inputs import upgrades
 from managers.backup.schedule_plan import overdue
 from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.restore.actions import environment
@@ -205,14 +204,6 @@ def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
     workload = _after(resumed, ROLLS).read().status.workload
     assert workload is not None
     assert workload.rolling_since == NOW
-
-
-def test_backups_wait_for_an_upgrade_that_was_paused() -> None:
-    assert not upgrades(ROLLED.read(), NOW)
-    paused = compute(
-        ReconcileResult(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done())
-    )
-    assert paused.operation is None
 
 
 def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:

@@ -77,11 +77,6 @@ MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
         "unseal_secret",
         "mine",
     ),
-    "a user's key is only read": (
-        {"unseal": {"credentialsSecretRef": {"name": "mine"}}},
-        "unseal_supplied",
-        True,
-    ),
     "restartAt is read from runtime": ({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
     "restartAt is read from its older place": (
         {"maintenance": {"restartAt": "2"}},

@@ -1,0 +1,72 @@
+"""docs/versions.md: which versions are supported, what each can do, and which may follow which.
+
+Uses semver. Called by baoctl.generate.main. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import semver
+
+from contracts.server_features import Feature
+from managers.upgrade.version_matrix import Pair, PairProof, Span, judge
+
+_HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
+_ANY: Final = "any"
+
+
+def version_page(
+    features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairProof]
+) -> str:
+    """Markdown with what each version can do, the known pairs, and the pairs that are tested."""
+    oldest = features["self-init"].since
+    return (
+        f"{_HEADER}\n# Versions of OpenBao\n\n"
+        f"The operator supports servers from {oldest} on. [Upgrades](upgrade.md) and\n"
+        "[blue/green upgrades](upgrade-bluegreen.md) use these tables.\n"
+        "\n## Known pairs\n\n"
+        "`refuse` is VersionPairRefused, `warn` a warning of the preflight checks. The gravest\n"
+        "row that matches decides. A pair of different minor versions that matches no row is a\n"
+        "warning, and so are another major version, a skipped minor version, and a pre-release.\n\n"
+        + _table(("from", "to", "strategy", "seal", "verdict", "why", "source"), map(_pair, pairs))
+        + "\n## Tested pairs\n\n"
+        "Each test upgrades real servers. The verdict is that for the seal `static`.\n\n"
+        + _table(("from", "to", "strategy", "verdict", "test"), map(_proof, proofs))
+        + "\n## What a version can do\n\n"
+        "A setting that `spec.version` does not support is refused when it is written.\n\n"
+        + _table(("setting", "since", "before", "source"), map(_feature, features.values()))
+    )
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = (columns, ("---",) * len(columns), *rows)
+    return "".join(f"| {' | '.join(line)} |\n".replace("  ", " ") for line in lines)
+
+
+def _pair(pair: Pair) -> tuple[str, ...]:
+    return (
+        _span(pair.before),
+        _span(pair.after),
+        pair.strategy or _ANY,
+        ", ".join(sorted(pair.seals)) or _ANY,
+        pair.grade,
+        pair.why,
+        pair.source,
+    )
+
+
+def _span(span: Span) -> str:
+    bounds = (f"from {span.since}" if span.since else "", f"before {span.until}")
+    return ", ".join(filter(None, bounds if span.until else bounds[:1])) or _ANY
+
+
+def _proof(proof: PairProof) -> tuple[str, ...]:
+    before, after = semver.Version.parse(proof.before), semver.Version.parse(proof.after)
+    grade = judge(before, after, proof.strategy, "static").grade
+    return proof.before, proof.after, proof.strategy, grade, f"`{proof.test}`"
+
+
+def _feature(feature: Feature) -> tuple[str, ...]:
+    return feature.setting, feature.since, feature.until or "", feature.source
