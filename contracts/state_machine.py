@@ -29,8 +29,8 @@ Guard = Callable[[Facts], GuardReason | str | None]
 class Transition(Generic[Facts]):
     """One line of a table: in a state, when its guard applies, what is done.
 
-    Without `to` the state stays. `act` names the action before the next state is written. `after`
-    in seconds; None: an event is certain to wake the controller.
+    Without `to` the state stays. `action` is done before the next state is written. `after` in
+    seconds; None: an event is certain to wake the controller.
     """
 
     at: str
@@ -38,7 +38,7 @@ class Transition(Generic[Facts]):
     says: str = ""
     """The label of the guard in the diagram; "" in a table without one."""
     to: str | None = None
-    act: str = ""
+    action: str = ""
     reason: str = ""
     after: float | None = None
     blocked: bool = False
@@ -92,7 +92,9 @@ def diagram(transitions: Sequence[Transition[Facts]]) -> str:
     arrows: dict[tuple[str, str], list[str]] = {}
     for transition in transitions:
         if transition.to is not None and transition.to != transition.at:
-            label = f"{transition.says} / {transition.act}" if transition.act else transition.says
+            label = (
+                f"{transition.says} / {transition.action}" if transition.action else transition.says
+            )
             arrows.setdefault((transition.at, transition.to), []).append(label)
     lines = ["stateDiagram-v2", f"    [*] --> {transitions[0].at}"]
     lines += [f"    {at} --> {to}: {', or '.join(label)}" for (at, to), label in arrows.items()]

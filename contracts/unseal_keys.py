@@ -121,7 +121,7 @@ class Rotation:
     """
 
     ring: KeyRing
-    wanted: UnsealKey
+    target: UnsealKey
     step: Step = "Settled"
     draw: str = ""
     refusal: Blocked | None = None

@@ -165,7 +165,7 @@ def _assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
         api_server_hosts=options.api_server_hosts,
         api_endpoints=options.api_endpoints,
         read=_read_pool(cluster, options),
-        ways=ExposureFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
+        exposure=ExposureFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
     )
 
 

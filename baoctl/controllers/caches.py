@@ -179,7 +179,10 @@ def _polled(parts: Parts) -> Caches:
         tenants=tenants,
         named_age=60.0,
         gateway_age=60.0,
-        runnables=(definitions.runnable, Runnable("pulse", lambda: _until_the_end(polling))),
+        runnables=(
+            definitions.runnable,
+            Runnable("health poller", lambda: _until_the_end(polling)),
+        ),
     )
 
 

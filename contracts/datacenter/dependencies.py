@@ -101,8 +101,8 @@ def waits_for(
     `records` are those of its datacenter, `is_running` is called with their names. It waits for a
     name without a record too, and for openbao:ready while there is no OpenBaoCluster.
     """
-    services = {other.name: other.wish.service for other in records}
-    services[record.name] = record.wish.service
+    services = {other.name: other.desired.service for other in records}
+    services[record.name] = record.desired.service
     names = dependencies(services.values())[record.name]
     return tuple(name for name in names if name not in services or not is_running(name))
 
@@ -113,8 +113,8 @@ def held_by(record: ServiceRecord, records: Iterable[ServiceRecord]) -> tuple[st
     `records` are those of its datacenter that exist. A service that depends on it in a cycle does
     not hold it, or neither of them would ever be removed.
     """
-    services = {other.name: other.wish.service for other in records}
-    services[record.name] = record.wish.service
+    services = {other.name: other.desired.service for other in records}
+    services[record.name] = record.desired.service
     graph = dependencies(services.values())
     below = _below(record.name, graph)
     return tuple(name for name in sorted(graph) if record.name in graph[name] and name not in below)

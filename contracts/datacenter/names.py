@@ -18,7 +18,7 @@ REDEPLOY = "openbao.org/redeploy"
 # On the template of pods: a digest of the files that they read.
 FILES = "openbao.org/files-hash"
 # On the object that runs a service: the digest of the spec that it was created from.
-WISH = "openbao.org/wish"
+DESIRED_HASH = "openbao.org/wish"
 DATACENTER_FINALIZER = "openbao.org/datacenter-finalizer"
 WORKLOAD_FINALIZER = "openbao.org/bootstrapworkload-finalizer"
 DIGITS = 8

@@ -114,7 +114,7 @@ class ServiceRecord:
     id: str
     """Assigned by the store; never that of another record, not even of a deleted one."""
     datacenter: DatacenterInfo
-    wish: DesiredService
+    desired: DesiredService
     progress: ServiceProgress = field(default_factory=ServiceProgress)
     retiring: bool = False
     """It is being removed, and is kept until its objects are gone."""
@@ -127,7 +127,7 @@ class ServiceRecord:
     @property
     def name(self) -> str:
         """The identity of the service in its datacenter."""
-        return self.wish.name
+        return self.desired.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def next_revision(cluster: OpenBaoCluster) -> str:
     """Return the revision of a pool that would be created for the present spec."""
     status = cluster.status.blue_green
     blue = (status.blue_revision if status else None) or ""
-    return revision_of(Release.asked(cluster), cluster.spec.replicas, blue)
+    return revision_of(Release.requested(cluster), cluster.spec.replicas, blue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +193,9 @@ class BlueGreenFacts:
         return self.settings.verification.pre_promotion_hook if self.settings.verification else None
 
     @property
-    def asked(self) -> Release:
+    def requested(self) -> Release:
         """The release that the spec requests."""
-        return Release.asked(self.cluster)
+        return Release.requested(self.cluster)
 
     @property
     def target(self) -> Release:
@@ -308,7 +308,7 @@ def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
 class BlueGreenDecision:
     """What one reconcile does about a blue/green upgrade, decided before anything else."""
 
-    place: str
+    state: str
     """The state of the machine after this reconcile."""
     traffic: str
     """Revision that the public Service selects; "" for the set without one."""

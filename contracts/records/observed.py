@@ -293,13 +293,13 @@ class Observed:
     read: PoolFacts = PoolFacts()
     green: PoolFacts = PoolFacts()
     """The green pool, if there is one."""
-    strays: tuple[str, ...] = ()
+    unknown_sets: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
     only searched for while the pool that should serve has no StatefulSet."""
     rivals: tuple[str, ...] = ()
     """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
-    reach: ServerClientConfig | None = None
+    client_config: ServerClientConfig | None = None
     """None: it is not known whom to trust."""
     acme_claim: NamedPvcFacts | None = None
     """The claim that servers share in mode ACME; None when it is not there or not wanted."""
@@ -320,7 +320,7 @@ class Observed:
     attempts: tuple[EffectAttempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images that a policy asks about."""
-    ways: ExposureFacts = NO_FACTS
+    exposure: ExposureFacts = NO_FACTS
     """What is observed of the ways in from outside."""
     api_server_hosts: tuple[str, ...] = ()
     """Addresses under which pods reach the API server, without port."""

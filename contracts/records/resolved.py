@@ -205,7 +205,7 @@ class Resolved:
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
     """`spec.deletionPolicy` is Retain: the volume of a removed server is kept."""
-    ways: ExposureSpec = NO_WISHES
+    exposure: ExposureSpec = NO_WISHES
     """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
     """The volume for the files of audit devices, if one is asked for."""

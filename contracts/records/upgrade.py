@@ -30,7 +30,7 @@ class Release:
     image: str = ""
 
     @staticmethod
-    def asked(cluster: OpenBaoCluster) -> Release:
+    def requested(cluster: OpenBaoCluster) -> Release:
         """Return the release that the spec requests."""
         return Release(cluster.spec.version.removeprefix("v"), cluster.spec.image or "")
 
@@ -164,7 +164,7 @@ class UpgradeFacts:
     """When a Job was last made that asks a leader to step down."""
     snapshot: SnapshotSeen | None = None
     """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
-    second: BlueGreenObservation | None = None
+    blue_green: BlueGreenObservation | None = None
     """None: the upgrade is not blue/green."""
 
 

@@ -28,7 +28,7 @@ class UpgradeDecision:
     """None: no Job asks a leader to step down; it steps down when its pod is stopped."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
-    place: str = ""
+    state: str = ""
     """The state of the machine after this reconcile."""
     upgrade: UpgradeStatus | None = None
     """`status.upgrade` after this reconcile, without what only pods can tell."""
@@ -39,5 +39,5 @@ class UpgradeDecision:
     """The condition Upgrading; None while nothing was ever upgraded."""
     hold_reads: bool = False
     """No read replica is replaced either; its turn comes later."""
-    second: BlueGreenDecision | None = None
+    blue_green: BlueGreenDecision | None = None
     """The decision about a blue/green upgrade; None: nothing."""

@@ -74,8 +74,8 @@ class BackupActions:
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
         """Carry out the decision. Raises the errors of the API server."""
         result = ActionResult(decision, facts)
-        act = decision.row.act
-        return await self._actions[act](result) if act else result
+        action = decision.row.action
+        return await self._actions[action](result) if action else result
 
     async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
         """Read the Job of the reservation."""

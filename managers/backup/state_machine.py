@@ -48,7 +48,7 @@ class BackupTransition(Transition[BackupFacts]):
 
     at: State
     to: Next | None = None
-    act: Action = ""
+    action: Action = ""
 
 
 def state_of(status: BackupObjectStatus) -> State:
@@ -69,14 +69,14 @@ def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
     """Return the decision after its action found that it has to wait."""
-    row = replace(decision.row, to="Waiting", act="", after=after, blocked=after is None)
+    row = replace(decision.row, to="Waiting", action="", after=after, blocked=after is None)
     return TransitionDecision(row, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
     """Return the decision after its action was refused for good."""
     return TransitionDecision(
-        replace(decision.row, to="Failed", act="settle", after=None), reason, message
+        replace(decision.row, to="Failed", action="settle", after=None), reason, message
     )
 
 
@@ -225,7 +225,9 @@ def _waits(
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
-        BackupTransition("Prepared", when, to="Waiting", reason=reason, act="release", after=after),
+        BackupTransition(
+            "Prepared", when, to="Waiting", reason=reason, action="release", after=after
+        ),
     )
 
 
@@ -245,34 +247,38 @@ TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
     # A Job that was created and not recorded goes on, whatever changed since.
-    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
+    BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
     BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
-        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", act="settle"
+        "Prepared", _another_cluster, to="Failed", reason="ClusterMissing", action="settle"
     ),
-    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
+    BackupTransition("Waiting", _invalid, to="Failed", reason="InvalidSpec", action="settle"),
     *_FIRST,
-    BackupTransition("Waiting", always, to="Prepared", reason="BackupPrepared", act="take-lock"),
+    BackupTransition("Waiting", always, to="Prepared", reason="BackupPrepared", action="take-lock"),
     BackupTransition(
         "Prepared",
         _key_elsewhere,
         to="Waiting",
         reason="TargetChanged",
-        act="release",
+        action="release",
         after=TARGET_RECHECK,
     ),
     BackupTransition(
-        "Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"
+        "Prepared", _job_is_made, to="Running", reason="BackupRunning", action="make-job"
     ),
     BackupTransition(
-        "Running", _reported_success, to="Completed", reason="BackupCompleted", act="settle"
+        "Running", _reported_success, to="Completed", reason="BackupCompleted", action="settle"
     ),
-    BackupTransition("Running", _reported_failure, to="Failed", act="settle"),
-    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", act="settle"),
-    BackupTransition("Running", _job_silent, to="Unknown", reason="OutcomeUnknown", act="settle"),
-    BackupTransition("Running", _job_unstarted, to="Failed", reason="JobNotStarted", act="cancel"),
+    BackupTransition("Running", _reported_failure, to="Failed", action="settle"),
+    BackupTransition("Running", _job_gone, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _foreign, to="Unknown", reason="OutcomeUnknown", action="settle"),
+    BackupTransition("Running", _job_failed, to="Failed", reason="JobFailed", action="settle"),
+    BackupTransition(
+        "Running", _job_silent, to="Unknown", reason="OutcomeUnknown", action="settle"
+    ),
+    BackupTransition(
+        "Running", _job_unstarted, to="Failed", reason="JobNotStarted", action="cancel"
+    ),
     BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
 )
 

@@ -30,7 +30,7 @@ async def draw_unseal_key(context: Context, resolved: Resolved, effect: DrawUnse
     """
     rotation = resolved.unseal.rotation
     drawn = context.random_bytes(UNSEAL_KEY_BYTES)
-    marks = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.wanted.id}
+    marks = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.target.id}
     await _create(context, resolved, effect.target, {"key": drawn}, marks)
 
 

@@ -109,7 +109,7 @@ class ClusterReconciler:
             await self._report_failure(live, cluster, error)
             raise
         self._failures.pop(key_of(live), None)
-        blue_green = result.decision.second if result.decision else None
+        blue_green = result.decision.blue_green if result.decision else None
         events = (*result.events, *(blue_green.announcements if blue_green else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
@@ -168,7 +168,7 @@ class ClusterReconciler:
             refusal = resolved if isinstance(decision.outcome, Done) else decision.outcome
             return ReconcileResult(cluster, observed, refusal, decision=decision, events=events)
         resolved = with_green_pool(
-            resolved, cluster, observed, self._observer.installation, decision.second
+            resolved, cluster, observed, self._observer.installation, decision.blue_green
         )
         desired = merge_plans(resolved, observed, decision)
         decision = track_progress(cluster, observed, decision, desired)

@@ -31,7 +31,7 @@ _DOUBLINGS: Final = 7
 
 def goal_of(record: ServiceRecord) -> str:
     """Return the goal of a record: its desired digest, or RETIRE."""
-    return RETIRE if record.retiring else record.wish.digest
+    return RETIRE if record.retiring else record.desired.digest
 
 
 def failed(progress: ServiceProgress, goal: str) -> Failure | None:

@@ -86,7 +86,9 @@ def _runs(record: ServiceRecord) -> bool:
     """Return whether a record runs as desired."""
     progress = record.progress
     return (
-        progress.state == RUNNING and progress.digest == record.wish.digest and not record.retiring
+        progress.state == RUNNING
+        and progress.digest == record.desired.digest
+        and not record.retiring
     )
 
 
@@ -100,7 +102,7 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
     generation = int(live["metadata"].get("generation") or 0)
     desired = _desired_digests(summary)
     running = sum(
-        _runs(record) and desired.get(record.name) == record.wish.digest
+        _runs(record) and desired.get(record.name) == record.desired.digest
         for record in summary.records
     )
     findings = {READY: summary.ready, **_of_sources(summary.merged)}
@@ -125,7 +127,7 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
 def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
     """Return the digests of the desired services; of the records, if sources were not queried."""
     if summary.merged is None:
-        return {record.name: record.wish.digest for record in summary.records}
+        return {record.name: record.desired.digest for record in summary.records}
     return {service.name: service.digest for service in summary.merged.services}
 
 

@@ -34,7 +34,7 @@ GATEWAY_PENDING = 10.0
 
 def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
     """Build all exposure objects that can be created now."""
-    spec = resolved.ways
+    spec = resolved.exposure
     intents: list[Intent] = []
     if spec.ingress is not None:
         intents.append(ingress(resolved, spec.ingress))
@@ -45,7 +45,7 @@ def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ..
         intents += _gateway(resolved, observed, spec.gateway)
     if spec.monitor is not None:
         intents.append(metrics_service(resolved, spec.monitor))
-        resource = observed.ways.offer(SERVICE_MONITOR).resource
+        resource = observed.exposure.offer(SERVICE_MONITOR).resource
         if resource is not None:
             intents.append(service_monitor(resolved, spec.monitor, resource))
     return tuple(intents)
@@ -53,12 +53,12 @@ def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ..
 
 def _gateway(resolved: Resolved, observed: Observed, spec: GatewaySettings) -> Iterator[Intent]:
     kind, build = (TLS_ROUTE, tls_route) if spec.passthrough else (HTTP_ROUTE, http_route)
-    route = observed.ways.offer(kind).resource
+    route = observed.exposure.offer(kind).resource
     if route is None:
         # A policy without a route would have no effect.
         return
     yield build(resolved, spec, route)
-    policy = observed.ways.offer(BACKEND_TLS_POLICY).resource
+    policy = observed.exposure.offer(BACKEND_TLS_POLICY).resource
     if policy is not None and spec.backend_hostname is not None:
         yield backend_tls_policy(resolved, spec.backend_hostname, policy)
 
@@ -78,7 +78,7 @@ def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
     Always Done: a missing exposure is reported in its condition, and does not make the servers not
     ready.
     """
-    condition = gateway_ready(resolved.ways.gateway, observed.ways)
+    condition = gateway_ready(resolved.exposure.gateway, observed.exposure)
     if condition is None or condition.reason in ASLEEP:
         return Done()
     return Done(GATEWAY_RECHECK if condition.status == "True" else GATEWAY_PENDING)

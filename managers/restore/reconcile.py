@@ -64,7 +64,7 @@ class RestoreRun:
         row = decision.row
         if row.to in ("End", "Completed"):
             await self.actions.release_job(seen)
-        ending = await self.actions.carry_out(row.act, seen) if row.act else None
+        ending = await self.actions.carry_out(row.action, seen) if row.action else None
         if isinstance(ending, RestoreFailure):
             return Acted(seen, refused(seen.facts, ending))
         return Acted(seen, decision, ending)
@@ -83,7 +83,7 @@ class RestoreRun:
         if written is not seen.live:
             key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
             self.reporter.changed(written, key, before, after)
-        goes_on = decision.row.to is not None or decision.row.act
+        goes_on = decision.row.to is not None or decision.row.action
         return written, None if goes_on else _outcome(seen, decision)
 
     async def after_conflict(self, live: Object, conflict: Conflict) -> Outcome:

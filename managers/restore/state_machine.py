@@ -79,7 +79,7 @@ class RestoreTransition(Transition[RestoreFacts]):
 
     at: State
     to: Next | None = None
-    act: Action = ""
+    action: Action = ""
 
 
 def _fails(at: State, when: Guard, reason: str = "") -> RestoreTransition:
@@ -102,7 +102,7 @@ def _keeps_lock(at: State, reason: str) -> tuple[RestoreTransition, ...]:
     """Keep or retake the lock after the data were replaced."""
     return (
         _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        RestoreTransition(at, guards.lock_is_free, act="take-lock", reason=reason),
+        RestoreTransition(at, guards.lock_is_free, action="take-lock", reason=reason),
     )
 
 
@@ -114,7 +114,7 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.fresh_target_missing,
-        act="make-target",
+        action="make-target",
         reason="TargetBootstrapping",
     ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
@@ -124,13 +124,13 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Validating",
         guards.lock_to_override,
-        act="take-lock",
+        action="take-lock",
         reason="RestoreValidating",
         status_first=True,
     ),
     _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
     RestoreTransition(
-        "Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"
+        "Validating", guards.lock_is_free, action="take-lock", reason="RestoreValidating"
     ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
@@ -150,7 +150,7 @@ RUNNING: tuple[RestoreTransition, ...] = (
     _fails("Committed", guards.source_trouble),
     _fails("Committed", guards.target_trouble),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
-    RestoreTransition("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
+    RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
     # The report of the job has precedence over its observed state.
     RestoreTransition(
         "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
@@ -179,13 +179,13 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Recovering",
         guards_replication.data_spread,
-        act="mark-target",
+        action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
         guards_replication.spread_accepted,
-        act="mark-target",
+        action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
@@ -196,10 +196,10 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         blocked=True,
     ),
     RestoreTransition(
-        "Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.recovered, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     RestoreTransition(
-        "Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"
+        "Recovering", guards.accepted, action="settle", to="Completed", reason="RestoreSucceeded"
     ),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
     RestoreTransition(
@@ -218,11 +218,11 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
     RestoreTransition(
-        "Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"
+        "Unknown", guards.lock_is_free, action="take-lock", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    RestoreTransition("Ended", guards.lock_is_ours, act="release"),
-    RestoreTransition("Ended", guards.target_disposable, act="remove"),
+    RestoreTransition("Ended", guards.lock_is_ours, action="release"),
+    RestoreTransition("Ended", guards.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
@@ -248,8 +248,8 @@ TABLE: tuple[RestoreTransition, ...] = (
 
 def _lets_go(at: State) -> tuple[RestoreTransition, ...]:
     return (
-        RestoreTransition(at, guards.lock_is_ours, act="release"),
-        RestoreTransition(at, guards.disposable_leaves, act="remove"),
+        RestoreTransition(at, guards.lock_is_ours, action="release"),
+        RestoreTransition(at, guards.disposable_leaves, action="remove"),
         RestoreTransition(at, always),
     )
 
@@ -268,7 +268,7 @@ LEAVING: tuple[RestoreTransition, ...] = (
         transition
         for at in REPLACED
         for transition in (
-            RestoreTransition(at, guards_replication.data_spread, act="mark-target"),
+            RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
             _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),

@@ -177,7 +177,7 @@ def _conditions(
     conditions = {
         RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)
     }
-    if decision.row.act == "take-lock" and (message := lock_to_override(facts)) is not None:
+    if decision.row.action == "take-lock" and (message := lock_to_override(facts)) is not None:
         conditions[OPERATION_LOCK_OVERRIDE] = Condition(
             type=OPERATION_LOCK_OVERRIDE,
             status="True",

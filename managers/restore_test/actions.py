@@ -112,8 +112,10 @@ class RestoreTestActions:
 
     async def perform(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
         """Carry out the decision. Raises the errors of the API server."""
-        act = decision.row.act
-        return await self._actions[act](observed, decision) if act else Acted(observed, decision)
+        action = decision.row.action
+        return (
+            await self._actions[action](observed, decision) if action else Acted(observed, decision)
+        )
 
     async def _make_job(
         self, observed: ObservedCluster, decision: RestoreTestDecision

@@ -41,7 +41,7 @@ class RestoreTestTransition(Transition[RestoreTestFacts]):
 
     at: State
     to: State | None = None
-    act: Action = ""
+    action: Action = ""
 
 
 def state_of(facts: RestoreTestFacts) -> State:
@@ -61,14 +61,14 @@ def held_up(
     decision: TransitionDecision[RestoreTestFacts], message: str, after: float
 ) -> TransitionDecision[RestoreTestFacts]:
     """Return the decision after its action found that it has to wait."""
-    return TransitionDecision(replace(decision.row, to=None, act="", after=after), "", message)
+    return TransitionDecision(replace(decision.row, to=None, action="", after=after), "", message)
 
 
 def refused(
     decision: TransitionDecision[RestoreTestFacts], message: str
 ) -> TransitionDecision[RestoreTestFacts]:
     """Return the decision after its Job was refused for good."""
-    row = replace(decision.row, to="Idle", act="settle")
+    row = replace(decision.row, to="Idle", action="settle")
     return TransitionDecision(row, "PreparationFailed", message)
 
 
@@ -163,12 +163,12 @@ TRANSITIONS: Final[tuple[RestoreTestTransition, ...]] = (
     RestoreTestTransition("Idle", _counted, to="Prepared", reason="Counted"),
     RestoreTestTransition("Idle", _scheduled, to="Prepared", reason="Scheduled"),
     RestoreTestTransition("Idle", always),
-    RestoreTestTransition("Prepared", always, to="Running", act="make-job"),
-    RestoreTestTransition("Running", _reported, to="Idle", act="settle"),
-    RestoreTestTransition("Running", _job_gone, to="Idle", act="settle", reason="JobGone"),
+    RestoreTestTransition("Prepared", always, to="Running", action="make-job"),
+    RestoreTestTransition("Running", _reported, to="Idle", action="settle"),
+    RestoreTestTransition("Running", _job_gone, to="Idle", action="settle", reason="JobGone"),
     RestoreTestTransition(
-        "Running", _job_unstarted, to="Idle", act="cancel", reason="JobNotStarted"
+        "Running", _job_unstarted, to="Idle", action="cancel", reason="JobNotStarted"
     ),
     RestoreTestTransition("Running", _job_runs, after=POLL_SECONDS),
-    RestoreTestTransition("Running", _job_ended, to="Idle", act="settle", reason="JobFailed"),
+    RestoreTestTransition("Running", _job_ended, to="Idle", action="settle", reason="JobFailed"),
 )

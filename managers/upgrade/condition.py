@@ -34,8 +34,8 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
         return ConditionUpdate(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
     if upgrade is not None:
         return ConditionUpdate(KIND, "True", "InProgress", _rolling_message(cluster, upgrade))
-    if decision.second is not None and blue_green_under_way(decision.second.status):
-        return _blue_green(decision, decision.second)
+    if decision.blue_green is not None and blue_green_under_way(decision.blue_green.status):
+        return _blue_green(decision, decision.blue_green)
     if isinstance(decision.outcome, Wait | Blocked):
         return _not_begun(cluster, decision, decision.outcome)
     before = any(one.type == KIND for one in cluster.status.conditions)
@@ -75,8 +75,8 @@ def failure_of(
 def _break_glass(
     cluster: OpenBaoCluster | None, decision: UpgradeDecision | None
 ) -> BreakGlass | None:
-    if decision is not None and decision.second is not None:
-        return decision.second.break_glass
+    if decision is not None and decision.blue_green is not None:
+        return decision.blue_green.break_glass
     return None if cluster is None else cluster.status.break_glass
 
 
@@ -115,9 +115,9 @@ def _not_begun(
     cluster: OpenBaoCluster, decision: UpgradeDecision, outcome: Wait | Blocked
 ) -> ConditionUpdate:
     """Report why no upgrade runs. Leftovers of an earlier green pool are removed first."""
-    requested, message = Release.asked(cluster), outcome.message
-    status = decision.second.status if decision.second is not None else None
-    if decision.second is not None and outcome.reason == RUNS:
+    requested, message = Release.requested(cluster), outcome.message
+    status = decision.blue_green.status if decision.blue_green is not None else None
+    if decision.blue_green is not None and outcome.reason == RUNS:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{decision.release} to {requested}: {message}"
         )

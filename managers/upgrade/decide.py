@@ -36,7 +36,7 @@ def accepted(cluster: OpenBaoCluster) -> Release:
 
     A status of an older operator has none: then it is the running release, if that is known.
     """
-    stored, requested = Release.accepted(cluster), Release.asked(cluster)
+    stored, requested = Release.accepted(cluster), Release.requested(cluster)
     if not cluster.status.initialized:
         return requested
     if stored is not None:
@@ -64,7 +64,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """
     release, frozen = accepted(cluster), frozen_replicas(cluster)
     changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
-    if release != Release.asked(cluster):
+    if release != Release.requested(cluster):
         changes |= {"version": release.version, "image": release.image or None}
     if frozen is not None:
         changes |= {"replicas": frozen, "hibernate": False}
@@ -95,7 +95,7 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
     active = (
         status.upgrade is not None
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
-        or release != Release.asked(cluster)
+        or release != Release.requested(cluster)
         or _has_pending_request(cluster)
         or goes_on(cluster)
         or (status.break_glass is not None and status.break_glass.active)
@@ -103,7 +103,7 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
     if active and status.initialized:
         return None
     decision = UpgradeDecision(
-        release=release, place="Idle", accepted=release, requests=status.upgrade_requests
+        release=release, state="Idle", accepted=release, requests=status.upgrade_requests
     )
     return replace(decision, finding=upgrading(cluster, decision))
 

@@ -26,7 +26,9 @@ class UpgradeObserver:
         if cluster.spec.paused or not needs_facts(cluster):
             return NO_FACTS
         if decides(cluster):
-            return UpgradeFacts(asks_quorum=True, second=await self._blue_green.observe(cluster))
+            return UpgradeFacts(
+                asks_quorum=True, blue_green=await self._blue_green.observe(cluster)
+            )
         upgrade = cluster.status.upgrade
         if upgrade is None or upgrade.failure is not None:
             return UpgradeFacts(asks_quorum=True)

@@ -232,7 +232,7 @@ def wants_quorum(
         return False
     if any(asks(spec, observed) for asks in ASKS):
         return True
-    if observed.upgrade.asks_quorum and (live.replicas > 1 or observed.upgrade.second):
+    if observed.upgrade.asks_quorum and (live.replicas > 1 or observed.upgrade.blue_green):
         return True
     if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
         return False
@@ -279,7 +279,7 @@ def _of_move(
         run, job = hand_over.run(pod.uid), hand_over.job(pod.uid)
         return (MakeStepDownJob(pod.name, pod.uid, run, job),)
     if pod is not None and move.kind == "step-down":
-        return ask_leader(pod, observed.reach)
+        return ask_leader(pod, observed.client_config)
     if pod is not None and move.kind == "mark":
         return mark_log(pod, observed)
     return ()

@@ -56,11 +56,11 @@ class World:
     api_servers: tuple[str, ...] = field(default=("10.96.0.1",))
     api_endpoints: ApiEndpoints = field(default=ApiEndpoints(("192.0.2.1",)))
     account: AccountFacts | None = None
-    ways: ExposureFacts = field(default=ExposureFacts())
+    exposure: ExposureFacts = field(default=ExposureFacts())
     read_set: StatefulSet | None = None
     read_pods: tuple[Pod, ...] = ()
     read_claims: tuple[PvcFacts, ...] = ()
-    reach: ServerClientConfig | None = None
+    client_config: ServerClientConfig | None = None
 
     def at(self, now: datetime) -> World:
         """Let it be that time."""
@@ -103,7 +103,7 @@ class World:
 
     def reached(self) -> World:
         """Let it be known how to reach the servers."""
-        return replace(self, reach=ServerClientConfig("the authority", "the name"))
+        return replace(self, client_config=ServerClientConfig("the authority", "the name"))
 
     def with_secrets(self, *secrets: SecretFacts) -> World:
         """Let there be these Secrets too; one of the same name is replaced."""
@@ -147,7 +147,7 @@ class World:
 
     def with_ways(self, ways: ExposureFacts) -> World:
         """Let this be known of the ways in from outside."""
-        return replace(self, ways=ways)
+        return replace(self, exposure=ways)
 
     def with_issuer(self) -> World:
         """Let the API server tell who signs its tokens."""
@@ -171,7 +171,7 @@ class World:
                 tuple(self._seen(one) for one in self.read_pods),
                 self.read_claims,
             ),
-            reach=self.reach,
+            client_config=self.client_config,
             secrets={one.name: one for one in self.secrets},
             token_issuer=self.issuer,
             rolling_since=self.rolling,
@@ -181,7 +181,7 @@ class World:
             api_server_hosts=self.api_servers,
             api_endpoints=self.api_endpoints,
             account=self.account,
-            ways=self.ways,
+            exposure=self.exposure,
         )
 
 

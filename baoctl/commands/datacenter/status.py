@@ -261,14 +261,14 @@ def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
 
 
 def _readable(record: ServiceRecord, problem: str) -> ServiceView:
-    service, progress = record.wish.service, record.progress
+    service, progress = record.desired.service, record.progress
     failure = progress.failure
     return ServiceView(
         name=record.name,
         state=progress.state,
         kind=service.kind,
         ready=progress.ready,
-        source=record.wish.source.name,
+        source=record.desired.source.name,
         depends_on=service.depends_on,
         message=progress.message,
         attempts=progress.attempts,
@@ -276,7 +276,7 @@ def _readable(record: ServiceRecord, problem: str) -> ServiceView:
         error_reason=failure.reason if failure else "",
         error=failure.message if failure else "",
         retiring=record.retiring,
-        outdated=progress.digest not in ("", record.wish.digest) and not record.retiring,
+        outdated=progress.digest not in ("", record.desired.digest) and not record.retiring,
         running_since=progress.running_since,
         provider_ref=progress.provider_ref,
         service_refs=dict(progress.service_refs),

@@ -141,7 +141,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     cluster = edited(dump.cluster, request)
     upgrade = cluster.status.upgrade
     resuming = upgrade is not None and upgrade.phase == "Rolling"
-    verdict = check(cluster, dump.observed, Release.asked(cluster), resuming=resuming)
+    verdict = check(cluster, dump.observed, Release.requested(cluster), resuming=resuming)
     broken = violations(cluster, dump.cluster)
     answer, reason, message = _answer(dump, cluster, deadline)
     if broken and answer != "refused":
@@ -153,7 +153,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     return Forecast(
         cluster=f"{cluster.metadata.namespace}/{cluster.metadata.name}",
         from_version=before.version,
-        to_version=Release.asked(cluster).version,
+        to_version=Release.requested(cluster).version,
         strategy="BlueGreen" if by_green_pool else "RollingUpdate",
         answer=answer,
         reason=reason,
@@ -187,7 +187,7 @@ def _answer(
     if blue_green_under_way(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
-    by_green_pool = decision.second and blue_green_under_way(decision.second.status)
+    by_green_pool = decision.blue_green and blue_green_under_way(decision.blue_green.status)
     match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
@@ -195,9 +195,7 @@ def _answer(
             return "begins", "", "it would begin at once"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
-    if decision.upgrade is None and not (
-        decision.second and blue_green_under_way(decision.second.status)
-    ):
+    if decision.upgrade is None and not by_green_pool:
         return "nothing", "", f"the servers were told to run {decision.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"
@@ -209,7 +207,7 @@ def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
     if cluster.spec.paused:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
     if not cluster.status.initialized:
-        release = Release.asked(cluster)
+        release = Release.requested(cluster)
         return "nothing", "", f"there are no data yet: the first boot would run {release} at once"
     return None
 
@@ -224,7 +222,7 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     if glass is not None and glass.active:
         answered = "follow status.breakGlass.steps, then set spec.breakGlassAck"
         return "waits", "BreakGlassRequired", f"{progress}: {glass.message}; {answered}"
-    requested = Release.asked(cluster)
+    requested = Release.requested(cluster)
     has_target = status is not None and bool(status.green_version)
     target = Release(status.green_version or "", status.green_image or "") if status else requested
     if (

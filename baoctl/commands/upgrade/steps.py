@@ -60,7 +60,7 @@ def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
 
 
 def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
-    release = Release.asked(cluster)
+    release = Release.requested(cluster)
     yield "take the operation lock, so that no backup or restore begins meanwhile"
     if _takes_snapshot(cluster):
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
@@ -84,7 +84,7 @@ def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
 
 def _done(cluster: OpenBaoCluster) -> tuple[int, ...]:
     upgrade = cluster.status.upgrade
-    same = upgrade is not None and upgrade.target_version == Release.asked(cluster).version
+    same = upgrade is not None and upgrade.target_version == Release.requested(cluster).version
     return upgrade.completed_pods if upgrade is not None and same else ()
 
 
@@ -155,7 +155,7 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
 
 def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
     name, status = cluster.metadata.name, cluster.status.blue_green
-    requested, size, blue = Release.asked(cluster), cluster.spec.replicas, serving_set(cluster)
+    requested, size, blue = Release.requested(cluster), cluster.spec.replicas, serving_set(cluster)
     if status is not None and status.green_revision:
         blue, green = (
             ServerPool(name, one or "") for one in (status.blue_revision, status.green_revision)

@@ -170,7 +170,7 @@ def _rotating(rotation: Rotation) -> SealStep:
         # The servers keep their keys, so everything else goes on.
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
-        wait = Wait(ROTATING, f"the key {rotation.wanted.id} is made", 0.0)
+        wait = Wait(ROTATING, f"the key {rotation.target.id} is made", 0.0)
         return SealStep(DrawUnsealKey(rotation.draw), wait)
     if rotation.step == "Rewrapping":
         return SealStep(outcome=Wait(ROTATING, _rewrap(rotation), REWRAP_RECHECK))

@@ -17,6 +17,7 @@ from contracts.naming import labels, names
 from contracts.pause import resumed_at
 from contracts.pools.voter_pool import voter_sets
 from contracts.records.environment import AccountFacts
+from contracts.records.exposure import NO_FACTS
 from contracts.records.observed import (
     ImageVerdict,
     NamedPvcFacts,
@@ -91,8 +92,8 @@ class ObserverDependencies:
     named_claims: NamedPvcs | None = None
     images: ImageVerifier | None = None
     accounts: TtlGetter | None = None
-    ways: WaysIn | None = None
-    sight: CacheRefresher | None = None
+    exposure: WaysIn | None = None
+    cache_refresher: CacheRefresher | None = None
     """None: all kinds are watched."""
     admission: AdmissionPolicies | None = None
     upgrades: UpgradeObserver | None = None
@@ -121,10 +122,10 @@ class ClusterObserver:
         self._named_claims = dependencies.named_claims
         self._images = dependencies.images
         self._accounts = dependencies.accounts
-        self._ways = dependencies.ways
+        self._exposure = dependencies.exposure
         self._admission = dependencies.admission
         self._upgrades = dependencies.upgrades
-        self.cache_refresher = dependencies.sight or WatchCacheRefresher(
+        self.cache_refresher = dependencies.cache_refresher or WatchCacheRefresher(
             installation.secret_recheck
         )
         for resource in (POD, PVC):
@@ -153,10 +154,10 @@ class ClusterObserver:
             claims=pools.voters.claims,
             read=pools.read,
             green=pools.green,
-            strays=pools.unknown_sets,
+            unknown_sets=pools.unknown_sets,
             rivals=pools.rivals,
             secrets=readings,
-            reach=client_config_of(cluster, readings, servers),
+            client_config=client_config_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_settings(cluster).acme_volume, owner),
             audit_claim=await self._named_claim(
                 audit_volume(owner.name, cluster.spec.audit_file_storage), owner
@@ -179,7 +180,7 @@ class ClusterObserver:
             observed,
             attempts=self._attempts.of(uids),
             images=await self._verdicts((clusters, with_target_release(cluster)), owner, observed),
-            ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
+            exposure=await self._exposure.facts(cluster, owner) if self._exposure else NO_FACTS,
         )
         if not cluster.status.initialized:
             return observed
@@ -226,7 +227,7 @@ class ClusterObserver:
         self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
     ) -> Observed:
         login = await self.logins.of_cluster(cluster, owner)
-        client_config = observed.reach
+        client_config = observed.client_config
         if login is None or client_config is None:
             return observed
         async with self.logins.session(client_config.authority, client_config.server_name) as bao:
@@ -234,7 +235,7 @@ class ClusterObserver:
         return replace(observed, quorum=interpret(answer, cluster))
 
     async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
-        client_config = observed.reach
+        client_config = observed.client_config
         if client_config is None:
             return observed
         async with self.logins.session(client_config.authority, client_config.server_name) as bao:

@@ -167,7 +167,7 @@ class PollingCacheRefresher:
         facts = _facts(result)
         if state.facts != facts:
             state.facts, state.changed = facts, now
-        state.servers, state.client_config = observed.servers, observed.reach
+        state.servers, state.client_config = observed.servers, observed.client_config
         idle = now - state.changed
         state.calm = idle >= CALM_AFTER and is_well(result)
         if state.calm:

@@ -36,7 +36,7 @@ class ObservedPools:
     read: PoolFacts
     unknown_sets: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
-    """Both as `strays` and `rivals` of contracts.records.observed."""
+    """Both as in contracts.records.observed."""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:

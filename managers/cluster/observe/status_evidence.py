@@ -118,7 +118,7 @@ _FIELDS = ("release", "upgrade", "unseal")
 def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
     old, new = getattr(before.status, field), getattr(after.status, field)
     # An operator without such a field leaves a cluster like this.
-    harmless = old is None and Release.accepted(after) == Release.asked(after)
+    harmless = old is None and Release.accepted(after) == Release.requested(after)
     return old != new and not (field == "release" and harmless)
 
 
@@ -197,7 +197,7 @@ def _as_requested(
     cluster: OpenBaoCluster, accepted: Release, builds: Builds, repository: str
 ) -> Release:
     """Return the release of the spec when its exact image runs."""
-    requested, template = Release.asked(cluster), builds.template
+    requested, template = Release.requested(cluster), builds.template
     if template is None or requested == accepted or requested.version != accepted.version:
         return accepted
     if _is_rolled(cluster.status.upgrade, accepted) or template.is_of(accepted, repository):
@@ -208,7 +208,7 @@ def _as_requested(
 def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
     """Return the release of a build; None when its version is not known."""
     upgrade = cluster.status.upgrade
-    candidates = [Release.asked(cluster)]
+    candidates = [Release.requested(cluster)]
     if upgrade is not None:
         candidates += [Release(upgrade.from_version, upgrade.from_image or ""), _target(upgrade)]
     for one in candidates:

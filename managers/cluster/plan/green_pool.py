@@ -40,7 +40,7 @@ def with_green_pool(
 
     `cluster` is the CR as its user wrote it.
     """
-    if decision is None or (decision.place == IDLE and not goes_on(cluster)):
+    if decision is None or (decision.state == IDLE and not goes_on(cluster)):
         return resolved
     others = voter_sets(cluster)[1:]
     return replace(
@@ -55,7 +55,7 @@ def with_green_pool(
 def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
     """Report whether clients find the first pool by its label: before green exists, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    if decision.place == IDLE:
+    if decision.state == IDLE:
         return bool(ready) and all(pod.first_set for pod in ready)
     return any(pod.first_set for pod in observed.pods)
 

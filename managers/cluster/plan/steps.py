@@ -73,7 +73,7 @@ def _workload(
     green = green_pool.servers(resolved, observed, inputs)
     return replace(
         voters,
-        intents=green_pool.written(resolved, decision.second, voters.intents) + green.intents,
+        intents=green_pool.written(resolved, decision.blue_green, voters.intents) + green.intents,
         effects=voters.effects + green.effects,
         outcome=combine(voters.outcome, green.outcome),
     )
@@ -99,7 +99,7 @@ def merge_plans(
         foundation=foundation,
         workload=pods.intents,
         optional=tuple(intent for plan in plans for intent in plan.optional),
-        optional_kinds=observed.ways.usable,
+        optional_kinds=observed.exposure.usable,
         effects=tuple(effect for plan in everything for effect in plan.effects),
         outcomes=tuple(plan.outcome for plan in everything),
         complete=not gated,

@@ -117,7 +117,7 @@ def _resolve(
         join=Join(dialled=revision),
     )
     tls, audit = tls_settings(cluster), audit_volume(owner.name, spec.audit_file_storage)
-    account, ways = spec.service_account, exposure_spec(cluster)
+    account, exposure = spec.service_account, exposure_spec(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
     pod = _pod(spec, overrides, (seal, tls_part(tls), server_part(spec, audit)))
     return Resolved(
@@ -144,11 +144,11 @@ def _resolve(
         network=_network(spec, installation),
         storage_size=spec.storage.size,
         storage_class=spec.storage.storage_class_name,
-        certificate_names=_certificate_names(spec, owner, ways),
+        certificate_names=_certificate_names(spec, owner, exposure),
         certificate_addresses=_certificate_addresses(spec),
         rotate_before=parse_duration(spec.tls.rotation_period),
         tls=tls,
-        ways=ways,
+        exposure=exposure,
         audit_volume=audit,
         images=images,
         read=read_pool_settings(cluster, config, pod) if overrides.read_pool else None,
@@ -162,12 +162,12 @@ def _resolve(
     )
 
 
-def _certificate_names(spec: ClusterSpec, owner: Owner, ways: ExposureSpec) -> tuple[str, ...]:
+def _certificate_names(spec: ClusterSpec, owner: Owner, exposure: ExposureSpec) -> tuple[str, ...]:
     """Name the servers. The raft name comes first: it becomes the common name."""
     dns_names = (
         names.raft_server_name(owner.name),
         *names.server_dns_names(owner.name, owner.namespace),
-        *ways.hostnames,
+        *exposure.hostnames,
         *(san for san in spec.tls.extra_sans if not is_ip(san)),
     )
     return tuple(dict.fromkeys(dns_names))
@@ -221,13 +221,13 @@ def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     is_named = cluster.status.blue_green is not None and bool(
         observed.pods or (observed.claims and not observed.rivals)
     )
-    if not observed.strays or observed.stateful_set is not None or is_named:
+    if not observed.unknown_sets or observed.stateful_set is not None or is_named:
         return None
     return Blocked(
         "PrerequisitesMissing",
-        f"StatefulSet {serving_set(cluster).stateful_set} is not there, and there are servers or "
-        f"volumes of {', '.join(observed.strays)}: status.blueGreen.blueRevision ought to name "
-        "the set that serves and does not. `kubectl patch openbaocluster "
+        f"StatefulSet {serving_set(cluster).stateful_set} is not there, and there are servers "
+        f"or volumes of {', '.join(observed.unknown_sets)}: status.blueGreen.blueRevision ought to "
+        "name the set that serves and does not. `kubectl patch openbaocluster "
         f"{cluster.metadata.name} --subresource=status --type=merge -p "
         '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<what follows the name of the '
         "cluster>\"}}}'`; or delete what is left of servers that nobody needs",

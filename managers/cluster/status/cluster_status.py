@@ -110,13 +110,13 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
         operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
         owner_uid=cluster.metadata.uid,
-        ways=_ways(cluster),
+        exposure=_ways(cluster),
         cluster=cluster,
         decision=result.decision,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
-    blue_green = result.decision.second if result.decision else None
+    blue_green = result.decision.blue_green if result.decision else None
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
@@ -308,7 +308,7 @@ def _release(result: ReconcileResult) -> ReleaseStatus | None:
         return accepted
     if result.resolved is None and not result.cluster.status.initialized:
         return accepted
-    if accepted is not None and decision.place == "Idle":
+    if accepted is not None and decision.state == "Idle":
         return accepted
     return decision.accepted.status()
 

@@ -39,7 +39,7 @@ class ConditionFacts:
     owner_uid: str = ""
     recovery_keys: RecoveryKeysStatus | None = None
     operator_login: OperatorLoginStatus | None = None
-    ways: ExposureSpec = NO_WISHES
+    exposure: ExposureSpec = NO_WISHES
     cluster: OpenBaoCluster | None = None
     """The whole object, for the parts of its status that other reconcilers write."""
     decision: UpgradeDecision | None = None

@@ -131,7 +131,7 @@ class Driver:
             self._clock.now(),
             held_by=held_by(record, records),
         )
-        if record.retiring or facts.up_to_date or not record.wish.service.depends_on:
+        if record.retiring or facts.up_to_date or not record.desired.service.depends_on:
             return _ObservedService(facts)
         neighbours = await self._neighbours(record, records)
         running = {name for name, (other, one) in neighbours.items() if _is_running(other, one)}
@@ -139,14 +139,14 @@ class Driver:
         vaults = tuple(
             one.vault for _, (_, one) in sorted(neighbours.items()) if one.vault is not None
         )
-        uses_vaults = OPENBAO_READY in record.wish.service.depends_on
+        uses_vaults = OPENBAO_READY in record.desired.service.depends_on
         return _ObservedService(replace(facts, waits_for=waits), vaults if uses_vaults else ())
 
     async def _neighbours(
         self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> dict[str, tuple[ServiceRecord, Observation]]:
         """Return the dependencies of a record, by name, as observed now and not as stored."""
-        names = dependencies([record.wish.service, *_others(record, records)])[record.name]
+        names = dependencies([record.desired.service, *_others(record, records)])[record.name]
         neighbours = {}
         for other in records:
             provider = self._providers.get(other.datacenter.provider)
@@ -254,11 +254,11 @@ class Driver:
 
 
 def _is_running(record: ServiceRecord, observation: Observation) -> bool:
-    return not record.retiring and observation.well and observation.digest == record.wish.digest
+    return not record.retiring and observation.well and observation.digest == record.desired.digest
 
 
 def _others(record: ServiceRecord, records: Iterable[ServiceRecord]) -> list[BootstrapService]:
-    return [other.wish.service for other in records if other.name != record.name]
+    return [other.desired.service for other in records if other.name != record.name]
 
 
 async def _call_provider(call: Awaitable[T]) -> T:

@@ -88,7 +88,7 @@ def _compared(services: Iterable[DesiredService], records: Iterable[ServiceRecor
             (record, desired[record.name])
             for record in staying
             if record.name in desired
-            and (record.moved or _differs(record.wish, desired[record.name]))
+            and (record.moved or _differs(record.desired, desired[record.name]))
         ),
         retire=tuple(record for record in staying if record.name not in desired),
     )

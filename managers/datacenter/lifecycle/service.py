@@ -251,7 +251,9 @@ def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
 
 def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
     """Order records: retiring ones first, in reverse; then each after its dependencies."""
-    order = [service.name for service in creation_order(record.wish.service for record in records)]
+    order = [
+        service.name for service in creation_order(record.desired.service for record in records)
+    ]
     going = {record.name for record in records if record.retiring}
     return [name for name in reversed(order) if name in going] + [
         name for name in order if name not in going

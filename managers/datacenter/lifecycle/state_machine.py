@@ -83,7 +83,7 @@ class ServiceFacts:
     @property
     def up_to_date(self) -> bool:
         """Whether all objects were created from the present desired service."""
-        return self.observed.digest == self.record.wish.digest
+        return self.observed.digest == self.record.desired.digest
 
     @property
     def failure(self) -> Failure | None:
@@ -184,7 +184,7 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
     state_machine.Transition(PROVISIONING, _unhealthy, "as wanted, not yet well"),
     state_machine.Transition(PROVISIONING, _failed, "the last attempt failed", FAILED),
     state_machine.Transition(PROVISIONING, _closed, "the datacenter is closed"),
-    state_machine.Transition(PROVISIONING, _UPDATE, "differs or is not whole", act=PROVISION),
+    state_machine.Transition(PROVISIONING, _UPDATE, "differs or is not whole", action=PROVISION),
     #
     state_machine.Transition(RUNNING, _retiring, "no longer wanted", RETIRING),
     state_machine.Transition(RUNNING, _healthy, "as wanted and well"),
@@ -198,7 +198,7 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
     state_machine.Transition(RETIRING, _closed, "the datacenter is closed"),
     state_machine.Transition(RETIRING, _held, "others depend on it"),
     state_machine.Transition(RETIRING, _failed_lately, "the next attempt is later"),
-    state_machine.Transition(RETIRING, _DELETE, "nobody depends on it", act=DEPROVISION),
+    state_machine.Transition(RETIRING, _DELETE, "nobody depends on it", action=DEPROVISION),
     #
     state_machine.Transition(RETIRED, always, "the row goes"),
 )
@@ -221,9 +221,9 @@ def decide_service(facts: ServiceFacts) -> ServiceVerdict:
     state: str = initial_state(facts)
     while True:
         decision = state_machine.decide(TABLE, state, facts)
-        if decision.row.act or decision.next == state:
+        if decision.row.action or decision.next == state:
             return ServiceVerdict(
-                _STATE[decision.next], decision.message, _ACTIONS[decision.row.act]
+                _STATE[decision.next], decision.message, _ACTIONS[decision.row.action]
             )
         state = decision.next
 

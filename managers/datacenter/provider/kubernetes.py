@@ -101,7 +101,7 @@ class KubernetesProvider:
         """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
         owned = {(resource, key_of(live)): live for resource, live in self._cached(record)}
         digest = applied_digest(record, owned)
-        if digest == record.wish.digest and not self._is_verified(record, owned):
+        if digest == record.desired.digest and not self._is_verified(record, owned):
             digest = ""
         return observed(record, owned, digest)
 
@@ -126,7 +126,7 @@ class KubernetesProvider:
             await self._prune(record, applied)
             # The API server may store a value in another form than it was sent.
             self._verified[record.id] = _VerifiedState(
-                record.wish.digest, used_vaults, _prints(applied)
+                record.desired.digest, used_vaults, _prints(applied)
             )
 
     async def deprovision(self, record: ServiceRecord) -> bool:
@@ -139,11 +139,11 @@ class KubernetesProvider:
             held = self._cached(record) or await self._live(record)
             if not held:
                 return True
-            if record.wish.service.deletion_policy == "Orphan":
+            if record.desired.service.deletion_policy == "Orphan":
                 return await self._orphan(record, held)
             # ConfigMaps and Services stay as long as the pods.
             for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
-                policy = record.wish.service.volume_policy
+                policy = record.desired.service.volume_policy
                 if not is_terminating(live) and await self._retention_applied(
                     policy, resource, live
                 ):
@@ -179,7 +179,7 @@ class KubernetesProvider:
     def _vaults_for(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
         """Return the vaults to pass to a record, including those passed before."""
         namespace = record.datacenter.namespace
-        if OPENBAO_READY not in record.wish.service.depends_on:
+        if OPENBAO_READY not in record.desired.service.depends_on:
             return ()
         key = ObjectKey(namespace, names.openbao_config_map(child(record)))
         before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}
@@ -196,7 +196,7 @@ class KubernetesProvider:
     def _is_verified(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
         """Return whether the objects match the record; a verified state is not compared again."""
         vaults = self._vaults_for(record, ())
-        state = _VerifiedState(record.wish.digest, vaults, _prints(owned))
+        state = _VerifiedState(record.desired.digest, vaults, _prints(owned))
         if self._verified.get(record.id) == state:
             return True
         intents = _rendered(record, vaults)
@@ -210,13 +210,13 @@ class KubernetesProvider:
     # --- creation -----------------------------------------------------------------------------
 
     def _require_same_kind(self, record: ServiceRecord) -> None:
-        if record.wish.service.kind == "OpenBaoCluster":
+        if record.desired.service.kind == "OpenBaoCluster":
             return
         for live in self._caches[CLUSTERS].by_index(OWNER_INDEX, record.id):
             if is_terminating(live):
                 continue
             message = (
-                f"kind {record.wish.service.kind}: {reference(CLUSTERS, live)} holds data and "
+                f"kind {record.desired.service.kind}: {reference(CLUSTERS, live)} holds data and "
                 "never becomes another kind; set it back to OpenBaoCluster, or remove the service "
                 "and add it anew once it is gone"
             )

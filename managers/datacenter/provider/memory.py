@@ -47,7 +47,7 @@ class MemoryProvider:
         thing = self.things.get(row.id)
         if thing is None:
             return Observation()
-        service = row.wish.service
+        service = row.desired.service
         well, wanted = row.name not in self._unwell and not thing.going, service.wanted_replicas
         vault = self._vault(row) if well and service.kind == "OpenBaoCluster" else None
         return Observation(
@@ -67,7 +67,7 @@ class MemoryProvider:
     async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Remember a row as it asks."""
         self._called("provision", row)
-        self.things[row.id] = Thing(row.id, row.wish.digest, vaults)
+        self.things[row.id] = Thing(row.id, row.desired.digest, vaults)
 
     async def deprovision(self, row: ServiceRecord) -> bool:
         """Forget a row; False while it lingers."""

@@ -39,7 +39,7 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
 
     `vaults`: sorted by service; used only if the service depends on openbao:ready.
     """
-    service = record.wish.service
+    service = record.desired.service
     if service.kind == "OpenBaoCluster":
         return (vault.cluster(record),)
     used_vaults = vaults if OPENBAO_READY in service.depends_on else ()
@@ -76,7 +76,7 @@ def slots(record: ServiceRecord) -> tuple[Slot, ...]:
 
 def required_slots(record: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
     """Return the required and the optional objects of a record."""
-    service, name = record.wish.service, child(record)
+    service, name = record.desired.service, child(record)
     files, openbao, network, *_ = slots(record)
     must: set[Slot] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
     if service.kind == "OpenBaoCluster":
@@ -112,7 +112,10 @@ def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list
             ops.append({"op": "remove", "path": path})
     ours = {
         "labels": (labels_of(live), (*_marks(record), labels.MANAGED_BY)),
-        "annotations": (annotations_of(live), (marks.owner_uid, marks.intent_hash, names.WISH)),
+        "annotations": (
+            annotations_of(live),
+            (marks.owner_uid, marks.intent_hash, names.DESIRED_HASH),
+        ),
     }
     for field, (held, keys) in ours.items():
         for name in keys:
@@ -130,7 +133,7 @@ def _object(
     content: Mapping[str, Any],
     annotations: Mapping[str, str] | None = None,
 ) -> Intent:
-    datacenter, service = record.datacenter, record.wish.service
+    datacenter, service = record.datacenter, record.desired.service
     metadata: Object = {
         "name": name,
         "namespace": datacenter.namespace,
@@ -149,7 +152,7 @@ def _object(
 
 def _service(record: ServiceRecord, ports: list[Object]) -> Object:
     spec: Object = {"selector": _marks(record), "ports": ports}
-    if record.wish.service.kind == "StatefulSet":
+    if record.desired.service.kind == "StatefulSet":
         # A DNS name for each pod.
         spec["clusterIP"] = _HEADLESS
     else:
@@ -180,7 +183,7 @@ def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
 
 
 def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
-    kind = record.wish.service.kind
+    kind = record.desired.service.kind
     spec: Object = {
         "revisionHistoryLimit": _HISTORY,
         "selector": {"matchLabels": _marks(record)},
@@ -188,10 +191,10 @@ def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
         **_STRATEGIES[kind],
     }
     if kind != "DaemonSet":
-        spec["replicas"] = record.wish.service.wanted_replicas
+        spec["replicas"] = record.desired.service.wanted_replicas
     if kind == "StatefulSet":
         spec |= _of_stateful_set(record)
-    marks = {names.WISH: record.wish.digest}
+    marks = {names.DESIRED_HASH: record.desired.digest}
     return _object(record, KINDS[kind], child(record), {"spec": spec}, marks)
 
 
@@ -209,7 +212,7 @@ _STRATEGIES: Final[Mapping[Kind, Object]] = {
 
 
 def _of_stateful_set(record: ServiceRecord) -> Object:
-    service = record.wish.service
+    service = record.desired.service
     return {
         # Also without ports, so that adding the first one needs no new StatefulSet.
         "serviceName": child(record),
@@ -236,7 +239,7 @@ def _claims(record: ServiceRecord) -> list[Object]:
                 "storageClassName": volume.storage_class_name,
             },
         }
-        for volume in volumes_by_name(record.wish.service).values()
+        for volume in volumes_by_name(record.desired.service).values()
         if volume.kind == "Persistent"
     ]
 

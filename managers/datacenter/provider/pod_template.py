@@ -41,13 +41,13 @@ Items = list[dict[str, Any]]
 
 def pod_template(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
     """Build the pod template of a record; `vaults`: those that its containers use."""
-    datacenter, service = record.datacenter, record.wish.service
+    datacenter, service = record.datacenter, record.desired.service
     annotations = labels.users_own(service.annotations)
     files = config_files(service)
     if files:
         annotations[names.FILES] = digest(files)
-    if record.wish.redeploy:
-        annotations[names.REDEPLOY] = record.wish.redeploy
+    if record.desired.redeploy:
+        annotations[names.REDEPLOY] = record.desired.redeploy
     users = labels.users_own(service.labels)
     # This label marks servers and jobs of clusters.
     users.pop(labels.MANAGED_BY, None)

@@ -38,15 +38,15 @@ def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
     if not must <= present or owned.keys() - must - may:
         return ""
     workload = (
-        KINDS[record.wish.service.kind],
+        KINDS[record.desired.service.kind],
         ObjectKey(record.datacenter.namespace, child(record)),
     )
-    return annotations_of(owned[workload]).get(names.WISH, "")
+    return annotations_of(owned[workload]).get(names.DESIRED_HASH, "")
 
 
 def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -> Observation:
     """Summarize the objects of a record; `digest`: what they were created from, if verified."""
-    kind = record.wish.service.kind
+    kind = record.desired.service.kind
     resource, name = KINDS[kind], child(record)
     live = owned.get((resource, ObjectKey(record.datacenter.namespace, name)))
     refs = _refs(record, owned)
@@ -74,7 +74,7 @@ def reference(resource: Resource, live: Object) -> str:
 
 def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
     """Return references to the objects, by service, container or ConfigMap."""
-    service = record.wish.service
+    service = record.desired.service
     refs: dict[str, str] = {}
     for (resource, key), live in owned.items():
         ref = reference(resource, live)

@@ -39,15 +39,15 @@ def cluster(record: ServiceRecord) -> Intent:
 
     The redeploy token becomes spec.runtime.restartAt, unless the user sets it.
     """
-    datacenter, service = record.datacenter, record.wish.service
+    datacenter, service = record.datacenter, record.desired.service
     spec = thaw(service.openbao or {})
-    if record.wish.redeploy and not _restarts(spec):
-        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.wish.redeploy}
+    if record.desired.redeploy and not _restarts(spec):
+        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.desired.redeploy}
     metadata = {
         "name": names.child(datacenter.name, service.name),
         "namespace": datacenter.namespace,
         "labels": names.child_labels(datacenter.name, service.name, dict(service.labels)),
-        "annotations": {names.WISH: record.wish.digest},
+        "annotations": {names.DESIRED_HASH: record.desired.digest},
     }
     body = {
         "apiVersion": CLUSTERS.api_version,

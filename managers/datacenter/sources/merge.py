@@ -129,7 +129,7 @@ def _requests(
 ) -> list[_SourceRequest]:
     earlier: dict[str, list[DesiredService]] = {}
     for record in present.values():
-        earlier.setdefault(record.wish.source.name, []).append(record.wish)
+        earlier.setdefault(record.desired.source.name, []).append(record.desired)
     requests = []
     for answer in answers:
         before = earlier.pop(answer.source.name, [])
@@ -185,7 +185,7 @@ def _ordered(
     service: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
 ) -> DesiredService:
     # A removed token was carried out; dropping it from the record would roll the pods again.
-    before = present[service.name].wish.redeploy if service.name in present else ""
+    before = present[service.name].desired.redeploy if service.name in present else ""
     return replace(service, redeploy=redeploy.get(service.name, before))
 
 
@@ -215,7 +215,7 @@ def _break_cycles(
         for name in {name for cycle in cycles for name in cycle} - settled:
             settled.add(name)
             if name in present:
-                chosen[name] = present[name].wish
+                chosen[name] = present[name].desired
             else:
                 del chosen[name]
 

@@ -49,19 +49,21 @@ class MemoryStore:
         row = self._rows.get((datacenter.name, name))
         return None if row is None else _shown(row, datacenter)
 
-    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
+    async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
         """Make a row. Raises StoreConflictError when one of that name is there."""
-        if (datacenter.name, wish.name) in self._rows:
-            raise StoreConflictError(f"{datacenter.name} has a row {wish.name} already")
-        return self._keep(ServiceRecord(f"row{next(self._ids)}", _own(datacenter), wish))
+        if (datacenter.name, desired.name) in self._rows:
+            raise StoreConflictError(f"{datacenter.name} has a row {desired.name} already")
+        return self._keep(ServiceRecord(f"row{next(self._ids)}", _own(datacenter), desired))
 
-    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
+    async def update(self, row: ServiceRecord, desired: DesiredService) -> ServiceRecord:
         """Change what a row is to be. Raises StoreConflictError, also for another name."""
-        if wish.name != row.name:
-            raise StoreConflictError(f"{row.name} cannot become {wish.name}: rows keep their name")
+        if desired.name != row.name:
+            raise StoreConflictError(
+                f"{row.name} cannot become {desired.name}: rows keep their name"
+            )
         found = self._present(row)
         place = replace(found.datacenter, provider=row.datacenter.provider)
-        return self._keep(replace(found, datacenter=place, wish=wish))
+        return self._keep(replace(found, datacenter=place, desired=desired))
 
     async def retire(self, row: ServiceRecord) -> None:
         """Say that a row is to go; what else changed in it meanwhile does not matter."""

@@ -196,7 +196,7 @@ def _record(
     return ServiceRecord(
         id=uid_of(obj),
         datacenter=datacenter,
-        wish=desired,
+        desired=desired,
         progress=progress_from(status),
         retiring=is_terminating(obj),
         version=resource_version_of(obj),

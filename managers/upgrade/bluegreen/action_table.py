@@ -58,7 +58,7 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
 
 def rule_of(choice: Choice) -> ActionRule:
     """Return what the action of a transition does."""
-    return ACTION_RULES[choice.row.act]
+    return ACTION_RULES[choice.row.action]
 
 
 def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:

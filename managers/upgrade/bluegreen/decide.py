@@ -46,7 +46,7 @@ def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
     return BlueGreenDecision(
-        place=choice.next,
+        state=choice.next,
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
         blue=_blue(facts, paused=paused),
         green=_green(facts, paused=paused),
@@ -108,9 +108,9 @@ def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
-    if choice.row.act == UpgradeAction.ENTER_SAFE_MODE:
+    if choice.row.action == UpgradeAction.ENTER_SAFE_MODE:
         return entered(facts, choice.message)
-    if choice.row.act == UpgradeAction.LEAVE_SAFE_MODE:
+    if choice.row.action == UpgradeAction.LEAVE_SAFE_MODE:
         return acknowledged(facts)
     return facts.cluster.status.break_glass
 
@@ -126,7 +126,7 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
     if rollback := facts.pending("rollback"):
         changes["last_handled_rollback"] = rollback
     retry = facts.pending("retry")
-    if retry and (not retry_is_due(facts) or choice.row.act in _ANSWERS_RETRY):
+    if retry and (not retry_is_due(facts) or choice.row.action in _ANSWERS_RETRY):
         changes["last_handled_retry"] = retry
     if not changes:
         return before

@@ -70,7 +70,7 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     pools = voter_sets(cluster)
     if len(pools) > 1 or goes_on(cluster) or not decides(cluster):
         return pools
-    if Release.asked(cluster) == Release.accepted(cluster):
+    if Release.requested(cluster) == Release.accepted(cluster):
         return pools
     return (*pools, ServerPool(cluster.metadata.name, next_revision(cluster)))
 
@@ -103,21 +103,21 @@ def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Upg
         halt=decision.halt,
         outcome=decision.outcome,
         effects=decision.effects,
-        place=decision.place,
+        state=decision.state,
         requests=decision.requests,
         accepted=decision.accepted,
         hold_reads=goes_on(cluster) and _phase(cluster) != RESTORING,
-        second=decision,
+        blue_green=decision,
     )
 
 
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
     """Return the inputs of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
-    observation = observed.upgrade.second or BlueGreenObservation()
+    observation = observed.upgrade.blue_green or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
     blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
-    target = frozen_target(cluster) or Release.asked(cluster)
+    target = frozen_target(cluster) or Release.requested(cluster)
     refusals = _refusals(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,

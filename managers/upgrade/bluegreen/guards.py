@@ -56,12 +56,13 @@ def failed_before(facts: Facts) -> str | None:
         return None
     reason = facts.status.rollback_reason or "it failed"
     return (
-        f"{facts.asked} was given up ({reason}); set spec.upgrade.requests.retry or ask for another"
+        f"{facts.requested} was given up ({reason}); "
+        "set spec.upgrade.requests.retry or ask for another"
     )
 
 
 def up_to_date(facts: Facts) -> str | None:
-    return "" if not facts.begun and facts.asked == facts.accepted else None
+    return "" if not facts.begun and facts.requested == facts.accepted else None
 
 
 def leftover_lock(facts: Facts) -> str | None:
@@ -138,7 +139,7 @@ def retained_claims(facts: Facts) -> str | None:
         return None
     names = " ".join(pvc.name for pvc in facts.green.claims)
     return (
-        f"{facts.asked} with {facts.cluster.spec.replicas} servers was here before, and its "
+        f"{facts.requested} with {facts.cluster.spec.replicas} servers was here before, and its "
         f"volumes are kept; when nobody needs them: kubectl delete pvc {names}"
     )
 
@@ -148,7 +149,7 @@ def leftover_claims(facts: Facts) -> str | None:
 
 
 def unbegun(facts: Facts) -> str | None:
-    return None if facts.begun else f"from {facts.accepted} to {facts.asked}"
+    return None if facts.begun else f"from {facts.accepted} to {facts.requested}"
 
 
 # --- Idle: an upgrade began, and nothing was created yet ----------------------------------------

@@ -36,7 +36,7 @@ def _late(facts: Facts, limit: timedelta) -> bool:
 
 def taken_back(facts: Facts) -> str | None:
     """The spec requests the release of blue again: green is obsolete."""
-    return f"{facts.accepted} is asked for again" if facts.asked == facts.accepted else None
+    return f"{facts.accepted} is asked for again" if facts.requested == facts.accepted else None
 
 
 def green_broken(facts: Facts) -> str | None:

@@ -34,7 +34,7 @@ def _timestamp(facts: BlueGreenFacts) -> datetime:
 
 def begun(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
     """Freeze the inputs of the upgrade: no later edit of the spec changes them."""
-    spec, requested, timestamp = facts.cluster.spec, facts.asked, _timestamp(facts)
+    spec, requested, timestamp = facts.cluster.spec, facts.requested, _timestamp(facts)
     revision = facts.next_revision
     salt = f"{revision}|{timestamp.isoformat()}|{facts.pending('retry')}"
     identity = f"{facts.cluster.metadata.uid}|{facts.cluster.metadata.generation}|{salt}"
@@ -110,7 +110,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
         changes["traffic_switched_time"] = timestamp
     if to in _ROLLBACK_PHASES and choice.row.at not in _ROLLBACK_PHASES:
         # A release that a user took back may be requested again; a failed one waits for a user.
-        failed = None if facts.asked == facts.accepted else facts.status.green_revision
+        failed = None if facts.requested == facts.accepted else facts.status.green_revision
         changes |= {
             "rollback_reason": clean_message(choice.message),
             "rollback_start_time": timestamp,

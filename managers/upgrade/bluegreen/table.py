@@ -93,7 +93,7 @@ def _do(
     reason: str = RUNS,
     after: float = SOON,
 ) -> Transition[Facts]:
-    return Transition(at, when, says, act=action, reason=reason, after=after)
+    return Transition(at, when, says, action=action, reason=reason, after=after)
 
 
 def _wait(
@@ -203,7 +203,7 @@ def _hook_undecided(facts: Facts) -> str | None:
 
 _IDLE: Transitions = (
     *_common(IDLE),
-    Transition(IDLE, guards.leftover_lock, "lock left", act=UpgradeAction.FREE_LOCK),
+    Transition(IDLE, guards.leftover_lock, "lock left", action=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
     Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),

@@ -34,7 +34,7 @@ def can_log_in(inputs: PreflightInput) -> Answer:
             f"spec.upgrade.jwtAuthRole to a role of theirs, or {_INSTEAD}",
         )
     # Only an operator that read the Jobs of such an upgrade has asked the leader, too.
-    if inputs.observed.upgrade.second is None or inputs.observed.quorum is not None:
+    if inputs.observed.upgrade.blue_green is None or inputs.observed.quorum is not None:
         return None
     return wait(_MISSING, f"the leader did not tell who is a member: {_login_of(inputs)}")
 

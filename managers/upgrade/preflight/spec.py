@@ -72,7 +72,7 @@ def spec_fits(inputs: PreflightInput) -> Answer:
     if version_matrix.parse(inputs.target.version) is None:
         return None
     # The memo holds one other release for each cluster: the accepted one.
-    same = Release.asked(inputs.cluster) == inputs.target
+    same = Release.requested(inputs.cluster) == inputs.target
     violation = _spec_error(inputs.cluster if same else _with(inputs.cluster, inputs.target))
     accepted = Release.accepted(inputs.cluster)
     if violation is not None or accepted is None or accepted == inputs.target:

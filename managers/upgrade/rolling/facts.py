@@ -48,7 +48,7 @@ class RollingFacts:
     @property
     def requested(self) -> Release:
         """The release that the spec requests."""
-        return Release.asked(self.cluster)
+        return Release.requested(self.cluster)
 
     @property
     def upgrade(self) -> UpgradeStatus:

@@ -46,7 +46,7 @@ def upgrade_decision_of(
         hand_over=_step_down(facts, upgrade),
         outcome=_outcome(facts, decision),
         effects=_effects(facts, decision, upgrade),
-        place=state,
+        state=state,
         upgrade=upgrade,
         requests=_requests(facts),
         accepted=accepted,
@@ -117,7 +117,7 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
         changes |= {"phase": decision.next}
     if transition.to == ROLLING and "step_started_at" not in changes:
         changes |= {"step_started_at": timestamp, "pod": None}
-    if transition.to == SNAPSHOT and transition.act != UpgradeAction.MAKE_SNAPSHOT:
+    if transition.to == SNAPSHOT and transition.action != UpgradeAction.MAKE_SNAPSHOT:
         changes |= _next_snapshot(facts)
     if transition.at == ROLLING and leads_again(facts):
         # The step-down of that Job is undone: the next Job has another name.
@@ -191,7 +191,7 @@ def _failure(decision: TransitionDecision[RollingFacts], timestamp: datetime) ->
 def _effects(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts], upgrade: UpgradeStatus | None
 ) -> tuple[Effect, ...]:
-    action, owner = decision.row.act, facts.cluster.metadata
+    action, owner = decision.row.action, facts.cluster.metadata
     if not action:
         return ()
     if action == UpgradeAction.TAKE_LOCK:

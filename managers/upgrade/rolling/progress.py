@@ -26,15 +26,15 @@ def track_progress(
 ) -> UpgradeDecision:
     """Add to the decision what the pods show: progress, and completion."""
     upgrade, rolled = decision.upgrade, desired.rolled
-    if upgrade is None or rolled is None or decision.place not in (ROLLING, FAILED):
+    if upgrade is None or rolled is None or decision.state not in (ROLLING, FAILED):
         return decision
     if decision.accepted is None or decision.release != decision.accepted:
         # The newest template is still that of the release before.
         return decision
     if rolled.complete and _is_complete(observed, upgrade, cluster.spec.replicas):
-        completed = replace(decision, place=IDLE, upgrade=None, outcome=Done(SOON))
+        completed = replace(decision, state=IDLE, upgrade=None, outcome=Done(SOON))
         return replace(completed, finding=upgrading(cluster, completed))
-    if decision.place == FAILED:
+    if decision.state == FAILED:
         return decision
     changes = _changes(upgrade, rolled, desired.effects, observed.now)
     if _has_stepped_down(observed, decision):

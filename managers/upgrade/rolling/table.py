@@ -49,7 +49,7 @@ def _fail(at: str, when: RollingGuard, says: str, reason: str) -> RollingTransit
 
 
 TRANSITIONS: tuple[RollingTransition, ...] = (
-    Transition(IDLE, guards.leftover_lock, "lock left", act=UpgradeAction.FREE_LOCK),
+    Transition(IDLE, guards.leftover_lock, "lock left", action=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "as asked"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),
@@ -71,7 +71,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         PREPARING,
         guards.no_lock,
         "no lock",
-        act=UpgradeAction.TAKE_LOCK,
+        action=UpgradeAction.TAKE_LOCK,
         reason="OperationLockBlocked",
         after=1.0,
     ),
@@ -120,7 +120,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         ROLLING,
         guards.no_lock,
         "no lock",
-        act=UpgradeAction.TAKE_LOCK,
+        action=UpgradeAction.TAKE_LOCK,
         reason="OperationLockBlocked",
         after=1.0,
     ),

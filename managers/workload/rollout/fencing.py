@@ -104,7 +104,7 @@ def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], O
 
 
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
-    attempt, client_config = observed.attempted(StepDown.name, leader.uid), observed.reach
+    attempt, client_config = observed.attempted(StepDown.name, leader.uid), observed.client_config
     if (attempt is not None and attempt.refused) or client_config is None:
         # It gives up leadership on SIGTERM.
         return (FencePod(leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")

@@ -265,9 +265,9 @@ def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
 
 def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
     """Have the leader write an entry, to verify that a new pod follows."""
-    if observed.reach is None or len(observed.leaders) != 1:
+    if observed.client_config is None or len(observed.leaders) != 1:
         return ()
-    return (MarkLog(pod.name, pod.uid, endpoint_of(observed.leaders[0], observed.reach)),)
+    return (MarkLog(pod.name, pod.uid, endpoint_of(observed.leaders[0], observed.client_config)),)
 
 
 def endpoint_of(server: PodFacts, client_config: ServerClientConfig) -> ServerEndpoint:

@@ -41,7 +41,7 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
     The data volume of the server is annotated first, so that its data is never used as that of a
     member again.
     """
-    leader, client_config = leader_of(observed), observed.reach
+    leader, client_config = leader_of(observed), observed.client_config
     attempt = observed.attempted(RemovePeer.name, _attempt_uid(resolved, peer))
     if leader is None or client_config is None or refusal(resolved, observed):
         return ()

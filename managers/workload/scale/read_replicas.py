@@ -145,7 +145,11 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
     going = [pod.name for pod in observed.read.pods if pod.ordinal >= current]
     if going:
         return Size(current, Wait(LEAVING, f"{message}; {', '.join(going)} stops"), (), count)
-    if observed.stateful_set is None or observed.reach is None or leader_of(observed) is None:
+    if (
+        observed.stateful_set is None
+        or observed.client_config is None
+        or leader_of(observed) is None
+    ):
         return Size(
             current, Wait(NO_LEADER, f"{message}; no leader can be asked", RECHECK), (), count
         )

@@ -217,7 +217,7 @@ def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -
         return Size(count, blocked, operation=busy)
     effects: tuple[Effect, ...] = ()
     if attempt is None or observed.now - attempt.at >= STEP_DOWN_AGAIN:
-        effects = ask_leader(leader, observed.reach)
+        effects = ask_leader(leader, observed.client_config)
     waits = Wait(SCALING, f"{message}; {leader.name} leads and steps down first", SCALE_RECHECK)
     return Size(count, waits, effects, busy, alone=True)
 

@@ -106,7 +106,7 @@ def test_a_job_that_is_there_is_never_made_again(
 ) -> None:
     for facts, row, _ in decided:
         if facts.status.job_uid or (facts.job is not None and state_of(facts.status) != "Waiting"):
-            assert row.act not in ("make-job", "take-lock", "release")
+            assert row.action not in ("make-job", "take-lock", "release")
 
 
 def test_only_the_report_of_its_own_job_makes_a_success(
@@ -121,7 +121,7 @@ def test_only_the_report_of_its_own_job_makes_a_success(
 def test_what_ends_is_settled_first(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
-    ends = {row.act for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
+    ends = {row.action for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
     assert ends == {"settle", "cancel"}
 
 
@@ -136,7 +136,7 @@ def test_an_end_is_not_decided_about() -> None:
 def test_every_place_and_move_is_one_of_the_table() -> None:
     assert {row.at for row in TRANSITIONS} == set(STATES) - {"Ended"}
     assert {row.to for row in TRANSITIONS} - {None} == MOVES.keys()
-    assert {row.act for row in TRANSITIONS} == set(get_args(Action))
+    assert {row.action for row in TRANSITIONS} == set(get_args(Action))
 
 
 @pytest.mark.parametrize("phase", get_args(BackupPhase))

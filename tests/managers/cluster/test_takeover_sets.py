@@ -83,7 +83,7 @@ def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
     course = decide_upgrade(read, seen, timedelta(minutes=10))
     found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
     assert isinstance(found, Resolved), found
-    return with_green_pool(found, read, seen, HERE, course.second)
+    return with_green_pool(found, read, seen, HERE, course.blue_green)
 
 
 def planned(cluster: gen.Cluster, seen: Observed) -> Desired:

@@ -71,7 +71,9 @@ def row(
     """A row of fra1, or of another datacenter, as a store has it; its id follows from its name."""
     place = datacenter or _FRA1
     return replace(
-        ServiceRecord(id=f"row-{place.name}-{made.name}", datacenter=place, wish=made, version="1"),
+        ServiceRecord(
+            id=f"row-{place.name}-{made.name}", datacenter=place, desired=made, version="1"
+        ),
         **changes,
     )
 

@@ -217,7 +217,7 @@ class Bench:
             if over():
                 return
             self.controllers()
-            if (await self.observe(row)).digest == row.wish.digest:
+            if (await self.observe(row)).digest == row.desired.digest:
                 return
         raise AssertionError("it never comes to rest")
 

@@ -69,14 +69,14 @@ class StoreContract:
         self, store: WorkloadStore, given: DesiredService
     ) -> None:
         row = await store.insert(FRA, given)
-        assert (row.wish, row.progress, row.retiring) == (given, ServiceProgress(), False)
-        assert row.wish.digest == given.digest
+        assert (row.desired, row.progress, row.retiring) == (given, ServiceProgress(), False)
+        assert row.desired.digest == given.digest
         assert row.datacenter == FRA
         assert await store.list_by_datacenter(FRA) == (row,)
         assert await store.get_by_name(FRA, given.name) == row
         by_id = await store.get(row.id)
         assert by_id is not None
-        assert (by_id.id, by_id.wish, by_id.version) == (row.id, given, row.version)
+        assert (by_id.id, by_id.desired, by_id.version) == (row.id, given, row.version)
 
     async def test_rows_are_listed_by_name_and_datacenter(self, store: WorkloadStore) -> None:
         for one in (SHIPPER, DNS, VAULT):
@@ -113,14 +113,14 @@ class StoreContract:
         row = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
         changed = wish(service("shipper", replicas=3), "declared", redeploy="again-2")
         after = await store.update(row, changed)
-        assert (after.id, after.wish, after.progress) == (row.id, changed, RUNNING)
+        assert (after.id, after.desired, after.progress) == (row.id, changed, RUNNING)
         assert after.version != row.version
         assert await seen(store, row) == after
 
     async def test_a_change_of_the_source_is_kept(self, store: WorkloadStore) -> None:
         row = await store.insert(FRA, SHIPPER)
         after = await store.update(row, replace(SHIPPER, source=ServiceSource("set/net", -3)))
-        assert after.wish.source == ServiceSource("set/net", -3)
+        assert after.desired.source == ServiceSource("set/net", -3)
 
     async def test_a_row_keeps_its_name(self, store: WorkloadStore) -> None:
         row = await store.insert(FRA, SHIPPER)
@@ -160,7 +160,7 @@ class StoreContract:
         row = await store.insert(FRA, SHIPPER)
         await store.retire(row)
         going = await seen(store, row)
-        assert (going.id, going.wish, going.retiring) == (row.id, SHIPPER, True)
+        assert (going.id, going.desired, going.retiring) == (row.id, SHIPPER, True)
         with pytest.raises(StoreConflictError):
             await store.insert(FRA, SHIPPER)
         await store.remove(going)

@@ -166,5 +166,5 @@ def test_a_new_goal_has_no_count() -> None:
 
 def test_the_goal_of_a_row_is_its_wish_until_it_is_to_go() -> None:
     made = row(wish(service("shipper")))
-    assert goal_of(made) == made.wish.digest
+    assert goal_of(made) == made.desired.digest
     assert goal_of(replace(made, retiring=True)) == RETIRE

@@ -159,7 +159,7 @@ class World(Bench):
                 continue
             await self.clock.advance(LONG)
             wanted = {wish.name: wish.digest for wish in report.merged.services}
-            rows = {row.name: row.wish.digest for row in report.rows}
+            rows = {row.name: row.desired.digest for row in report.rows}
             running = all(row.progress.state == "Running" for row in report.rows)
             if step.passes is None and not report.troubles and wanted == rows and running:
                 return
@@ -173,11 +173,11 @@ class World(Bench):
         return {
             row.name: (
                 row.progress.state,
-                row.wish.service.replicas,
-                row.wish.redeploy,
+                row.desired.service.replicas,
+                row.desired.redeploy,
                 row.progress.failure,
                 row.id in self.mortal.things
-                and self.mortal.things[row.id].digest == row.wish.digest,
+                and self.mortal.things[row.id].digest == row.desired.digest,
             )
             for row in rows
         }

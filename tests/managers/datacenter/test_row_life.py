@@ -44,7 +44,7 @@ async def test_stuck_in_provisioning_after_a_crash(bench: Bench) -> None:
     with pytest.raises(Crash):
         await bench.run()
     row = await bench.row()
-    stuck = ServiceProgress(state="Provisioning", digest=row.wish.digest)
+    stuck = ServiceProgress(state="Provisioning", digest=row.desired.digest)
     await bench.memory.record(row, stuck)
     assert await bench.states() == {"shipper": "Provisioning"}
     bench.restart()
@@ -103,7 +103,7 @@ async def test_a_changed_body_while_a_retire_fails_keeps_one_row_and_counts(benc
     assert bench.events.count("shipper Failed") == 1
     await bench.run(bodies[-1])
     await bench.run(bodies[-1])
-    assert (await bench.row()).wish.service.replicas == 3
+    assert (await bench.row()).desired.service.replicas == 3
     assert await bench.states() == {"shipper": "Running"}
 
 
@@ -120,7 +120,7 @@ async def test_an_edit_of_replicas_or_labels_alone_rolls_out(
     assert row.id == first.id
     assert bench.provider.asked("provision") == ["shipper", "shipper"]
     assert bench.provider.asked("deprovision") == []
-    assert bench.provider.things[row.id].digest == row.wish.digest != first.wish.digest
+    assert bench.provider.things[row.id].digest == row.desired.digest != first.desired.digest
 
 
 async def test_an_order_to_redeploy_rolls_out_once(bench: Bench) -> None:
@@ -129,7 +129,7 @@ async def test_an_order_to_redeploy_rolls_out_once(bench: Bench) -> None:
         await bench.run(extras=ServiceOptions(redeploy={"shipper": "again-1"}))
     await bench.run()
     assert bench.provider.asked("provision") == ["shipper", "shipper"]
-    assert (await bench.row()).wish.redeploy == "again-1"
+    assert (await bench.row()).desired.redeploy == "again-1"
 
 
 async def test_readiness_that_is_lost_is_seen(bench: Bench) -> None:

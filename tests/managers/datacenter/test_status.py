@@ -52,11 +52,11 @@ def merged(*services: BootstrapService, **more: Any) -> Merged:
 
 def report(*rows: ServiceRecord, wanted: Merged | None = None, **more: Any) -> DatacenterReport:
     """A pass that wanted just these rows, unless told otherwise."""
-    found = wanted or merged(*(one.wish.service for one in rows))
+    found = wanted or merged(*(one.desired.service for one in rows))
     return replace(DatacenterReport(found, RowPlan(), rows), **more)
 
 
-OLD = replace(row(DNS), wish=bodies.wish(bodies.service("dns", replicas=2)))
+OLD = replace(row(DNS), desired=bodies.wish(bodies.service("dns", replicas=2)))
 FAILED = row(SHIPPER, "Failed", "Rejected: no image")
 
 # sentence: (report, state, answer, reason, message)
@@ -184,7 +184,7 @@ def source(name: str, digest: str = "d1", error: str = "", services: int = 1) ->
 
 def test_what_is_counted() -> None:
     rows = (row(SHIPPER), row(bodies.service("a"), "Failed"), OLD, row(bodies.service("kept")))
-    wanted = merged(SHIPPER, bodies.service("a"), OLD.wish.service, bodies.service("new"))
+    wanted = merged(SHIPPER, bodies.service("a"), OLD.desired.service, bodies.service("new"))
     status = compute(LIVE, DatacenterSummary(RUNS, rows, wanted), NOW)
     assert (status.services, status.running, status.failed, status.summary) == (4, 1, 1, "1/4")
     assert status.observed_generation == 3

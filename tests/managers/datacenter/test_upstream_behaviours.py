@@ -63,7 +63,7 @@ class Embedded:
 
     async def rows(self) -> dict[str, tuple[str, str, int]]:
         return {
-            row.name: (row.progress.state, row.wish.source.name, row.progress.attempts)
+            row.name: (row.progress.state, row.desired.source.name, row.progress.attempts)
             for row in await self._bench.memory.list_by_datacenter(FRA)
         }
 
@@ -72,7 +72,7 @@ class Embedded:
 
     async def here(self) -> list[str]:
         return sorted(
-            row.wish.service.services[0].image
+            row.desired.service.services[0].image
             for row in await self._bench.memory.list_by_datacenter(FRA)
             if row.id in self._bench.provider.things
         )

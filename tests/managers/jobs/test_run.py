@@ -33,14 +33,14 @@ class Counter:
         return decide(self.table, "Waiting", seen)
 
     async def act(self, seen: int, decision: Decision) -> Acted[int, int]:
-        self.log.append(f"act {decision.row.act}")
+        self.log.append(f"act {decision.row.action}")
         if self.refuses:
-            row = replace(decision.row, act="refused")
+            row = replace(decision.row, action="refused")
             return Acted(seen, TransitionDecision(row, "Refused", ""))
         return Acted(seen, decision, self.ends)
 
     async def write(self, seen: int, decision: Decision) -> tuple[int, Outcome | None]:
-        self.log.append(f"write {decision.row.act}")
+        self.log.append(f"write {decision.row.action}")
         if self.conflicts:
             self.conflicts -= 1
             raise Conflict(StatusInfo(409, "Conflict", "it changed"))
@@ -52,7 +52,7 @@ class Counter:
         return subject if self.conflicts == 0 else Wait("Changed", conflict.message, 1.0)
 
 
-GO: Transition[int] = Transition("Waiting", always, act="go")
+GO: Transition[int] = Transition("Waiting", always, action="go")
 GOES_ON = (GO,)
 STAYS = (replace(GO, after=5.0),)
 STATUS_FIRST = (replace(GO, after=5.0, status_first=True),)

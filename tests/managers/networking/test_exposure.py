@@ -116,7 +116,7 @@ def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
 
 def test_the_authority_is_published_once_it_is_known() -> None:
     cluster = gateway()
-    bare = replace(gen.world().facts(), ways=THERE)
+    bare = replace(gen.world().facts(), exposure=THERE)
     made = exposure_intents(gen.resolved(cluster), bare)
     assert "ConfigMap" not in {intent.resource.kind for intent in made}
 

@@ -37,7 +37,7 @@ def test_each_situation_has_its_row(
     situation: RestoreFacts, act: str, to: str, reason: str
 ) -> None:
     decision = decide(situation)
-    assert (decision.row.act, decision.row.to or "", decision.reason) == (
+    assert (decision.row.action, decision.row.to or "", decision.reason) == (
         act,
         to,
         reason,
@@ -112,13 +112,13 @@ def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed()
         if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
         decision = decide(situation)
-        assert decision.row.act != "make-job"
+        assert decision.row.action != "make-job"
         if situation.report is None and situation.answer is None:
             assert decision.row.to in (None, "Unknown"), decision
 
 
 def test_a_job_is_made_in_one_place_only() -> None:
-    makers = {row.at for row in (*TABLE, *LEAVING) if row.act == "make-job"}
+    makers = {row.at for row in (*TABLE, *LEAVING) if row.action == "make-job"}
     assert makers == {"Committed"}
 
 
@@ -175,7 +175,7 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
 )
 def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, act: str, to: str) -> None:
     decision = decide(situation, leaving=True)
-    assert (decision.row.act, decision.row.to or "") == (act, to)
+    assert (decision.row.action, decision.row.to or "") == (act, to)
 
 
 def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:

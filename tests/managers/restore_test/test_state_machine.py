@@ -191,7 +191,7 @@ RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
 def test_a_run_goes_on_from_what_was_written(name: str) -> None:
     given, act, reason = RUNS[name]
     decision = decide(given)
-    assert decision.row.act == act
+    assert decision.row.action == act
     if reason:
         found = recorded(given)
         assert found.run is None
@@ -209,7 +209,7 @@ def test_every_row_decides_in_some_example() -> None:
 
 def test_every_state_action_and_reason_is_one_of_the_table() -> None:
     assert {row.at for row in TRANSITIONS} == set(get_args(State))
-    assert {row.act for row in TRANSITIONS} == set(get_args(Action))
+    assert {row.action for row in TRANSITIONS} == set(get_args(Action))
     causes = {row.reason for row in TRANSITIONS if row.to == "Prepared"}
     assert causes == set(get_args(Cause))
     results = {row.reason for row in TRANSITIONS if row.to == "Idle" and row.reason}

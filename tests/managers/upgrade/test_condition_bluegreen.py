@@ -29,7 +29,7 @@ def course_of(world: TwoSets) -> UpgradeDecision:
     facts = world.facts()
     second = direct(facts)
     return UpgradeDecision(
-        facts.accepted, outcome=second.outcome, accepted=second.accepted, second=second
+        facts.accepted, outcome=second.outcome, accepted=second.accepted, blue_green=second
     )
 
 
@@ -126,7 +126,7 @@ def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
     world.trouble.clear()
     world.to("JoiningMesh")
     world.order(rollback="please")
-    world.drive(200, until=lambda: direct(world.facts()).place == "Idle")
+    world.drive(200, until=lambda: direct(world.facts()).state == "Idle")
     state, message = told(world)
     assert state == "False UpgradeRollback"
     assert message == f"{OLD} serves, as before: rollback please was asked for"
@@ -172,7 +172,7 @@ def _words(outcome: Any) -> tuple[str, str]:
 
 
 def _found(world: TwoSets, second: Any) -> ConditionUpdate | None:
-    course = UpgradeDecision(Release(world.release), outcome=second.outcome, second=second)
+    course = UpgradeDecision(Release(world.release), outcome=second.outcome, blue_green=second)
     return upgrading(world.read(), course)
 
 

@@ -123,7 +123,7 @@ class TwoSets(Mesh):
     def revision(self) -> str:
         """Revision of green, or of the set that would be green."""
         found = self.known.green_revision
-        return found or bluegreen.revision_of(Release.asked(self.read()), self.spec["replicas"])
+        return found or bluegreen.revision_of(Release.requested(self.read()), self.spec["replicas"])
 
     @property
     def release(self) -> str:

@@ -21,7 +21,9 @@ class Servers:
     members: int | None = None
 
     def facts(self) -> Observed:
-        return replace(self.world.facts(), reach=REACH, quorum=self.quorum, members=self.members)
+        return replace(
+            self.world.facts(), client_config=REACH, quorum=self.quorum, members=self.members
+        )
 
     def pods(self, *pods: gen.Pod) -> "Servers":
         return replace(self, world=self.world.with_pods(*pods))

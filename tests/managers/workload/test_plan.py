@@ -226,7 +226,7 @@ def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(
 def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
-    facts = replace(there.facts(), reach=ServerClientConfig("the authority", "the name"))
+    facts = replace(there.facts(), client_config=ServerClientConfig("the authority", "the name"))
     made = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
     assert [effect.name for effect in made.effects] == ["remove-peer"]
 

@@ -114,7 +114,7 @@ def test_another_target_replaces_all_of_them() -> None:
 def test_the_checks_are_those_of_the_operator() -> None:
     seen = read_dump(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
     cluster = edited(seen.cluster, UpgradeRequest(NEW))
-    verdict = check(cluster, seen.observed, Release.asked(cluster), resuming=False)
+    verdict = check(cluster, seen.observed, Release.requested(cluster), resuming=False)
     lines = forecast(seen, UpgradeRequest(NEW), DEADLINE).checks
     # Whether the leader finds all well is asked by the operator alone.
     assert [(one.check, one.state) for one in lines if one.state != "unknown"] == [

@@ -260,7 +260,7 @@ class Cluster:
     def reconcile(self) -> None:
         found = rotation("x", unseal(self.wanted), self.observed(), "")
         if found.draw:
-            self.secrets.add(found.wanted.file)
+            self.secrets.add(found.target.file)
             return
         self.template = found.ring
         if found.step == "Rewrapping":

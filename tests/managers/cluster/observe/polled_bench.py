@@ -82,7 +82,7 @@ class PolledBench(Bench):
             self.mirrors, dict, HealthPoller(self.servers), clock, rng
         )
         context = self.outside.context
-        observer = observer_of(self.outside, self.mirrors, sight=self.polling)
+        observer = observer_of(self.outside, self.mirrors, cache_refresher=self.polling)
         self.reconcile = ClusterReconciler(
             self.clusters,
             observer,

@@ -41,7 +41,7 @@ OWNER = gen.cluster().owner()
 
 def booting(cluster: gen.Cluster, offers: dict[str, KindAvailability]) -> Desired:
     world = with_good_secrets(cluster, gen.world())
-    observed: Observed = replace(world.facts(), ways=ExposureFacts(offers))
+    observed: Observed = replace(world.facts(), exposure=ExposureFacts(offers))
     return merge_plans(gen.resolved(cluster, world), observed)
 
 

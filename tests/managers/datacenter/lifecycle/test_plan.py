@@ -40,7 +40,7 @@ class Place:
         found = plan(FRA1, merged, self.rows, deleting)
         kept = {one.name: one for one in self.rows}
         kept.update({one.name: row(one) for one in found.insert})
-        kept.update({old.name: replace(old, wish=new) for old, new in found.update})
+        kept.update({old.name: replace(old, desired=new) for old, new in found.update})
         kept.update({old.name: replace(old, retiring=True) for old in found.retire})
         self.writes += len(found.insert) + len(found.update) + len(found.retire)
         self.rows = tuple(kept.values())
@@ -119,7 +119,7 @@ def test_two_hooks_with_one_name_do_not_rebuild_the_service_in_turns() -> None:
     for turn in range(100):
         place.look(*(answers if turn % 2 else reversed(answers)))
     assert place.writes == 1
-    assert place.rows[0].wish.service.replicas == 1
+    assert place.rows[0].desired.service.replicas == 1
 
 
 def test_a_service_wanted_again_while_it_retires_is_made_once_it_is_gone() -> None:
@@ -161,7 +161,7 @@ def test_every_field_of_a_body_counts(changes: dict[str, object]) -> None:
 def test_a_service_passes_from_one_source_to_another_in_place() -> None:
     place = Place(row(wish(service("a"), "hook/network")))
     found = place.look(SourceAnswer(DECLARED, (service("a"),)), SourceAnswer(HOOK, (service("a"),)))
-    assert [(new.source.name, old.wish.source.name) for old, new in found.update] == [
+    assert [(new.source.name, old.desired.source.name) for old, new in found.update] == [
         ("declared", "hook/network")
     ]
     assert said(place.look(SourceAnswer(DECLARED, ()), SourceAnswer(HOOK, (service("a"),)))) == {

@@ -41,7 +41,7 @@ async def test_what_is_declared_runs(bench: Bench) -> None:
 async def test_what_a_hook_gives_runs(bench: Bench) -> None:
     bench.registry.register(Given("net", SHIPPER))
     await bench.run(None)
-    assert (await bench.row()).wish.source.name == "hook/net"
+    assert (await bench.row()).desired.source.name == "hook/net"
     assert await bench.states() == {"shipper": "Running"}
 
 
@@ -54,7 +54,7 @@ async def test_both_are_united(bench: Bench) -> None:
 async def test_what_is_declared_wins(bench: Bench) -> None:
     bench.registry.register(Given("net", service("shipper", replicas=9), priority=1000))
     report = await bench.run([SHIPPER])
-    assert (await bench.row()).wish.service == SHIPPER
+    assert (await bench.row()).desired.service == SHIPPER
     assert [one.loser for one in report.merged.conflicts] == ["hook/net"]
 
 

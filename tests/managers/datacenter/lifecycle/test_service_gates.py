@@ -62,7 +62,7 @@ async def test_draining_makes_and_changes_and_retires_nothing(bench: Bench) -> N
     await bench.run([service("shipper", replicas=3), SHOP], where=draining)
     assert await bench.states() == {"dns": "Running", "shipper": "Running", "shop": "Running"}
     assert bench.provider.asked("deprovision") == []
-    assert (await bench.row()).wish.service.replicas == 3
+    assert (await bench.row()).desired.service.replicas == 3
 
 
 @pytest.mark.parametrize("state", ["Active", "Draining"])

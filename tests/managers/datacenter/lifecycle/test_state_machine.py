@@ -37,7 +37,7 @@ from tests.managers.datacenter.bodies import row, service, wish
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SHIPPER = row(wish(service("shipper")))
-DIGEST = SHIPPER.wish.digest
+DIGEST = SHIPPER.desired.digest
 NOTHING = Observation()
 PART = Observation(present=True, message="Deployment fra1-shipper is not there")
 OLD = Observation(present=True, digest="old", well=True, ready=1, wanted=1)

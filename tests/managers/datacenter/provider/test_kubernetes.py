@@ -61,7 +61,7 @@ class TestProvision:
     @pytest.mark.parametrize(
         "row",
         [told(), with_volume(), shipper(kind="DaemonSet"), cluster()],
-        ids=lambda row: row.wish.service.kind,
+        ids=lambda row: row.desired.service.kind,
     )
     @pytest.mark.parametrize("restarted", [False, True])
     async def test_a_second_time_nothing_is_asked(
@@ -74,7 +74,7 @@ class TestProvision:
         assert bench.asked
         for _ in range(3):
             await bench.provision(row, VAULT)
-            assert (await bench.observe(row)).digest == row.wish.digest
+            assert (await bench.observe(row)).digest == row.desired.digest
         assert bench.asked == []
 
     @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ class TestProvision:
         before = bench.live(DEPLOYMENT, NAME) or {}
         bench.server.requests.clear()
         row = shipper(**change)
-        assert (await bench.observe(row)).digest not in ("", row.wish.digest)
+        assert (await bench.observe(row)).digest not in ("", row.desired.digest)
         await bench.provision(row)
         assert bench.asked == calls
         after = bench.live(DEPLOYMENT, NAME) or {}
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
 
     async def test_what_somebody_changed_is_seen_and_mended(self) -> None:
         bench, row = Bench(), shipper(replicas=2)
@@ -124,7 +124,7 @@ class TestProvision:
         await bench.provision(row)
         assert bench.asked == [f"PATCH deployments {NAME}"]
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"]["replicas"] == 2
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
 
     async def test_a_value_that_is_kept_in_another_form_is_sent_once(
         self, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +140,7 @@ class TestProvision:
         monkeypatch.setattr(storage, "put", other_form)
         await bench.provision(row)
         assert bench.asked
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
         await bench.provision(row)
         assert bench.asked == []
 
@@ -151,7 +151,7 @@ class TestProvision:
         assert (await bench.observe(row)).digest == ""
         await bench.provision(row)
         assert bench.live(SERVICE, NAME) is not None
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
 
     async def test_what_is_not_wanted_any_more_goes(self) -> None:
         bench = Bench()
@@ -159,7 +159,7 @@ class TestProvision:
         row = shipper(part={"ports": (), "config_files": ()})
         await bench.provision(row)
         assert bench.names() == [f"Deployment {NAME}"]
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
 
     async def test_it_is_well_when_its_workload_says_so(self) -> None:
         bench, row = Bench(), shipper()

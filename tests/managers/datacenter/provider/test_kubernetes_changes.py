@@ -48,7 +48,7 @@ class TestAnew:
         bench.server.requests.clear()
         await bench.provision(row)
         live = bench.live(STATEFUL_SET, NAME) or {}
-        if row.wish.service.volume_policy == "Delete":
+        if row.desired.service.volume_policy == "Delete":
             assert bench.asked == [f"PATCH statefulsets {NAME}"]
             return
         assert bench.asked == [f"DELETE statefulsets {NAME}"]
@@ -61,7 +61,7 @@ class TestAnew:
         await bench.provision(row)
         after = bench.live(STATEFUL_SET, NAME) or {}
         assert after["metadata"]["uid"] != before["metadata"]["uid"]
-        assert (await bench.observe(row)).digest == row.wish.digest
+        assert (await bench.observe(row)).digest == row.desired.digest
 
     async def test_volumes_that_would_go_with_the_set_are_kept_first(self) -> None:
         bench = Bench()

@@ -104,7 +104,7 @@ def test_a_deployment() -> None:
             "name": NAME,
             "namespace": "dc-fra1",
             "labels": LABELS,
-            "annotations": {names.WISH: wanted.wish.digest},
+            "annotations": {names.DESIRED_HASH: wanted.desired.digest},
         },
         "spec": {
             "replicas": 2,
@@ -210,7 +210,7 @@ def test_who_waits_for_no_vault_is_told_nothing() -> None:
 
 def test_a_change_of_anything_is_another_wish() -> None:
     marks = {
-        made(wanted, "Deployment")["metadata"]["annotations"][names.WISH]
+        made(wanted, "Deployment")["metadata"]["annotations"][names.DESIRED_HASH]
         for wanted in (row(), row(replicas=2), row(labels={"a": "b"}), row(volume_policy="Delete"))
     }
     assert len(marks) == 4

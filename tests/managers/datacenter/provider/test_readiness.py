@@ -244,7 +244,7 @@ def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[Slot, 
 def whole(**changes: Any) -> dict[Slot, Object]:
     return dict(
         (
-            piece(DEPLOYMENT, annotations={names.WISH: "the-wish"}, **changes),
+            piece(DEPLOYMENT, annotations={names.DESIRED_HASH: "the-wish"}, **changes),
             piece(SERVICE),
             piece(CONFIG_MAP, f"{NAME}-files"),
         )

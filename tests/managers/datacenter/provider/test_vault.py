@@ -61,7 +61,7 @@ def test_the_cluster_has_the_spec_as_it_was_written() -> None:
                 names.DATACENTER: "fra1",
                 names.BOOTSTRAP: "vault",
             },
-            "annotations": {names.WISH: row.wish.digest},
+            "annotations": {names.DESIRED_HASH: row.desired.digest},
         },
         "spec": SPEC,
     }

@@ -80,7 +80,7 @@ def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
 def test_rows_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
     rows = [row(wish(service("a", depends_on=("b",)))), row(wish(service("b", depends_on=("a",))))]
     found = merged([silent()], rows)
-    assert found.services == (rows[0].wish, rows[1].wish)
+    assert found.services == (rows[0].desired, rows[1].desired)
     assert "a -> b -> a" in errors(found)["declared"]
 
 

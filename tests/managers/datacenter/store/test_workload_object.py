@@ -134,13 +134,13 @@ def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
     }
     obj["spec"]["namespace"] = "dc-other"
     row = record_of(obj, FRA)
-    body = row.wish.service
+    body = row.desired.service
     assert (body.kind, body.deletion_policy, body.volume_policy) == (
         "StatefulSet",
         "Orphan",
         "Delete",
     )
-    assert (row.datacenter.namespace, row.wish.source) == ("dc-other", ServiceSource("hook/net"))
+    assert (row.datacenter.namespace, row.desired.source) == ("dc-other", ServiceSource("hook/net"))
 
 
 def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:

@@ -100,7 +100,7 @@ class TestGreen:
         world.raft.pop(green)
         world.leader = "x-0"
         course = direct(alone)
-        assert course.place == "RollbackCleanup"
+        assert course.state == "RollbackCleanup"
         assert course.effects == ()
 
     def test_no_job_and_no_vote_before_all_of_green_is_ready(self) -> None:
@@ -122,7 +122,7 @@ class TestGreen:
             blue=dataclasses.replace(facts.blue, ready=0),
         )
         course = direct(nobody)
-        assert course.place == "DeployingGreen"
+        assert course.state == "DeployingGreen"
         assert isinstance(course.outcome, Wait)
         assert "nobody to join" in course.outcome.message
 

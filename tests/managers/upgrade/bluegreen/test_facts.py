@@ -320,7 +320,7 @@ class TestLookedUp:
             traffic=GREEN,
             nonce="n" * 32,
         )
-        seen = replace(gen.world().facts(), upgrade=UpgradeFacts(second=second))
+        seen = replace(gen.world().facts(), upgrade=UpgradeFacts(blue_green=second))
         told = facts(at("Syncing"), seen)
         assert (told.job, told.former_job, told.hook) == (second.job, "former", second.hook)
         assert (told.snapshot, told.traffic) == (second.snapshot, GREEN)
@@ -379,13 +379,13 @@ class TestReadReplicas:
 def test_the_course_says_what_the_table_said() -> None:
     cluster: OpenBaoCluster = at("Syncing").read()
     course = steer(cluster, gen.world().facts(), OLD)
-    assert course.second is not None
+    assert course.blue_green is not None
     assert course.release == OLD
     assert course.upgrade is None
-    assert (course.place, course.halt, course.outcome, course.effects, course.requests) == (
-        course.second.place,
-        course.second.halt,
-        course.second.outcome,
-        course.second.effects,
-        course.second.requests,
+    assert (course.state, course.halt, course.outcome, course.effects, course.requests) == (
+        course.blue_green.state,
+        course.blue_green.halt,
+        course.blue_green.outcome,
+        course.blue_green.effects,
+        course.blue_green.requests,
     )

@@ -72,7 +72,7 @@ WAITS = [
 @pytest.mark.parametrize(("phase", "done", "more"), WAITS)
 def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
     course = direct(told(phase, done=done, **more))
-    assert course.place == phase
+    assert course.state == phase
     assert course.effects == ()
     assert isinstance(course.outcome, Wait)
     assert course.outcome.after
@@ -96,7 +96,7 @@ OVERDUE = [
 def test_what_takes_too_long_is_rolled_back(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
-    assert direct(told(phase, done=done, late=True, **more)).place == place
+    assert direct(told(phase, done=done, late=True, **more)).state == place
 
 
 @pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
@@ -113,7 +113,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
         update={"upgrade": upgrade.model_copy(update={"blue_green": wish})}
     )
     cluster = facts.cluster.model_copy(update={"spec": spec})
-    assert direct(dataclasses.replace(facts, cluster=cluster)).place == phase
+    assert direct(dataclasses.replace(facts, cluster=cluster)).state == phase
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Members
     facts = told(phase, late=True, membership=members)
     ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
     course = direct(ended)
-    assert course.place == phase
+    assert course.state == phase
     assert course.status is not None
     assert course.status.completed_job == facts.job_name
     assert course.status.start_time == facts.now
@@ -171,7 +171,7 @@ class TestMembersLeft:
     def test_they_are_removed_again(self, phase: str, members: Membership) -> None:
         facts = self.facts(phase, members)
         course = direct(facts)
-        assert course.place == phase
+        assert course.state == phase
         assert course.status is not None
         assert course.status.job_failure_count == 1
         assert course.status.completed_job is None

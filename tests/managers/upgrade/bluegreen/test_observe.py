@@ -204,7 +204,7 @@ class TestWhenAnybodyLooks:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
         found = await UpgradeObserver(api, bytes).facts(cluster)
-        return found.second is not None, api.asked
+        return found.blue_green is not None, api.asked
 
     async def test_a_quiet_cluster_costs_nothing(self) -> None:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()

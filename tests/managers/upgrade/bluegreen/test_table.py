@@ -61,7 +61,7 @@ class TestShape:
         assert silent == {"paused", "lock left", "as asked"}
 
     def test_every_action_is_used_and_has_a_rule(self) -> None:
-        assert {row.act for row in TABLE} == set(ACTION_RULES) == {"", *UpgradeAction}
+        assert {row.action for row in TABLE} == set(ACTION_RULES) == {"", *UpgradeAction}
 
     def test_every_phase_with_a_job_has_an_action_that_the_executor_knows(self) -> None:
         assert set(ACTIONS.values()) == set(upgrade_actions.ACTIONS) - {upgrade_actions.STEP_DOWN}

@@ -35,7 +35,7 @@ def asked(
     cluster: gen.Cluster, world: gen.World = FINE, *, resuming: bool = False
 ) -> PreflightResult:
     read = cluster.read()
-    return check(read, world.facts(), Release.asked(read), resuming=resuming)
+    return check(read, world.facts(), Release.requested(read), resuming=resuming)
 
 
 def quorum(*changes: Mapping[str, Any], trouble: str = "") -> gen.World:

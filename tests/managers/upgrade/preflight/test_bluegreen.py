@@ -23,14 +23,14 @@ ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
 
 def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
     """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
-    facts = UpgradeFacts(asks_quorum=True, second=BlueGreenObservation())
+    facts = UpgradeFacts(asks_quorum=True, blue_green=BlueGreenObservation())
     quorum = world.facts().quorum if answers else None
     return replace(world.facts(), upgrade=facts, quorum=quorum)
 
 
 def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> PreflightResult:
     read = cluster.read()
-    return check(read, observed, Release.asked(read), resuming=resuming)
+    return check(read, observed, Release.requested(read), resuming=resuming)
 
 
 def said(verdict: PreflightResult, name: str) -> str:

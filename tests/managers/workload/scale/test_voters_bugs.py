@@ -19,7 +19,9 @@ def seen(count: int, *members: str, pods: int | None = None) -> Observed:
     there: list[Pod] = [gen.pod(n).ready(leading=n == 0) for n in range(pods or count)]
     facts = world.with_pods(*there).facts()
     well = tuple(RaftServer(name, voter=True, healthy=True) for name in members)
-    return replace(facts, reach=ServerClientConfig("authority", "name"), quorum=Quorum(well, 1))
+    return replace(
+        facts, client_config=ServerClientConfig("authority", "name"), quorum=Quorum(well, 1)
+    )
 
 
 def test_b02_a_leader_is_never_removed() -> None:
