@@ -48,7 +48,7 @@ _PROGRESS = (
 )
 _TROUBLE = (
     "InvalidSpec",
-    "FieldsNotServed",
+    "UnsupportedFields",
     "ForeignObject",
     "Rejected",
     "ScaleDownBlocked",
@@ -361,10 +361,10 @@ TYPES: tuple[ConditionType, ...] = (
         ("Maintenance",),
     ),
     ConditionType(
-        "FieldsNotServed",
+        "UnsupportedFields",
         "bad",
         "The spec uses fields that the operator ignores.",
-        ("FieldsNotServed",),
+        ("UnsupportedFields",),
     ),
     ConditionType(
         "ImageVerified",
@@ -392,7 +392,7 @@ TYPES: tuple[ConditionType, ...] = (
             "StaticUnsealInUse",
             "RootTokenStored",
             "NoUserLogin",
-            "FieldsNotServed",
+            "UnsupportedFields",
             "EvenReplicas",
             "AdmissionPoliciesMissing",
         ),

@@ -29,7 +29,7 @@ BACKUP_TYPES: tuple[ConditionType, ...] = (
             "RestoreTestRunning",
             "RestoreTestFailed",
             "RestoreTestInconclusive",
-            "ProofOutdated",
+            "RestoreTestStale",
         ),
     ),
 )

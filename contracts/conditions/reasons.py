@@ -166,7 +166,7 @@ _REASONS = (
         "Correct the fields that the message names.",
     ),
     Reason(
-        "FieldsNotServed",
+        "UnsupportedFields",
         "The spec uses fields that this version of the operator accepts and ignores.",
         "Remove the fields that the message names, or upgrade the operator.",
     ),

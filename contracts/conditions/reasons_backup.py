@@ -59,7 +59,7 @@ BACKUP_REASONS: tuple[Reason, ...] = (
         "Look up the reason of the message in docs/restore-test.md, and request the test again.",
     ),
     Reason(
-        "ProofOutdated",
+        "RestoreTestStale",
         "The last successful test is older than the spec allows, or of another version.",
         _TEST,
     ),

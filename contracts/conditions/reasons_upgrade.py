@@ -128,7 +128,7 @@ _OBSTACLES = (
     "DowngradeBlocked",
     "ImageVersionMismatch",
     "InvalidSpec",
-    "FieldsNotServed",
+    "UnsupportedFields",
 )
 
 UPGRADE_TYPES: tuple[ConditionType, ...] = (

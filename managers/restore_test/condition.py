@@ -41,7 +41,7 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
     counting = (status.successful_backups or 0, resumed_at(cluster, now))
     late = _late(backup.restore_test, test_status, counting, now)
     if late:
-        return ConditionUpdate(PROVEN, "False", "ProofOutdated", f"{message}; {late}")
+        return ConditionUpdate(PROVEN, "False", "RestoreTestStale", f"{message}; {late}")
     return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", message)
 
 

@@ -1,7 +1,7 @@
 """Fields that the schema accepts and this version cannot honour.
 
 Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which turns the answer
-into the condition FieldsNotServed: a field is honoured or named, never silently ignored. A change
+into the condition UnsupportedFields: a field is honoured or named, never silently ignored. A change
 that implements a field deletes its entry.
 """
 

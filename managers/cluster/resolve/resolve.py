@@ -241,7 +241,7 @@ def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
         return Blocked("InvalidSpec", "; ".join(map(str, rule_violations)))
     unsupported = essential_unserved_fields(cluster.spec)
     if unsupported:
-        return Blocked("FieldsNotServed", "; ".join(unsupported))
+        return Blocked("UnsupportedFields", "; ".join(unsupported))
     return None
 
 

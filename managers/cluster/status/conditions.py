@@ -212,7 +212,7 @@ def _paused(facts: ConditionFacts) -> ConditionUpdate | None:
 def _unserved(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.unserved:
         message = f"Accepted, and without effect in this release: {', '.join(facts.unserved)}"
-        return ConditionUpdate("FieldsNotServed", "True", "FieldsNotServed", message)
+        return ConditionUpdate("UnsupportedFields", "True", "UnsupportedFields", message)
     return None
 
 
@@ -263,7 +263,7 @@ def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
     if spec.profile == "Development":
         yield "DevelopmentProfile", "spec.profile is Development"
     if facts.unserved:
-        yield "FieldsNotServed", f"Without effect: {', '.join(facts.unserved)}"
+        yield "UnsupportedFields", f"Without effect: {', '.join(facts.unserved)}"
     if spec.tls.mode == "OperatorManaged":
         yield "OperatorManagedTLS", "The operator holds the key of the authority"
     if spec.unseal.type == "static":

@@ -100,7 +100,7 @@ def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
     if broken_rules:
         return Blocked("InvalidSpec", "; ".join(map(str, broken_rules)))
     unsupported = essential_unserved_fields(cluster.spec)
-    return Blocked("FieldsNotServed", "; ".join(unsupported)) if unsupported else None
+    return Blocked("UnsupportedFields", "; ".join(unsupported)) if unsupported else None
 
 
 # --- user settings and other operations that block it -------------------------------------------

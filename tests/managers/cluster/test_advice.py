@@ -56,7 +56,7 @@ ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
         FINE,
         ("spec.backup is not built",),
         {"profile": "Hardened"},
-        "False FieldsNotServed",
+        "False UnsupportedFields",
     ),
     "we hold the key of the authority": (
         FINE,

@@ -82,7 +82,7 @@ def test_an_identity_is_refused_by_name_before_anything_is_done() -> None:
     keyless = gen.cluster().wanting(imageVerification={"enabled": True, **IDENTITY})
     found = resolve(keyless.read(), keyless.owner(), facts(), INSTALLATION)
     assert isinstance(found, Blocked)
-    assert found.reason == "FieldsNotServed"
+    assert found.reason == "UnsupportedFields"
     assert "spec.imageVerification" in found.message
     assert "publicKey" in found.message
 

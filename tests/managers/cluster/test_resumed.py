@@ -80,7 +80,7 @@ def proof_is_outdated(resumed: datetime | None) -> bool:
     wish = {"schedule": "0 3 * * *", "target": STORE, "restoreTest": {"schedule": "0 5 * * *"}}
     cluster = gen.cluster(backup=wish).having(backup={"restoreTest": known})
     found = backup_proven(_resumed(cluster, resumed).read(), NOW)
-    return found is not None and found.reason == "ProofOutdated"
+    return found is not None and found.reason == "RestoreTestStale"
 
 
 def servers_do_not_wake(resumed: datetime | None) -> bool:

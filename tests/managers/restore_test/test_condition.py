@@ -63,7 +63,7 @@ CASES: Mapping[str, tuple[OpenBaoCluster, str, str]] = {
     ),
     "the next one is late by a round": (
         told(WEEKLY, known("Passed", next_scheduled_test=NOW - timedelta(hours=7) - WEEK)),
-        "False", "ProofOutdated",
+        "False", "RestoreTestStale",
     ),
     "one snapshot more than is due": (
         told({"everySuccessfulBackups": 3}, known("Passed", last_backup_count=4), 9),
@@ -71,7 +71,7 @@ CASES: Mapping[str, tuple[OpenBaoCluster, str, str]] = {
     ),
     "twice as many snapshots as are due": (
         told({"everySuccessfulBackups": 3}, known("Passed", last_backup_count=4), 10),
-        "False", "ProofOutdated",
+        "False", "RestoreTestStale",
     ),
     "only a person asks": (told(None, known("Passed"), 99), "True", "RestoreTestPassed"),
 }  # fmt: skip

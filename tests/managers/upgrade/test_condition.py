@@ -129,7 +129,7 @@ def test_every_reason_of_a_check_may_be_told() -> None:
         "StorageResizing",
         "ReadReplicasNotReady",
     }
-    reasons |= {"InvalidVersion", "FieldsNotServed"}
+    reasons |= {"InvalidVersion", "UnsupportedFields"}
     assert reasons - ALLOWED["Upgrading"] == set()
     # What the summary says of these comes from other parts of the operator too.
     assert reasons - SUMMARY == set()

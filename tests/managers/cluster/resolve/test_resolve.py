@@ -163,7 +163,7 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
             }
         ),
         gen.world(),
-        "FieldsNotServed",
+        "UnsupportedFields",
         "spec.imageVerification",
     ),
     "a first server that was started twice": (

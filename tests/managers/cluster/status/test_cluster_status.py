@@ -255,13 +255,13 @@ class TestFailing:
 
 def test_a_stateful_set_without_volumes_is_no_crash() -> None:
     bare = replace(gen.stateful_set(), claim_size="")
-    assert "FieldsNotServed" not in types(status_of(OLD, FINE.with_set(bare)))
+    assert "UnsupportedFields" not in types(status_of(OLD, FINE.with_set(bare)))
 
 
 @pytest.mark.parametrize("size", ["1Gi", "1024Mi"])
 def test_a_volume_size_in_other_words_is_the_same(size: str) -> None:
     status = status_of(OLD.wanting(storage={"size": size}), FINE)
-    assert "FieldsNotServed" not in types(status)
+    assert "UnsupportedFields" not in types(status)
 
 
 def test_an_unreadable_status_is_computed_anew() -> None:

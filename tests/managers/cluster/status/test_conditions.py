@@ -218,8 +218,8 @@ ROWS: dict[str, Row] = {
         OLD.wanting(reconcilePolicies=True),
         FINE,
         Done(),
-        "FieldsNotServed",
-        "True FieldsNotServed",
+        "UnsupportedFields",
+        "True UnsupportedFields",
     ),
     "two leaders are not ready": (
         OLD,
