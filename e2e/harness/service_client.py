@@ -95,7 +95,17 @@ class Line:
             return ""
         if code == 200 and orjson.loads(words)["data"] == {"value": str(number)}:
             return ""
-        return f"{code}: {words[:200]!r}" if code in (200, 404) else ""
+        return f"{code}: {words[:200]!r} over {self._server()}" if code in (200, 404) else ""
+
+    def _server(self) -> str:
+        """Return what the server of this connection says of itself and of the leader."""
+        try:
+            return " ".join(
+                self.call("GET", f"sys/{path}")[1][:400].decode(errors="replace").strip()
+                for path in ("health?standbyok=true", "leader")
+            )
+        except (OSError, http.client.HTTPException) as error:
+            return f"a server that does not answer: {type(error).__name__}"
 
     def close(self) -> None:
         """Close the connection."""
