@@ -82,7 +82,21 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, bool, bool]] = {
     ),
     "a lock that is taken": (CLUSTERS, having(), having(operationLock=LOCK), True, True),
     "a lock that is given back": (CLUSTERS, having(operationLock=LOCK), having(), True, True),
-    "the end of a roll": (CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, True),
+    "the end of a rolling upgrade": (
+        CLUSTERS,
+        having(upgrade={"targetVersion": "2.7.2"}),
+        having(),
+        False,
+        True,
+    ),
+    "a phase of a blue/green upgrade": (
+        CLUSTERS,
+        having(blueGreen={"phase": "Cleanup"}),
+        having(blueGreen={"phase": "Idle"}),
+        False,
+        True,
+    ),
+    "the end of a roll": (CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, False),
     "a record that somebody edited": (
         CLUSTERS,
         having(),
