@@ -23,7 +23,7 @@ from e2e.harness.waiting import NotSoError, throughout, until
 from managers.workload.rollout.next_pod import STEP_DOWN_SLEEP
 from runtime.builtin_kinds import POD
 
-UPGRADE_SECONDS = 180.0
+UPGRADE_SECONDS = 360.0
 _LEAD_SECONDS = 20.0
 _MOVES = 5
 # By then the former leader is awake, and the next one reaches the server that was restarted.

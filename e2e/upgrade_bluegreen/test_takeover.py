@@ -122,7 +122,7 @@ def rows() -> Iterator[list[tuple[str, ...]]]:
     print("\n" + table.plain(HEADERS, made))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_a_second_set_takes_over_and_no_write_is_lost(
     cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]]
 ) -> None:
@@ -211,7 +211,7 @@ def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> 
     requests.assert_silent(QUIET_SECONDS)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
     cluster: Cluster, requests: Requests, helm: Helm
 ) -> None:

@@ -51,7 +51,7 @@ def figures() -> Iterator[list[Figures]]:
     print("\n" + table.plain(HEADERS, [one.row() for one in made]))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("leader", "version"), STEPS)
 def test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost(
     cluster: Cluster,

@@ -84,7 +84,7 @@ def bring_up(api: Api, make_namespace: MakeNamespace, name: str) -> Cluster:
     )
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_an_operator_that_dies_on_the_way_is_followed_by_one_that_ends_it(
     api: Api,
     make_namespace: MakeNamespace,
@@ -105,7 +105,7 @@ def test_an_operator_that_dies_on_the_way_is_followed_by_one_that_ends_it(
     assert writer.lost() == []
 
 
-@pytest.mark.timeout(500)
+@pytest.mark.timeout(900)
 def test_it_can_be_taken_back_on_the_way_and_be_done_again(
     api: Api,
     make_namespace: MakeNamespace,
