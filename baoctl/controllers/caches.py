@@ -181,7 +181,7 @@ def _polled(parts: Parts) -> Caches:
         gateway_age=60.0,
         runnables=(
             definitions.runnable,
-            Runnable("health poller", lambda: _until_the_end(polling)),
+            Runnable("cache refresher", lambda: _until_the_end(polling)),
         ),
     )
 

@@ -187,15 +187,15 @@ def _answer(
     if blue_green_under_way(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
-    by_green_pool = decision.blue_green and blue_green_under_way(decision.blue_green.status)
+    begins = decision.blue_green and blue_green_under_way(decision.blue_green.status)
     match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
-        case Wait() if by_green_pool:
+        case Wait() if begins:
             return "begins", "", "it would begin at once"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
-    if decision.upgrade is None and not by_green_pool:
+    if decision.upgrade is None and not begins:
         return "nothing", "", f"the servers were told to run {decision.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"

@@ -179,7 +179,7 @@ async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path:
         *OWN,
         "openbaotenants.openbao.org",
     }
-    assert [one.name for one in made.runnables][-2:] == ["definitions", "health poller"]
+    assert [one.name for one in made.runnables][-2:] == ["definitions", "cache refresher"]
 
 
 async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
