@@ -69,6 +69,8 @@ class ServerState(BaseModel):
     healthy: bool = False
     status: Word = ""
     """leader, voter or non-voter."""
+    node_type: Word = ""
+    """voter or non-voter: what the autopilot is to make of it."""
     last_index: Count = 0
     """Last entry of its log that the leader knows of."""
 

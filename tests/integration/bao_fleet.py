@@ -41,6 +41,8 @@ class Fleet:
     port: int
     cluster_port: int
     signer: Signer
+    raft_settings: str = ""
+    """Lines of HCL for the storage stanza."""
     addresses: dict[str, str] = field(default_factory=dict)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
@@ -89,6 +91,7 @@ seal "static" {{
 storage "raft" {{
   path                   = "{self.folder}/{pod}/data"
   performance_multiplier = 1
+{self.raft_settings}
 {blocks}
 }}
 """
@@ -186,7 +189,9 @@ storage "raft" {{
 
 
 @contextmanager
-def fleet(binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool) -> Iterator[Fleet]:
+def fleet(
+    binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool, raft_settings: str = ""
+) -> Iterator[Fleet]:
     """Start a cluster whose first server is the first of `pods`, and end all that were started."""
     (folder / "tls").mkdir()
     make_certificate(folder / "tls")
@@ -197,7 +202,7 @@ def fleet(binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool) 
     self_init = render_self_init(ConfigInput(CLUSTER, NS, oidc=oidc))
     (folder / "root-token").write_text(ROOT_TOKEN)
     self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
-    made = Fleet(folder, binary, free_port(), free_port(), signer)
+    made = Fleet(folder, binary, free_port(), free_port(), signer, raft_settings)
     try:
         made.start(pods[0], self_init=self_init)
         for pod in pods[1:]:

@@ -20,6 +20,8 @@ from managers.bao.client import BaoError, Denied, JoinOrder
 
 JOINED_SECONDS: Final = 60.0
 """In which a server that was asked to join is a member: the answer may come before that."""
+RECORD_SECONDS: Final = 5.0
+"""In which the state of the autopilot shows a request for a vote: it is renewed every two."""
 
 
 async def join_green(work: Work) -> str:
@@ -33,6 +35,10 @@ async def join_green(work: Work) -> str:
         await _join(work, raft_client, pod)
     ends = min(work.ends, work.clock.monotonic() + JOINED_SECONDS)
     await replace(work, ends=ends).until("Membership", lambda: _absent(raft_client, work.env.green))
+    votes = voters(await raft_client.peers())
+    # A join is a request for the record as well, and may be lost: autopilot would give a vote.
+    without_vote = [pod for pod in work.env.green if pod not in votes]
+    await _change_votes(work, raft_client, without_vote, vote=False)
     return f"{_list(missing)} joined" if missing else "all servers of green were members"
 
 
@@ -112,14 +118,7 @@ async def _lagging(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> 
 async def _promote(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
     peers = await raft_client.peers()
     silent = [pod for pod in pods if pod not in voters(peers)]
-    for pod in silent:
-        await raft_client.promote(pod)
-
-    async def missing() -> str:
-        still = [pod for pod in pods if pod not in voters(await raft_client.peers())]
-        return f"{_list(still)} do not vote" if still else ""
-
-    await work.until("Membership", missing)
+    await _change_votes(work, raft_client, pods, vote=True)
     return f"{_list(silent)} vote now" if silent else "all of them had a vote"
 
 
@@ -132,9 +131,8 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
         if powerless:
             raise StepFailure("Membership", f"{_list(powerless)} do not vote; nothing was taken")
         leader = (await raft_client.at()).leader
-        await _demote(
-            work, raft_client, [pod for pod in away if pod in voters(peers) - {leader.pod}]
-        )
+        followers = [pod for pod in away if pod in voters(peers) - {leader.pod}]
+        await _change_votes(work, raft_client, followers, vote=False)
         if leader.pod not in away:
             return
         if work.late:
@@ -143,31 +141,51 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
         raft_client.forget()
 
 
-async def _demote(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> None:
-    """Remove votes, each once those that keep theirs are a majority that is alive.
+async def _change_votes(
+    work: Work, raft_client: RaftClient, pods: Sequence[str], *, vote: bool
+) -> None:
+    """Give or remove votes, each removal once those that keep theirs are a majority that is alive.
 
-    The leader does it some seconds later (its autopilot runs every ten), for all of them at once:
-    a vote whose removal was requested counts as removed.
+    The leader records a request, and changes the votes some seconds later (its autopilot runs every
+    ten), for all of them at once: a vote whose removal was requested counts as removed.
+
+    The leader of OpenBao 2.4.0 to 2.7.2 may lose a request that it answered with 204: its autopilot
+    restores the record that it read while the new one was written, and the next request is added
+    to the old record. So a request that the record does not show is repeated.
     """
-    for number, pod in enumerate(pods, 1):
-        going = frozenset(pods[:number])
+    requested: dict[str, float] = {}
 
-        async def unsafe(pod: str = pod, going: frozenset[str] = going) -> str:
-            left = voters(await raft_client.peers()) - going
-            states = await raft_client.states()
-            alive = [one for one in left if _is_well(one, states)]
-            if len(alive) * 2 > len(left):
-                return ""
-            return f"{pod} keeps its vote: {len(alive)} of the {len(left)} others are well"
+    async def missing() -> str:
+        votes, states = voters(await raft_client.peers()), await raft_client.states()
+        record, now = {pod: _recorded_vote(pod, states) for pod in pods}, work.clock.monotonic()
+        waiting = [pod for pod in pods if (pod in votes) is not vote or record[pod] is (not vote)]
+        for pod in waiting:
+            due = pod not in requested or now - requested[pod] >= RECORD_SECONDS
+            if record[pod] is vote or not due:
+                continue
+            going = {*requested, pod, *(one for one in pods if record[one] is False)}
+            reason = "" if vote else _unsafe(pod, votes - going, states)
+            if reason:
+                return reason
+            requested[pod] = now
+            await (raft_client.promote if vote else raft_client.demote)(pod)
+        return f"{_list(waiting)} {'do not' if vote else 'still'} vote" if waiting else ""
 
-        await work.until("Membership", unsafe)
-        await raft_client.demote(pod)
+    await work.until("Membership", missing)
 
-    async def left() -> str:
-        still = voters(await raft_client.peers()).intersection(pods)
-        return f"{_list(sorted(still))} still vote" if still else ""
 
-    await work.until("Membership", left)
+def _recorded_vote(pod: str, states: States | None) -> bool | None:
+    """Report what the leader's record says; None without autopilot, or for a server not in it."""
+    state = None if states is None else states.get(pod)
+    return {"voter": True, "non-voter": False}.get(state.node_type) if state else None
+
+
+def _unsafe(pod: str, left: frozenset[str], states: States | None) -> str:
+    """Return why a vote must not be removed: those that would be left are no live majority."""
+    alive = [one for one in left if _is_well(one, states)]
+    if len(alive) * 2 > len(left):
+        return ""
+    return f"{pod} keeps its vote: {len(alive)} of the {len(left)} others are well"
 
 
 def _is_well(pod: str, states: States | None) -> bool:

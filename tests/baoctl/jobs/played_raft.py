@@ -43,6 +43,12 @@ class Raft:
     asked: list[str] = field(default_factory=list)
     on_step_down: Callable[[], None] = lambda: None
     lag: dict[str, int] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    """Pods for which a request is answered, and forgotten; each as often as it is in here."""
+    slow: bool = False
+    """Whether the votes wait for `reconcile`, as for the autopilot of a real leader."""
+    non_voters: set[str] | None = None
+    """The leader's record; None for one that is the votes."""
 
     async def health(self, address: str) -> ServerHealth:
         if address in self.silent:
@@ -67,6 +73,7 @@ class Raft:
             pod: ServerState(
                 healthy=pod not in self.ill,
                 status="leader" if pod == self.leader else "voter",
+                node_type="non-voter" if pod in self._record() else "voter",
                 last_index=1000 - self.lag.get(pod, 0),
             )
             for pod in self.voters | self.others
@@ -75,13 +82,32 @@ class Raft:
 
     async def promote(self, address: str, token: str, node_id: str) -> None:
         self.asked.append(f"promote {node_id}")
-        self.others.discard(node_id)
-        self.voters.add(node_id)
+        if node_id not in self._record():
+            raise BaoError("server is not a non-voter")
+        self._write(self._record() - {node_id}, node_id)
 
     async def demote(self, address: str, token: str, node_id: str) -> None:
         self.asked.append(f"demote {node_id}")
-        self.voters.discard(node_id)
-        self.others.add(node_id)
+        if node_id in self._record():
+            raise BaoError("server is already a non-voter")
+        self._write(self._record() | {node_id}, node_id)
+
+    def reconcile(self) -> None:
+        """Change the votes as the record says."""
+        members, record = self.voters | self.others, self._record()
+        self.voters, self.others = members - record, members & record
+
+    def _record(self) -> set[str]:
+        return set(self.others) if self.non_voters is None else self.non_voters
+
+    def _write(self, record: set[str], node_id: str) -> None:
+        if node_id in self.lost:
+            self.lost.remove(node_id)
+            return
+        self.non_voters = record
+        if not self.slow:
+            self.reconcile()
+            self.non_voters = None
 
     async def remove_peer(self, address: str, token: str, node_id: str) -> None:
         self.asked.append(f"remove {node_id}")

@@ -158,3 +158,63 @@ async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path:
     with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are well"):
         await demote_blue(raft.work(tmp_path, **SETS))
     assert raft.asked == ["demote c-1"]
+
+
+LOSSES: dict[str, tuple[Raft, Action, list[str]]] = {
+    "a vote for green": (
+        blue_votes(lost=["c-10"]),
+        promote_green,
+        ["promote c-10", "promote c-g-1", "promote c-g-2", "promote c-10"],
+    ),
+    "a vote of blue": (
+        all_vote(leader="c-10", lost=["c-1", "c-1"]),
+        demote_blue,
+        ["demote c-0", "demote c-1", "demote c-2", "demote c-1", "demote c-1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("raft", "act", "requests"), LOSSES.values(), ids=LOSSES)
+async def test_a_request_that_the_leader_lost_is_repeated(
+    tmp_path: Path, raft: Raft, act: Action, requests: list[str]
+) -> None:
+    clock = Prompt()
+    assert await act(raft.work(tmp_path, clock, **SETS))
+    assert raft.asked == requests
+    assert clock.monotonic() < 20.0
+
+
+@pytest.mark.parametrize(("act", "count"), [(promote_green, 3), (demote_blue, 3)])
+async def test_a_request_on_record_is_not_repeated(tmp_path: Path, act: Action, count: int) -> None:
+    """The leader refuses a second one with 500, and takes ten seconds and more for the first."""
+    raft = blue_votes() if act is promote_green else all_vote(leader="c-10")
+    raft.slow, raft.non_voters, clock = True, set(raft.others), Prompt()
+    clock.later.append((clock.monotonic() + 30.0, raft.reconcile))
+    assert await act(raft.work(tmp_path, clock, **SETS))
+    assert len(raft.asked) == count
+
+
+async def test_a_job_goes_on_where_another_one_ended(tmp_path: Path) -> None:
+    """The first one requested two removals; the votes are still there."""
+    raft, clock = all_vote(leader="c-10", slow=True, non_voters={"c-0", "c-1"}), Prompt()
+    clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
+    await demote_blue(raft.work(tmp_path, clock, **SETS))
+    assert raft.asked == ["demote c-2"]
+    assert raft.voters == {*GREEN}
+
+
+async def test_a_vote_that_autopilot_is_to_remove_is_given_back(tmp_path: Path) -> None:
+    """A demotion was requested just before the rollback: c-1 still votes, and would lose it."""
+    raft, clock = all_vote(slow=True, non_voters={"c-1"}), Prompt()
+    clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
+    await repair(raft.work(tmp_path, clock, **SETS))
+    assert raft.asked[0] == "promote c-1"
+    assert raft.voters == {*BLUE}
+
+
+async def test_a_server_that_joined_without_a_vote_gets_none(tmp_path: Path) -> None:
+    """The leader has lost the record of the join."""
+    raft = Raft(slow=True, non_voters=set())
+    await join_green(raft.work(tmp_path, **SETS))
+    assert raft.asked[3:] == [f"demote {pod}" for pod in GREEN]
+    assert raft.non_voters == {*GREEN}
