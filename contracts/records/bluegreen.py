@@ -255,7 +255,7 @@ class BlueGreenFacts:
             return timedelta()
         return self.now - counted_from(began, resumed_at(self.cluster, self.now))
 
-    def pending(self, order: Literal["retry", "promote", "rollback"]) -> str:
+    def pending(self, order: Literal["retry", "promote", "rollback", "cleanup"]) -> str:
         """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
         upgrade = self.cluster.spec.upgrade
         requests = (upgrade.requests if upgrade else None) or UpgradeRequests()

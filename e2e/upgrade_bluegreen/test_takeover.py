@@ -62,7 +62,7 @@ NAME = "whole"
 SIZE = 3
 FIRST, SECOND, THIRD = OPENBAO_UPGRADES[:3]
 ABSENT = f"localhost/nowhere/openbao:{THIRD}"
-KEPT_SECONDS, LONG = 3, 600
+KEPT_SECONDS = 3
 ORDER = [DEPLOYING, JOINING, SYNCING, PROMOTING, DEMOTING, CLEANUP, IDLE]
 WORK = [ACTIONS[phase] for phase in ORDER if phase in ACTIONS]
 # The promises (issue: upgrades) to a client that tries once.
@@ -216,7 +216,8 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
     cluster: Cluster, requests: Requests, helm: Helm
 ) -> None:
     """A word that comes too early is none, edits of the spec wait, and so does a new operator."""
-    change(cluster, {"upgrade": by_second_set(autoPromote=False, **kept_for(LONG))})
+    by_hand = {"autoPromote": False, "autoCleanup": False}
+    change(cluster, {"upgrade": by_second_set(**by_hand, **kept_for(KEPT_SECONDS))})
     requests.settle(cluster)
     former = serving(cluster)
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
@@ -226,14 +227,16 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
         takeover.await_that("the early word is handled", lambda: handled(cluster, "too-early"), 20)
         takeover.await_that("it is held", lambda: held(cluster), 60.0)
         change(cluster, {"replicas": SIZE + 2, "image": ABSENT})
-        assert_held_still(takeover, requests)
+        assert_held_still(takeover, requests, SYNCING)
         helm.crash()
         helm.start()
-        assert_held_still(takeover, requests)
+        assert_held_still(takeover, requests, SYNCING)
         change(cluster, {"upgrade": {"requests": {"promote": "now"}}})
         takeover.await_phase(DEMOTING)
         change(cluster, {"replicas": SIZE, "image": None})
         takeover.await_that("blue is kept", lambda: handed_over(cluster), 60.0)
+        takeover.await_that("its removal is held", lambda: held(cluster), 60.0)
+        assert_held_still(takeover, requests, DEMOTING)
         seen = takeover.seen
     print(f"\n  {seen.timeline()}\n  {writer.describe()}")
     blue, green = seen.blue, seen.green
@@ -293,15 +296,19 @@ def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
 ) -> None:
     """The second try has servers of the same names as the first, and Jobs of others."""
     judged = {"verification": {"prePromotionHook": hook(0)}}
-    wanted = by_second_set(autoPromote=True, **kept_for(KEPT_SECONDS), **judged)
+    by_hand = {"autoPromote": True, "autoCleanup": False}
+    wanted = by_second_set(**by_hand, **kept_for(KEPT_SECONDS), **judged)
     mark = requests.mark()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"upgrade": {**wanted, "requests": {"retry": "once-more"}}})
         operation = takeover.await_phase(SYNCING)["operationID"]
+        takeover.await_that("its removal is held", lambda: held(cluster), 120.0)
+        change(cluster, {"upgrade": {"requests": {"cleanup": "remove-1"}}})
         takeover.await_phase(CLEANUP)
         cost = await_cost(takeover, writer, requests, mark, f"{THIRD}, with a hook")
     rows.append(row(cost.figures, cost.seen))
     assert list(cost.seen.hook_runs(operation).values()) == [1]
+    assert events(cluster, "BlueGreenCleanupApproved")
     assert_in_order(cost.seen)
     assert_clients_are_sent_over_once(cost.seen)
     assert_blue_stays_until_it_is_not_needed(cost.seen)
@@ -329,7 +336,7 @@ def held(cluster: Cluster) -> Object | None:
     return live if (upgrading.get("status"), upgrading.get("reason")) == ("True", HOLD) else None
 
 
-def assert_held_still(takeover: Takeover, requests: Requests) -> None:
+def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> None:
     """Check for some time that nothing is written except the status."""
     cluster = takeover.cluster
     mark = requests.mark()
@@ -339,8 +346,9 @@ def assert_held_still(takeover: Takeover, requests: Requests) -> None:
     throughout("it is held", lambda: held(cluster) is not None, 4.0)
     sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
-    assert blue_green(cluster.live())["phase"] == SYNCING
-    assert takeover.seen.actions() == WORK[:2]
+    assert blue_green(cluster.live())["phase"] == phase
+    actions = [ACTIONS[one] for one in ORDER[: ORDER.index(phase) + 1] if one in ACTIONS]
+    assert takeover.seen.actions() == actions
 
 
 def assert_no_server_of_blue_was_touched(seen: TwoSets) -> None:

@@ -141,5 +141,6 @@ def _has_pending_request(cluster: OpenBaoCluster) -> bool:
         (requests.retry, handled_requests.last_handled_retry),
         (requests.promote, handled_requests.last_handled_promote),
         (requests.rollback, handled_requests.last_handled_rollback),
+        (requests.cleanup, handled_requests.last_handled_cleanup),
     )
     return any(token and token != handled for token, handled in tokens)

@@ -131,6 +131,13 @@ class _BlueGreenUpgrade:
         return not self.settings.auto_promote
 
     @property
+    def waits_for_cleanup(self) -> bool:
+        frozen = self.cluster.status.blue_green
+        if frozen is not None and frozen.green_revision:
+            return bool(frozen.manual_cleanup_required)
+        return not self.settings.auto_cleanup
+
+    @property
     def readers(self) -> int:
         pool = self.cluster.spec.read_replicas
         return pool.replicas if pool else 0
@@ -228,6 +235,8 @@ def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
         f"keep the former servers for {upgrade.kept} s (stabilizationSeconds): until here "
         "spec.upgrade.requests.rollback leads back"
     )
+    if upgrade.waits_for_cleanup:
+        yield "keep them until a new spec.upgrade.requests.cleanup (autoCleanup is false)"
     yield f"accept {upgrade.target}: there is no way back from here"
 
 

@@ -86,6 +86,7 @@ class UpgradeRequestsStatus(ApiModel):
     last_handled_retry: Name | None = Field(default=None, description="The last retry.")
     last_handled_promote: Name | None = Field(default=None, description="The last promote.")
     last_handled_rollback: Name | None = Field(default=None, description="The last rollback.")
+    last_handled_cleanup: Name | None = Field(default=None, description="The last cleanup.")
 
 
 class ValidationHookStatus(ApiModel):
@@ -125,6 +126,9 @@ class BlueGreenStatus(ApiModel):
     green_replicas: int | None = Field(default=None, description="Servers of green.", ge=1, le=64)
     manual_promotion_required: bool | None = Field(
         default=None, description="Whether green waits for spec.upgrade.requests.promote."
+    )
+    manual_cleanup_required: bool | None = Field(
+        default=None, description="Whether blue is kept until spec.upgrade.requests.cleanup."
     )
     start_time: Timestamp | None = Field(default=None, description="When this phase began.")
     job_failure_count: Count | None = Field(default=None, description="Failed Jobs in this phase.")

@@ -29,6 +29,11 @@ class UpgradeRequests(ApiModel):
         description="Give up an upgrade of strategy BlueGreen and go back.",
         examples=["back-1"],
     )
+    cleanup: Token | None = Field(
+        default=None,
+        description="Remove a blue set that is held once green leads; there is no way back.",
+        examples=["remove-1"],
+    )
 
 
 class PrePromotionHook(ApiModel):
@@ -79,6 +84,13 @@ class BlueGreen(ApiModel):
 
     auto_promote: bool = Field(
         default=True, description="Promote green by itself; false waits for requests.promote."
+    )
+    auto_cleanup: bool = Field(
+        default=True,
+        description=(
+            "Remove blue by itself once stabilizationSeconds are over; false waits for "
+            "requests.cleanup."
+        ),
     )
     max_job_failures: int = Field(
         default=5, description="Failures of a Job before the upgrade is given up.", ge=1, le=100

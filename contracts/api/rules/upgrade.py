@@ -60,6 +60,7 @@ def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         (requests.retry, done.last_handled_retry),
         (requests.promote, done.last_handled_promote),
         (requests.rollback, done.last_handled_rollback),
+        (requests.cleanup, done.last_handled_cleanup),
     )
     if any(requested is not None and requested != handled for requested, handled in orders):
         yield "spec.upgrade.strategy", _strategy(new)
@@ -82,7 +83,7 @@ _ORDERS_ARE_DONE = " && ".join(
     f"(!{is_set(f'spec.upgrade.requests.{name.lower()}')} || "
     f"self.spec.upgrade.requests.{name.lower()} == "
     f"{either(f'status.upgradeRequests.lastHandled{name}', '')})"
-    for name in ("Retry", "Promote", "Rollback")
+    for name in ("Retry", "Promote", "Rollback", "Cleanup")
 )
 _IS_IDLE = (
     "!has(self.status) || (!has(self.status.upgrade) && !has(self.status.operationLock) && "

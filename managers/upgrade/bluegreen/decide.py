@@ -125,6 +125,8 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
         changes["last_handled_promote"] = promote
     if rollback := facts.pending("rollback"):
         changes["last_handled_rollback"] = rollback
+    if cleanup := facts.pending("cleanup"):
+        changes["last_handled_cleanup"] = cleanup
     retry = facts.pending("retry")
     if retry and (not retry_is_due(facts) or choice.row.action in _ANSWERS_RETRY):
         changes["last_handled_retry"] = retry
@@ -181,6 +183,9 @@ def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, .
     if choice.next == PROMOTING and facts.status.manual_promotion_required:
         token = facts.pending("promote")
         return (EventRecord("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
+    if choice.next == CLEANUP and facts.status.manual_cleanup_required:
+        token = facts.pending("cleanup")
+        return (EventRecord("Normal", "BlueGreenCleanupApproved", f"Blue is removed: {token}"),)
     if phase == CLEANUP:
         return (
             EventRecord(

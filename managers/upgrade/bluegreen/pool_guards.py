@@ -159,6 +159,16 @@ def verifies(facts: Facts) -> str | None:
     return f"green leads; blue is kept for {facts.by_itself.stabilization_seconds} s"
 
 
+def kept(facts: Facts) -> str | None:
+    """Cleanup is manual, and no user requested it yet."""
+    if not facts.status.manual_cleanup_required or facts.pending("cleanup"):
+        return None
+    return (
+        "green leads, and blue is kept until a new spec.upgrade.requests.cleanup; "
+        "spec.upgrade.requests.rollback leads back"
+    )
+
+
 # --- the removal of blue ------------------------------------------------------------------------
 
 

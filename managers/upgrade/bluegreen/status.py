@@ -52,6 +52,7 @@ def begun(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
         green_version=requested.version,
         green_replicas=spec.replicas,
         manual_promotion_required=not facts.settings.auto_promote,
+        manual_cleanup_required=not facts.settings.auto_cleanup,
         pre_upgrade_snapshot_job_name=_snapshot(facts, operation, 1) if snapshot else None,
         start_time=timestamp,
     )

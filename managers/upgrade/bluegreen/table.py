@@ -303,6 +303,7 @@ _DEMOTING: Transitions = (
     *_back(DEMOTING, ROLLING_BACK, (pools.not_handed_over_late, "blue leads or votes still")),
     _wait(DEMOTING, pools.not_handed_over, "blue leads or votes"),
     _wait(DEMOTING, pools.verifies, "blue is kept"),
+    _wait(DEMOTING, pools.kept, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
     Transition(DEMOTING, always, "green leads, and was seen to", CLEANUP, reason=RUNS, after=SOON),
 )
 

@@ -217,6 +217,7 @@ def _requests(facts: RollingFacts) -> UpgradeRequestsStatus | None:
         update={
             "last_handled_promote": requests.promote or handled_before.last_handled_promote,
             "last_handled_rollback": requests.rollback or handled_before.last_handled_rollback,
+            "last_handled_cleanup": requests.cleanup or handled_before.last_handled_cleanup,
             "last_handled_retry": handled_before.last_handled_retry
             if deferred
             else facts.retry or handled_before.last_handled_retry,

@@ -46,6 +46,7 @@ STATUS: dict[str, Any] = {
         "lastHandledRetry": "1",
         "lastHandledPromote": "2",
         "lastHandledRollback": "3",
+        "lastHandledCleanup": "4",
     },
     "blueGreen": {
         "phase": "RestoringReadReplicas",
@@ -59,6 +60,7 @@ STATUS: dict[str, Any] = {
         "blueReplicas": 3,
         "greenReplicas": 3,
         "manualPromotionRequired": True,
+        "manualCleanupRequired": True,
         "startTime": _AT,
         "jobFailureCount": 1,
         "lastJobFailure": "f",

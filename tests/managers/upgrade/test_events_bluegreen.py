@@ -58,6 +58,14 @@ def approved() -> Told:
     return world
 
 
+def cleanup_approved() -> Told:
+    world = Told(upgrade={"blueGreen": {"autoCleanup": False}})
+    world.to("DemotingBlue").drive(60)
+    world.order(cleanup="go")
+    world.done()
+    return world
+
+
 def with_snapshot() -> Told:
     world = Told(backup=BACKUP, upgrade={"preUpgradeSnapshot": True})
     world.done()
@@ -133,6 +141,13 @@ LIVES: dict[str, tuple[Callable[[], Told], list[str]]] = {
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
+        ],
+    ),
+    "a person approves the removal": (
+        cleanup_approved,
+        [
+            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase",
+            "BlueGreenCleanupApproved", "UpgradeComplete",
         ],
     ),
     "a snapshot comes first": (

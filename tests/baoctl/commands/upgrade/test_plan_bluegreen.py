@@ -78,6 +78,10 @@ WISHES: dict[str, tuple[gen.Cluster, str]] = {
         "the pre-promotion hook judges them, for 77 s at most",
     ),
     "an approval": (with_settings(autoPromote=False), "spec.upgrade.requests.promote"),
+    "an approval of the removal": (
+        with_settings(autoCleanup=False),
+        "keep them until a new spec.upgrade.requests.cleanup",
+    ),
     "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "follow for 5m"),
     "time to look": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
     "no volumes": (CLUSTER.wanting(deletionPolicy="DeleteAll"), "its volumes are deleted"),

@@ -67,7 +67,7 @@ ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
             "upgrade": {
                 "strategy": "BlueGreen",
                 "blueGreen": {"maxJobFailures": 2},
-                "requests": {"retry": "1", "promote": "2", "rollback": "3"},
+                "requests": {"retry": "1", "promote": "2", "rollback": "3", "cleanup": "4"},
             },
             "breakGlassAck": "nonce",
         },

@@ -54,6 +54,57 @@ class TestApproval:
         assert world.known.phase == "Syncing"
 
 
+class TestCleanupApproval:
+    """Cleanup is the point of no return: a user may keep blue until they are sure."""
+
+    def held(self) -> TwoSets:
+        world = TwoSets(upgrade={"blueGreen": {"autoCleanup": False}})
+        world.drive(100)
+        assert world.known.phase == "DemotingBlue"
+        outcome = world.run().outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "BlueGreenHold"
+        assert "spec.upgrade.requests.cleanup" in outcome.message
+        return world
+
+    def test_blue_is_kept_however_long_it_takes(self) -> None:
+        world = self.held()
+        writes = world.writes
+        world.now += 100_000 * TICK
+        world.tick()
+        world.drive(50)
+        assert world.known.phase == "DemotingBlue"
+        assert world.writes == writes
+        assert world.status["release"]["version"] == OLD
+
+    def test_a_token_removes_blue(self) -> None:
+        world = self.held()
+        world.order(cleanup="go")
+        assert world.done().phases == WHOLE
+        assert world.status["upgradeRequests"]["lastHandledCleanup"] == "go"
+        assert "BlueGreenCleanupApproved" in world.told
+
+    def test_a_rollback_leads_back(self) -> None:
+        world = self.held()
+        world.order(rollback="back")
+        world.drive(100)
+        as_before(world)
+
+    @pytest.mark.parametrize("phase", ["Syncing", "Promoting"])
+    def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
+        world = TwoSets(upgrade={"blueGreen": {"autoCleanup": False}}).to(phase)
+        world.order(cleanup="too-early")
+        world.drive(100)
+        assert world.status["upgradeRequests"]["lastHandledCleanup"] == "too-early"
+        assert world.known.phase == "DemotingBlue"
+
+    def test_an_edit_of_auto_cleanup_is_for_the_next_upgrade(self) -> None:
+        world = self.held()
+        world.wish(autoCleanup=True)
+        world.drive(50)
+        assert world.known.phase == "DemotingBlue"
+
+
 class TestRollback:
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
     def test_it_goes_back_from_every_phase_that_allows_it(self, phase: str) -> None:
