@@ -25,6 +25,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import IMAGE_REPOSITORY
 from e2e.harness.overlays import LISTED, OVERLAYS, copied, rendered
+from e2e.harness.prometheus import Prometheus, prometheus
 from e2e.harness.tenants import make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
@@ -80,6 +81,13 @@ def checkout(
     yield copied(tmp_path_factory.mktemp("checkout"), HOME), installation
     install(rig)
     _clean(api)
+
+
+@pytest.fixture(scope="module")
+def metrics(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """One Prometheus, whichever overlay is installed."""
+    with prometheus(rig, tmp_path_factory.mktemp("prometheus")) as made:
+        yield made
 
 
 @pytest.fixture(params=OVERLAYS)
@@ -149,7 +157,7 @@ def refusal(rig: Rig, namespace: str) -> str:
 
 @pytest.mark.timeout(300)
 def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
-    rig: Rig, api: Api, audit: AuditLog, installed: Installed
+    rig: Rig, api: Api, audit: AuditLog, installed: Installed, metrics: Prometheus
 ) -> None:
     namespace, watch = installed.clusters, Stopwatch()
     if installed.tenants:
@@ -160,6 +168,7 @@ def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
     made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
     print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
 
+    assert_is_scraped(api, metrics)
     bound = RESTRICT_SECRETS.name in refusal(rig, namespace)
     assert bound == (installed.overlay != "without-admission")
 
@@ -175,3 +184,17 @@ def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
     assert installed.actors <= {entry.acted_as or entry.user for entry in requests}
     ours = [entry for entry in requests if entry.user in installed.actors]
     assert not (no := refused(ours)), "\n".join(map(str, no))
+
+
+def assert_is_scraped(api: Api, metrics: Prometheus) -> None:
+    """Prometheus scrapes every pod of the operator, and has the reconciles of the cluster."""
+    running = api.list(POD, HOME, OPERATORS)
+    metrics.follow(running)
+    pods = set(_names(running))
+    until(
+        f"Prometheus scrapes {', '.join(sorted(pods))}",
+        lambda: pods <= {pod for pod, _ in metrics.query("up == 1")},
+        30.0,
+    )
+    reconciles = "controller_runtime_reconcile_total{controller='openbaocluster-workload'} > 0"
+    until("Prometheus has the reconciles", lambda: metrics.query(reconciles), 30.0)

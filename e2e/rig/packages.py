@@ -55,6 +55,26 @@ def ensure(needed: dict[str, str], progress: Progress) -> None:
             _install(packages, progress)
 
 
+def unpack(package: str, progress: Progress) -> Path:
+    """Return a folder with the files of a package that is not installed, in the cache.
+
+    An installation would start the service of the package on a machine that runs systemd.
+    Raises RigError with the command and the end of its output.
+    """
+    cache = Cache(cache_root())
+    folder = cache.root / "debian" / package
+    with locked(cache.locks / f"{package}.lock", progress, f"Debian package {package}"):
+        if not folder.exists():
+            partial = folder.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            run_long("reading the package lists", ["apt-get", "update"], progress)
+            download = f'cd "{partial}" && apt-get download {package} && dpkg-deb --extract *.deb .'
+            run_long(f"fetching {package}", ["sh", "-c", download], progress)
+            partial.rename(folder)
+    return folder
+
+
 def _install(packages: list[str], progress: Progress) -> None:
     if shutil.which("apt-get") is None:
         raise RigError(f"please install: {' '.join(packages)} (no apt-get here to do it)")

@@ -50,9 +50,9 @@ def test_the_repository_of_the_server_image_is_set_once_and_other_variables_stay
 
 def test_new_content_behind_the_same_tag_makes_new_pods() -> None:
     template = deployment()["spec"]["template"]
-    assert template["metadata"]["annotations"] == {CONTENT_ANNOTATION: "sha256:abc"}
+    assert template["metadata"]["annotations"][CONTENT_ANNOTATION] == "sha256:abc"
     plain = deployment(Installation("i", "Always", "r"))["spec"]["template"]
-    assert "annotations" not in plain["metadata"]
+    assert CONTENT_ANNOTATION not in plain["metadata"]["annotations"]
 
 
 def test_a_base_without_the_container_is_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from contracts.admission.policy import PARAMETERS, PART_OF
 from contracts.api.group import GROUP
-from e2e.demo.manifests import as_list
+from e2e.demo.manifests import as_list, documents
 from e2e.harness.overlays import EVERYWHERE, LISTED, OVERLAYS, POLICY, SHIPPED, Build, copied
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import Kube
@@ -99,6 +99,21 @@ def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
     assert home["metadata"]["name"] == SHIPPED
     named = {one["metadata"]["name"] for one in build.of_kind(DEFINITION)}
     assert named == {f"{kind}.openbao.org" for kind in KINDS}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_service_monitor_selects_every_metrics_service(plane: Rig, overlay: str) -> None:
+    build = Build.of(plane, REPOSITORY, overlay)
+    folder = str(REPOSITORY / "deploy" / "monitoring")
+    (monitor,) = documents(plane.kubectl("kustomize", folder))
+    (endpoint,) = monitor["spec"]["endpoints"]
+    labels = monitor["spec"]["selector"]["matchLabels"]
+    services = build.of_kind("Service")
+    assert services
+    for service in services:
+        assert monitor["metadata"]["namespace"] == service["metadata"]["namespace"]
+        assert labels.items() <= labels_of(service).items()
+        assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
 
 
 def test_it_contains_what_its_mode_needs(installed: Installed) -> None:

@@ -1,0 +1,109 @@
+"""A real Prometheus, which scrapes the pods that ask for it by annotations.
+
+The package of Debian has no client of Kubernetes. So the targets come from a file: `follow` writes
+what the job `kubernetes-pods` of the examples of Prometheus finds by the same annotations.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import orjson
+
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.packages import unpack
+from runtime.types import Object
+
+_ANNOTATION = "prometheus.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """One server at a loopback address."""
+
+    url: str
+    folder: Path
+
+    def follow(self, pods: Iterable[Object]) -> None:
+        """Scrape these pods from now on, and no others."""
+        groups = [group for group in map(_target, pods) if group]
+        draft = self.folder / "targets.draft"
+        draft.write_bytes(orjson.dumps(groups))
+        draft.rename(self.folder / "targets.json")
+
+    def query(self, expression: str) -> dict[tuple[str, ...], float]:
+        """Return the value of each series, by its labels `pod` and `controller`."""
+        url = f"{self.url}/api/v1/query?{urlencode({'query': expression})}"
+        with urllib.request.urlopen(url, timeout=5.0) as answer:  # noqa: S310  it is our own
+            series = orjson.loads(answer.read())["data"]["result"]
+        return {
+            (one["metric"].get("pod", ""), one["metric"].get("controller", "")): float(
+                one["value"][1]
+            )
+            for one in series
+        }
+
+    def _ready(self) -> bool:
+        try:
+            url = f"{self.url}/-/ready"
+            with urllib.request.urlopen(url, timeout=2.0) as answer:  # noqa: S310  it is our own
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+
+@contextmanager
+def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
+    """Run a Prometheus that scrapes every second what it is to follow."""
+    binary = unpack("prometheus", rig.progress) / "usr" / "bin" / "prometheus"
+    # JSON is YAML.
+    (folder / "prometheus.yaml").write_bytes(orjson.dumps(_configuration(folder)))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with (folder / "prometheus.log").open("wb") as output:
+        process = subprocess.Popen(
+            [
+                "setpriv", "--pdeathsig", "KILL", "--", str(binary),
+                f"--config.file={folder}/prometheus.yaml",
+                f"--storage.tsdb.path={folder}/prometheus-data",
+                f"--web.listen-address={address}",
+            ],
+            env=dict(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    made = Prometheus(f"http://{address}", folder)
+    try:
+        until("Prometheus is ready", made._ready, 60.0)
+        yield made
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30.0)
+
+
+def _configuration(folder: Path) -> Object:
+    files = {"files": [str(folder / "targets.json")], "refresh_interval": "1s"}
+    job = {"job_name": "kubernetes-pods", "file_sd_configs": [files]}
+    return {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}
+
+
+def _target(pod: Object) -> Object | None:
+    """Return the target group of a pod; None for one without the annotations or an address."""
+    annotations = pod["metadata"].get("annotations") or {}
+    address = (pod.get("status") or {}).get("podIP")
+    if annotations.get(f"{_ANNOTATION}/scrape") != "true" or not address:
+        return None
+    path = annotations.get(f"{_ANNOTATION}/path", "/metrics")
+    return {
+        "targets": [f"{address}:{annotations[f'{_ANNOTATION}/port']}"],
+        "labels": {"pod": pod["metadata"]["name"], "__metrics_path__": path},
+    }
