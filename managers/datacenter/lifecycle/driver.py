@@ -30,6 +30,7 @@ from managers.datacenter.interfaces import (
     StoreConflictError,
     WorkloadStore,
 )
+from managers.datacenter.lifecycle.audit import audit_progress, audit_row
 from managers.datacenter.lifecycle.state_machine import (
     DEPROVISION,
     PROVISION,
@@ -193,6 +194,7 @@ class Driver:
 
     async def _remove(self, record: ServiceRecord) -> Outcome:
         if await self._store.remove(record):
+            audit_row(record.datacenter.name, record.desired, "removed")
             self._tell(record, "Normal", "Retired", f"service {record.name} is gone")
         return Done()
 
@@ -241,13 +243,15 @@ class Driver:
         progress: ServiceProgress,
         interim: ServiceProgress | None = None,
     ) -> ServiceRecord:
-        """Store the progress of a record, then send its events.
+        """Store the progress of a record, then send its events and leave its audit records.
 
         `begun`: the progress in between, for which events are sent but which is not stored.
         """
         between = record.progress if interim is None else interim
         events = (*notes(record, between), *notes(replace(record, progress=between), progress))
         recorded = await self._store.record(record, progress)
+        audit_progress(record.progress, replace(recorded, progress=between))
+        audit_progress(between, recorded)
         for event in events:
             self._tell(recorded, event.kind, event.reason, event.text)
         return recorded

@@ -21,11 +21,13 @@ from contracts.datacenter.rules.all_rules import read_services
 from contracts.datacenter.workload_records import (
     DECLARED,
     DatacenterInfo,
+    DesiredService,
     ServiceRecord,
     ServiceSource,
 )
 from managers.datacenter.interfaces import Provider, WorkloadStore
 from managers.datacenter.lifecycle import plan as row_plan
+from managers.datacenter.lifecycle.audit import RowStep, audit_row
 from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
 from managers.datacenter.lifecycle.plan import RowPlan
 from managers.datacenter.sources.hooks import Body, ask_all, error_text
@@ -195,28 +197,34 @@ class DatacenterService:
         self, datacenter: DatacenterInfo, planned: RowPlan
     ) -> tuple[ServiceFailure, ...]:
         store = self._store
-        writes: list[tuple[str, Callable[[], Awaitable[object]]]] = [
+        writes: list[tuple[RowStep, DesiredService, Callable[[], Awaitable[object]]]] = [
             *(
-                (record.name, lambda record=record: store.retire(record))
+                ("retired", record.desired, lambda record=record: store.retire(record))
                 for record in planned.retire
             ),
             *(
-                (record.name, lambda record=record, desired=desired: store.update(record, desired))
+                (
+                    "updated",
+                    desired,
+                    lambda record=record, desired=desired: store.update(record, desired),
+                )
                 for record, desired in planned.update
             ),
             *(
-                (desired.name, lambda desired=desired: store.insert(datacenter, desired))
+                ("inserted", desired, lambda desired=desired: store.insert(datacenter, desired))
                 for desired in planned.insert
             ),
         ]
         troubles = []
-        for name, write in writes:
+        for step, desired, write in writes:
             try:
                 await write()
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - one record never stops the others
-                troubles.append(ServiceFailure(name, error_text(error)))
+                troubles.append(ServiceFailure(desired.name, error_text(error)))
+            else:
+                audit_row(datacenter.name, desired, step)
         return tuple(troubles)
 
     def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:

@@ -1,0 +1,122 @@
+"""managers.datacenter.lifecycle.audit: each step of a service is on record, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from structlog.testing import capture_logs
+
+from contracts.datacenter.service_spec import BootstrapService
+from managers.datacenter.lifecycle.service import NO_OPTIONS, ServiceOptions
+from managers.datacenter.store.memory import MemoryStore
+from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.service_bench import BUSY, DELETING, DNS, SHIPPER, Bench, Given
+
+
+async def records_of(
+    bench: Bench,
+    declared: Sequence[BootstrapService] | None,
+    options: ServiceOptions = NO_OPTIONS,
+) -> list[Any]:
+    """The audit records of one pass."""
+    with capture_logs() as logs:
+        await bench.run(declared, options)
+    return [one for one in logs if one.get("audit")]
+
+
+def steps(records: list[Any]) -> list[tuple[str, str]]:
+    return [(one["service"], one["event_type"].removeprefix("bootstrap_")) for one in records]
+
+
+def outcome(record: Any) -> tuple[Any, ...]:
+    return record.get("state"), record.get("reason"), record.get("attempts")
+
+
+async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
+    assert steps(await records_of(bench, [SHIPPER])) == [
+        ("shipper", "row_inserted"),
+        ("shipper", "service_provisioning"),
+        ("shipper", "service_running"),
+    ]
+    assert steps(await records_of(bench, [service("shipper", replicas=2)])) == [
+        ("shipper", "row_updated"),
+        ("shipper", "service_provisioning"),
+        ("shipper", "service_running"),
+    ]
+    bench.provider.delay_end("shipper", 1)
+    assert steps(await records_of(bench, [])) == [
+        ("shipper", "row_retired"),
+        ("shipper", "service_retiring"),
+    ]
+    assert steps(await records_of(bench, [])) == [("shipper", "row_removed")]
+
+
+async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) -> None:
+    bench.registry.register(Given("net", SHIPPER))
+    records = await records_of(bench, None)
+    row = await bench.row()
+    common = {
+        "audit": True,
+        "kind": "bootstrap",
+        "log_level": "info",
+        "datacenter": "fra1",
+        "service": "shipper",
+        "source": "hook/net",
+        "digest": row.desired.digest,
+    }
+    assert all(one.items() >= common.items() for one in records)
+    assert [one.get("id") for one in records] == [None, row.id, row.id]
+    outcomes = [(None, None, None), ("Provisioning", "", 0), ("Running", "", 0)]
+    assert [outcome(one) for one in records] == outcomes
+
+
+async def test_each_failed_attempt_is_on_record(bench: Bench) -> None:
+    bench.provider.fail("provision shipper", BUSY, BUSY)
+    await bench.run([])
+    seen: list[tuple[Any, ...]] = []
+    for _ in range(3):
+        seen += map(outcome, await records_of(bench, [SHIPPER]))
+        await bench.clock.advance(20)
+    assert seen == [
+        (None, None, None),
+        ("Provisioning", "", 0),
+        ("Failed", "Unavailable", 1),
+        ("Provisioning", "Unavailable", 1),
+        ("Failed", "Unavailable", 2),
+        ("Provisioning", "Unavailable", 2),
+        ("Running", "", 2),
+    ]
+
+
+async def test_each_failed_attempt_to_take_it_away_is_on_record(bench: Bench) -> None:
+    await bench.run([SHIPPER])
+    bench.provider.fail("deprovision shipper", BUSY)
+    records = await records_of(bench, [SHIPPER], DELETING)
+    assert [one.get("reason") for one in records[1:]] == ["", "Unavailable"]
+    assert steps(records) == [
+        ("shipper", "row_retired"),
+        ("shipper", "service_retiring"),
+        ("shipper", "service_retiring"),
+    ]
+
+
+async def test_a_datacenter_without_a_change_leaves_no_record(bench: Bench) -> None:
+    bench.provider.make_unwell("dns")
+    bench.provider.fail("provision shop", BUSY)
+    declared = [SHIPPER, DNS, service("shop")]
+    await bench.run(declared)
+    for _ in range(3):
+        assert await records_of(bench, declared) == []
+    bench.restart()
+    assert await records_of(bench, declared) == []
+
+
+async def test_a_write_that_was_refused_leaves_no_record(bench: Bench) -> None:
+    class Refusing(MemoryStore):
+        async def insert(self, *_: object) -> Any:
+            raise OSError("disk full")
+
+    bench.store = bench.memory = Refusing()
+    bench.restart()
+    assert await records_of(bench, [SHIPPER]) == []
