@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import structlog
+
 from contracts.datacenter.dependencies import creation_order
 from contracts.datacenter.objects import InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_services
@@ -36,6 +38,8 @@ from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
 from runtime.outcome import Outcome, Wait, combine
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 Declared = Sequence[Body] | SourceAnswer | None
 """The declaration of a datacenter: bodies to validate, a validated answer, or nothing."""
@@ -228,7 +232,10 @@ class DatacenterService:
         return tuple(troubles)
 
     def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
-        """Send events for warnings that are new since the last pass over this datacenter."""
+        """Log and send events for warnings that are new since the last pass over this datacenter.
+
+        Not with every pass: one broken hook would fill the log for each datacenter of a fleet.
+        """
         warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
             for one in merged.sources
@@ -240,7 +247,9 @@ class DatacenterService:
         if warnings:
             self._reported[datacenter.name] = frozenset(warnings)
         for key in sorted(warnings.keys() - before):
-            self._tell(datacenter, "Warning", key[0], warnings[key])
+            reason, message = key[0], warnings[key]
+            log.warning("sources", datacenter=datacenter.name, reason=reason, message=message)
+            self._tell(datacenter, "Warning", reason, message)
 
 
 def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:

@@ -153,7 +153,7 @@ class SourceError(Exception):
 def _failed(
     source: ServiceSource, error: BaseException, bound: structlog.typing.FilteringBoundLogger
 ) -> SourceAnswer:
-    # The status and an event report it; the traceback is for the author of the hook.
+    # The status, an event and a warning report it; the traceback is for the author of the hook.
     bound.debug("source failed", exc_info=error)
     return SourceAnswer(source, None, error_text(error))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
@@ -111,6 +112,33 @@ async def test_a_source_that_fails_tears_nothing_down(bench: Bench) -> None:
     hook.error, hook.bodies = None, ()
     await bench.run([DNS])
     assert await bench.states() == {"dns": "Running"}
+
+
+async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: Bench) -> None:
+    hook = Given("net", SHIPPER)
+    bench.registry.register(hook)
+    hook.error = RuntimeError("no inventory")
+    with capture_logs() as logs:
+        for _ in range(3):
+            await bench.run(None)
+    warnings = [one for one in logs if one["log_level"] == "warning"]
+    assert warnings == [
+        {
+            "event": "sources",
+            "log_level": "warning",
+            "datacenter": "fra1",
+            "reason": "SourceDegraded",
+            "message": "source hook/net: RuntimeError: no inventory",
+        }
+    ]
+    hook.error = None
+    await bench.run(None)
+    hook.error = RuntimeError("no inventory again")
+    with capture_logs() as logs:
+        await bench.run(None)
+    assert [one["message"] for one in logs if one["log_level"] == "warning"] == [
+        "source hook/net: RuntimeError: no inventory again"
+    ]
 
 
 async def test_a_declaration_that_breaks_a_rule_keeps_what_was_declared(bench: Bench) -> None:
