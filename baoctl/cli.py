@@ -329,6 +329,25 @@ def datacenter_status_command(
     raise SystemExit(status)
 
 
+@datacenter_group.command("get")
+@click.argument("identity", metavar="ID")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def datacenter_get_command(identity: str, output: Literal["text", "json"]) -> None:
+    """Show the datacenter or the service that ID names: its UID, or its name. Changes nothing.
+
+    The id of an audit record is that of a service. Exits with 0 when the datacenter is Ready, or
+    the service Running, with 3 when not, and with 1 when there is no answer or nothing has that ID.
+    """
+    from baoctl.commands.api_client import AskError
+    from baoctl.commands.datacenter.get import get
+
+    try:
+        status = get(identity, output=output)
+    except AskError as error:
+        raise click.ClickException(str(error)) from None
+    raise SystemExit(status)
+
+
 @datacenter_group.command("redeploy")
 @click.argument("target", metavar="DC/SERVICE")
 @click.option("--token", help="Text of the order; the same text again is none.  [default: now]")

@@ -1,4 +1,4 @@
-"""`baoctl datacenter`: the status of a datacenter as a tree, its watch, and `redeploy`.
+"""`baoctl datacenter`: the status of a datacenter as a tree, its watch, `get` and `redeploy`.
 
 Called by `baoctl.cli`.
 """

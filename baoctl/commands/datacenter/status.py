@@ -36,6 +36,7 @@ UNREADABLE: Final = "Unreadable"
 """State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
 """Names that a message lists at most."""
+NOT_SERVED: Final = "the API server does not serve datacenters: apply config/crd first"
 _LOST: Final = "its status cannot be read; the operator writes it anew"
 
 
@@ -171,7 +172,7 @@ async def _absent(client: Client, name: str) -> str:
     try:
         datacenters = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
     except NotFound:
-        return "the API server does not serve datacenters: apply config/crd first"
+        return NOT_SERVED
     existing = listed(key_of(one).name for one in datacenters.items)
     return (
         f"there is no Datacenter {name}, only {existing}"

@@ -1,0 +1,93 @@
+"""`baoctl datacenter get`: one datacenter, or one of its services, by an id.
+
+Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
+print. Called by baoctl.cli. Audit records name a service by the UID of its row.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import click
+
+from baoctl.commands.api_client import AskError, ask
+from baoctl.commands.datacenter.status import NOT_READY, NOT_SERVED, View, as_json, fetch
+from baoctl.commands.datacenter.tree import as_text, coloured, plain
+from baoctl.commands.datacenter.watch import printable
+from contracts.datacenter import names
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
+from runtime.clock import Clock
+from runtime.errors import NotFound
+from runtime.types import Object, Resource, key_of, labels_of, uid_of
+
+_ID_MAX: Final = 80
+"""Most characters of an unknown id that the error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an id names: a datacenter, or one service of it."""
+
+    view: View
+    service: str = ""
+    """The service that the id names, which is then the only row of the view; "" for none."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the datacenter is Ready, or the service Running as requested; else NOT_READY."""
+        if not self.service:
+            return self.view.exit_code
+        runs = (one.state == "Running" and not one.outdated for one in self.view.rows)
+        return 0 if any(runs) else NOT_READY
+
+
+def get(identity: str, *, output: Literal["text", "json"]) -> int:
+    """Print what an id of $KUBECONFIG's API server names; the exit status. Raises AskError."""
+    stdout = sys.stdout
+
+    async def question(client: Client, clock: Clock) -> Found:
+        found = await look_up(client, identity)
+        paint = coloured if stdout.isatty() else plain
+        text = (
+            as_json(found.view)
+            if output == "json"
+            else as_text(found.view, clock.now(), verbose=True, paint=paint)
+        )
+        click.echo(printable(text, stdout.encoding), nl=False)
+        return found
+
+    return ask("datacenter-get", question).exit_code
+
+
+async def look_up(client: Client, identity: str) -> Found:
+    """Read the Datacenter or BootstrapWorkload that has this UID or name.
+
+    Raises AskError when there is none, and what the client raises.
+    """
+    datacenter = await _with_id(client, DATACENTERS, identity)
+    if datacenter is not None:
+        return Found(await fetch(client, key_of(datacenter).name))
+    workload = await _with_id(client, WORKLOADS, identity)
+    if workload is None:
+        raise AskError(
+            f"nothing has the id {identity[:_ID_MAX]!r}: neither the UID nor the name of a "
+            "Datacenter or of a BootstrapWorkload is that"
+        )
+    name = labels_of(workload).get(names.DATACENTER, "")
+    service = key_of(workload).name.removeprefix(names.workload_name(name, ""))
+    view = await fetch(client, name)
+    return Found(
+        replace(view, rows=tuple(row for row in view.rows if row.name == service)), service
+    )
+
+
+async def _with_id(client: Client, kind: Resource, identity: str) -> Object | None:
+    try:
+        found = await client.list(kind, options=ListOptions(metadata_only=True))
+    except NotFound:
+        raise AskError(NOT_SERVED) from None
+    return next((one for one in found.items if identity in (uid_of(one), key_of(one).name)), None)
