@@ -109,16 +109,14 @@ class Driver:
             return await self._conclude(record, observed.facts)
         if verdict.action == PROVISION and record.moved:
             return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
-        interim = progress_of(observed.facts, verdict)
-        if verdict.action != PROVISION:
-            # Stored before the action: a decision on an outdated record is refused here.
-            # What is provisioned from an outdated record is corrected by the next pass.
-            record = await self._record(record, interim)
+        # Stored before the action: users see what is under way, also if the call hangs or the
+        # process ends in it, and a decision on an outdated record is refused here.
+        record = await self._record(record, progress_of(observed.facts, verdict))
         try:
             facts = await self._perform(provider, record, observed, verdict)
         except ProviderError as error:
-            return await self._failed(record, interim, error)
-        return await self._conclude(record, facts, interim)
+            return await self._failed(record, error)
+        return await self._conclude(record, facts)
 
     async def _observe(
         self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
@@ -176,17 +174,12 @@ class Driver:
         gone = verdict.action == DEPROVISION and await _call_provider(provider.deprovision(record))
         return replace(observed.facts, record=forgiven, gone=gone)
 
-    async def _conclude(
-        self, record: ServiceRecord, facts: ServiceFacts, interim: ServiceProgress | None = None
-    ) -> Outcome:
-        """Store the state of a record, or remove it; `facts` may be newer than the stored state.
-
-        `begun` is the progress during the action, for its events.
-        """
+    async def _conclude(self, record: ServiceRecord, facts: ServiceFacts) -> Outcome:
+        """Store the state of a record, or remove it; `facts` may be newer than the stored state."""
         verdict = decide_service(facts)
         if verdict.action == REMOVE:
             return await self._remove(record)
-        recorded = await self._record(record, progress_of(facts, verdict), interim)
+        recorded = await self._record(record, progress_of(facts, verdict))
         recheck = recheck_after(verdict.state, recorded.progress, facts.gate, facts.now)
         if verdict.state == RUNNING:
             return Done(recheck)
@@ -198,21 +191,16 @@ class Driver:
             self._tell(record, "Normal", "Retired", f"service {record.name} is gone")
         return Done()
 
-    async def _failed(
-        self, record: ServiceRecord, interim: ServiceProgress, error: ProviderError
-    ) -> Outcome:
+    async def _failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Store a failed attempt; `record` is the stored one."""
         now, goal = self._clock.now(), goal_of(record)
-        after = after_failure(interim, goal, error, now, self._rng.random())
-        recorded = await self._record(record, after, interim)
-        return self._retry_later(recorded)
+        after = after_failure(record.progress, goal, error, now, self._rng.random())
+        return self._retry_later(await self._record(record, after))
 
     async def _observation_failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Observation failed: the same as a failed attempt, but it is always retried."""
         if due(record.progress, goal_of(record), self._clock.now()):
-            return await self._failed(
-                record, record.progress, ProviderError(error.reason, error.message)
-            )
+            return await self._failed(record, ProviderError(error.reason, error.message))
         return self._retry_later(record)
 
     async def _without_provider(self, record: ServiceRecord) -> Outcome:
@@ -228,31 +216,18 @@ class Driver:
             f"spec.provider is {name}, and nobody here runs services for it (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
         )
-        return await self._failed(
-            record, record.progress, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
-        )
+        return await self._failed(record, ProviderError(UNKNOWN_PROVIDER, text, terminal=True))
 
     def _retry_later(self, record: ServiceRecord) -> Outcome:
         progress, now = record.progress, self._clock.now()
         recheck = recheck_after(progress.state, progress, record.datacenter.state, now)
         return Wait(progress.state, progress.message, recheck)
 
-    async def _record(
-        self,
-        record: ServiceRecord,
-        progress: ServiceProgress,
-        interim: ServiceProgress | None = None,
-    ) -> ServiceRecord:
-        """Store the progress of a record, then send its events and leave its audit records.
-
-        `begun`: the progress in between, for which events are sent but which is not stored.
-        """
-        between = record.progress if interim is None else interim
-        events = (*notes(record, between), *notes(replace(record, progress=between), progress))
+    async def _record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
+        """Store the progress of a record, then send its events and leave its audit record."""
         recorded = await self._store.record(record, progress)
-        audit_progress(record.progress, replace(recorded, progress=between))
-        audit_progress(between, recorded)
-        for event in events:
+        audit_progress(record.progress, recorded)
+        for event in notes(record, progress):
             self._tell(recorded, event.kind, event.reason, event.text)
         return recorded
 

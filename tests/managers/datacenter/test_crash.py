@@ -223,6 +223,22 @@ def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool)
         assert fate.writes >= at
 
 
+@pytest.mark.parametrize("kind", ["memory", "kubernetes"])
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+async def test_a_crash_in_the_call_of_the_provider_leaves_provisioning(
+    kind: Kind, applied: bool
+) -> None:
+    # The row is inserted, its state is recorded, and the third write is that of the provider.
+    world = World(Fate(3, applied=applied), kind)
+    with pytest.raises(Crash):
+        await world.run([DNS])
+    (row,) = await world.inner.list_by_datacenter(FRA)
+    assert (row.progress.state, row.progress.digest) == ("Provisioning", row.desired.digest)
+    assert bool(world.mortal.things) is applied
+    await world.live(Step((DNS,)))
+    assert await world.snapshot() == {"dns": ("Running", None, "", None, True)}
+
+
 class Slow:
     """A store and a provider that give others their turn before and after each call."""
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from contracts.datacenter.workload_records import Observation, ServiceProgress, ServiceRecord, Vault
+from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.lifecycle.service import ServiceOptions
 from managers.datacenter.provider.memory import MemoryProvider
 from managers.datacenter.store.memory import MemoryStore
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import service
-from tests.managers.datacenter.service_bench import BUSY, DNS, SHOP, Bench
+from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHOP, Bench
 
 
 class Crash(BaseException):
@@ -44,12 +44,44 @@ async def test_stuck_in_provisioning_after_a_crash(bench: Bench) -> None:
     with pytest.raises(Crash):
         await bench.run()
     row = await bench.row()
-    stuck = ServiceProgress(state="Provisioning", digest=row.desired.digest)
-    await bench.memory.record(row, stuck)
     assert await bench.states() == {"shipper": "Provisioning"}
+    assert row.progress.digest == row.desired.digest
+    assert bench.events == ["shipper Started"]
     bench.restart()
     await bench.run()
     assert await bench.states() == {"shipper": "Running"}
+
+
+async def test_provisioning_is_recorded_before_the_provider_is_called(bench: Bench) -> None:
+    class Recorded(MemoryProvider):
+        async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+            seen.append((row.progress.state, await bench.states(), bench.events))
+            await super().provision(row, vaults)
+
+    seen: list[tuple[str, dict[str, str], list[str]]] = []
+    provider = bench.providers["memory"] = Recorded()
+    await bench.run()
+    await bench.run([service("shipper", replicas=2)])
+    provider.fail("provision shipper", BUSY)
+    await bench.run([service("shipper", replicas=3)])
+    await bench.clock.advance(6)
+    await bench.run([service("shipper", replicas=3)])
+    assert [(state, states) for state, states, _ in seen] == [
+        ("Provisioning", {"shipper": "Provisioning"})
+    ] * 4
+    assert [events[-1:] for _, _, events in seen] == [["shipper Started"]] * 3 + [
+        ["shipper Failed"]
+    ]
+
+
+async def test_a_provision_that_was_decided_on_an_outdated_row_is_not_begun(bench: Bench) -> None:
+    await bench.service.converge(FRA, [service("shipper")])
+    stale = await bench.row()
+    await bench.service.converge(FRA, [service("shipper", replicas=2)])
+    outcome = await bench.service.drive(stale, [stale])
+    assert isinstance(outcome, Wait)
+    assert outcome.reason == "Superseded"
+    assert bench.provider.asked("provision") == []
 
 
 async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> None:

@@ -223,8 +223,8 @@ async def test_a_store_that_fails_for_one_row_stops_no_other(bench: Bench) -> No
     assert await bench.states() == {"dns": "Pending", "shipper": "Running"}
     assert [(one.name, one.message) for one in report.troubles] == [("dns", "OSError: disk full")]
     assert report.outcome == Wait("WriteFailed", "dns: OSError: disk full", 5.0)
-    # What was made and could not be recorded is looked at again, and does no harm.
-    assert bench.provider.asked("provision") == ["dns", "shipper"]
+    # What cannot be recorded is not begun.
+    assert bench.provider.asked("provision") == ["shipper"]
 
 
 @pytest.mark.parametrize("call", ["record", "insert", "retire", "provision"])
