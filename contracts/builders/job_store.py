@@ -26,7 +26,7 @@ CLOUD_TOKEN_VOLUME = "cloud-token"  # noqa: S105  the name of a volume
 
 def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
     """Return the variables of the store, with the paths of its files in the pod."""
-    azure, gcs = target.azure, target.gcs
+    azure = target.azure
     return StoreEnv(
         provider=target.provider,
         bucket=target.bucket,
@@ -37,7 +37,6 @@ def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
         insecure_skip_verify=target.insecure_skip_verify,
         part_size=target.part_size,
         concurrency=target.concurrency,
-        gcs_project=(gcs.project if gcs else None) or "",
         azure_account=(azure.storage_account if azure else None) or "",
         azure_container=(azure.container if azure else None) or "",
         role_arn=target.role_arn or "",

@@ -162,7 +162,6 @@ class StoreEnv(Env):
     part_size: int = _variable("BACKUP_PART_SIZE", _NUMBER, default=10 * 1024 * 1024)
     """Bytes."""
     concurrency: int = _variable("BACKUP_CONCURRENCY", _NUMBER, default=3)
-    gcs_project: str = _variable("BACKUP_GCS_PROJECT", default="")
     azure_account: str = _variable("BACKUP_AZURE_STORAGE_ACCOUNT", default="")
     azure_container: str = _variable("BACKUP_AZURE_CONTAINER", default="")
     role_arn: str = _variable("AWS_ROLE_ARN", default="")

@@ -33,7 +33,10 @@ class GcsTarget(ApiModel):
     """What only Google Cloud Storage has."""
 
     project: _Text | None = Field(
-        default=None, description="Project of the bucket.", examples=["production"]
+        default=None,
+        description="Project of the bucket. Accepted, and without effect: the name of a bucket "
+        "is the only one in all of Google Cloud, and objects need no project.",
+        examples=["production"],
     )
 
 

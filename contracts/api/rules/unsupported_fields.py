@@ -76,6 +76,7 @@ NOT_SERVED: tuple[NotServed, ...] = (
     ),
     NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
     NotServed("spec.operatorImageVerification", _KEYLESS, is_requested=_is_keyless),
+    NotServed("spec.backup.target.gcs.project", "is not needed: the bucket alone says where it is"),
     NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
