@@ -57,12 +57,16 @@ Duration = Annotated[
 
 QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]{1,2})?$"
 
-StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_length=32)]
+QUANTITY_MAX = 32
+
+StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_length=QUANTITY_MAX)]
 """A Kubernetes quantity of bytes, such as 10Gi."""
 
 
 def _readable(value: str | int) -> str | int:
     # Its schema says so already; an object may be older than its schema.
+    if isinstance(value, str) and len(value) > QUANTITY_MAX:
+        raise ValueError(f"must have at most {QUANTITY_MAX} characters")
     parse_quantity(value)
     return value
 
@@ -74,7 +78,7 @@ Quantity = Annotated[
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": QUANTITY_PATTERN,
-            "maxLength": 32,
+            "maxLength": QUANTITY_MAX,
             "x-kubernetes-int-or-string": True,
         }
     ),

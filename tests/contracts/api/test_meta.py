@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.api.meta import StorageSize, counted_duration, freeze, parse_duration, rfc3339, thaw
+from contracts.api.meta import (
+    Quantity,
+    StorageSize,
+    counted_duration,
+    freeze,
+    parse_duration,
+    rfc3339,
+    thaw,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +56,14 @@ def test_a_long_text_is_no_duration_and_costs_nothing(text: str) -> None:
 def test_it_is_no_size_of_a_volume(text: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(StorageSize).validate_python(text)
+
+
+@pytest.mark.parametrize("kind", [StorageSize, Quantity])
+def test_a_quantity_has_at_most_32_characters(kind: Any) -> None:
+    """As in the schema of the API server."""
+    assert TypeAdapter(kind).validate_python("1" * 32) == "1" * 32
+    with pytest.raises(ValidationError, match="at most 32 characters"):
+        TypeAdapter(kind).validate_python("1" * 33)
 
 
 def test_a_time_is_written_in_utc_without_fractions() -> None:
