@@ -18,7 +18,7 @@ from typing import Final, Literal
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BreakGlass, OperationLock
 from contracts.api.cluster.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus
-from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook, UpgradeRequests
+from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook, UpgradeRequest
 from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
@@ -255,13 +255,9 @@ class BlueGreenFacts:
             return timedelta()
         return self.now - counted_from(began, resumed_at(self.cluster, self.now))
 
-    def pending(self, order: Literal["retry", "promote", "rollback", "cleanup"]) -> str:
+    def pending(self, order: UpgradeRequest) -> str:
         """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
-        upgrade = self.cluster.spec.upgrade
-        requests = (upgrade.requests if upgrade else None) or UpgradeRequests()
-        done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = getattr(requests, order) or ""
-        return "" if token == getattr(done, f"last_handled_{order}") else token
+        return self.cluster.pending_upgrade_requests.get(order, "")
 
 
 def offered(effect: str, job: str) -> str:

@@ -12,7 +12,11 @@ from typing import Final, Literal
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
-from contracts.api.cluster.status_upgrade import BlueGreenStatus, ReleaseStatus
+from contracts.api.cluster.status_upgrade import (
+    BlueGreenStatus,
+    ReleaseStatus,
+    UpgradeRequestsStatus,
+)
 from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.naming import names
 
@@ -72,6 +76,22 @@ def upgrade_under_way(status: ClusterStatus) -> bool:
 def upgrade_unfinished(status: ClusterStatus) -> bool:
     """Report the same, and also an upgrade that failed: servers of two versions may run."""
     return status.upgrade is not None or blue_green_under_way(status.blue_green)
+
+
+def acknowledged_requests(
+    cluster: OpenBaoCluster, *, except_retry: bool
+) -> UpgradeRequestsStatus | None:
+    """Return status.upgradeRequests after a reconcile that handled, refused or ignored them all.
+
+    `except_retry`: a retry that waits stays pending. The same object when nothing changes.
+    """
+    before = cluster.status.upgrade_requests
+    changes = {
+        f"last_handled_{request}": token
+        for request, token in cluster.pending_upgrade_requests.items()
+        if not (request == "retry" and except_retry)
+    }
+    return (before or UpgradeRequestsStatus()).model_copy(update=changes) if changes else before
 
 
 @dataclass(frozen=True, slots=True)

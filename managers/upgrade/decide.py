@@ -15,7 +15,6 @@ from datetime import timedelta
 import semver
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.pools.fenced_pods import heeded
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
@@ -96,7 +95,7 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
         status.upgrade is not None
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
         or release != Release.requested(cluster)
-        or _has_pending_request(cluster)
+        or bool(cluster.pending_upgrade_requests)
         or goes_on(cluster)
         or (status.break_glass is not None and status.break_glass.active)
     )
@@ -129,18 +128,3 @@ def decide_upgrade(
     facts = RollingFacts(cluster, observed, accepted(cluster), deadline)
     transition = decide(TRANSITIONS, state_of(cluster.status), facts)
     return upgrade_decision_of(facts, transition)
-
-
-def _has_pending_request(cluster: OpenBaoCluster) -> bool:
-    """Report whether a request is not handled yet."""
-    requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
-    if requests is None:
-        return False
-    handled_requests = cluster.status.upgrade_requests or UpgradeRequestsStatus()
-    tokens = (
-        (requests.retry, handled_requests.last_handled_retry),
-        (requests.promote, handled_requests.last_handled_promote),
-        (requests.rollback, handled_requests.last_handled_rollback),
-        (requests.cleanup, handled_requests.last_handled_cleanup),
-    )
-    return any(token and token != handled for token, handled in tokens)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status_upgrade import BlueGreenPhase
+from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.api.cluster.upgrade import AutoRollback, BlueGreen
 from contracts.api.meta import counted_duration
 from contracts.pools.voter_pool import ServerPool, serving_set
@@ -124,18 +124,20 @@ class _BlueGreenUpgrade:
         return hook.timeout_seconds if hook else 0
 
     @property
+    def begun(self) -> BlueGreenStatus | None:
+        """The status of the upgrade in progress, which holds what was decided at its beginning."""
+        status = self.cluster.status.blue_green
+        return status if status is not None and status.green_revision else None
+
+    @property
     def waits_for_approval(self) -> bool:
-        frozen = self.cluster.status.blue_green
-        if frozen is not None and frozen.green_revision:
-            return bool(frozen.manual_promotion_required)
-        return not self.settings.auto_promote
+        begun = self.begun
+        return bool(begun.manual_promotion_required) if begun else not self.settings.auto_promote
 
     @property
     def waits_for_cleanup(self) -> bool:
-        frozen = self.cluster.status.blue_green
-        if frozen is not None and frozen.green_revision:
-            return bool(frozen.manual_cleanup_required)
-        return not self.settings.auto_cleanup
+        begun = self.begun
+        return bool(begun.manual_cleanup_required) if begun else not self.settings.auto_cleanup
 
     @property
     def readers(self) -> int:

@@ -35,10 +35,11 @@ from contracts.api.cluster.scheduling import Scheduling
 from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.self_init import SelfInit
 from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.api.cluster.storage import StorageSpec
 from contracts.api.cluster.telemetry import Telemetry
 from contracts.api.cluster.tls import Tls
-from contracts.api.cluster.upgrade import Upgrade
+from contracts.api.cluster.upgrade import UPGRADE_REQUESTS, Upgrade, UpgradeRequest
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.oversize import oversize
@@ -274,6 +275,20 @@ class OpenBaoCluster(ApiModel):
     status: Annotated[ClusterStatus, BeforeValidator(ClusterStatus.lenient)] = Field(
         default_factory=ClusterStatus
     )
+
+    @property
+    def pending_upgrade_requests(self) -> dict[UpgradeRequest, str]:
+        """The tokens of spec.upgrade.requests that were not handled yet."""
+        requests = self.spec.upgrade.requests if self.spec.upgrade else None
+        if requests is None:
+            return {}
+        handled = self.status.upgrade_requests or UpgradeRequestsStatus()
+        return {
+            request: token
+            for request in UPGRADE_REQUESTS
+            if (token := getattr(requests, request))
+            and token != getattr(handled, f"last_handled_{request}")
+        }
 
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
+from contracts.api.cluster.upgrade import UPGRADE_REQUESTS
 from contracts.api.rules.checks import Predicate, both, either, group, has, is_set
 from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
@@ -52,17 +52,7 @@ def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    requests = new.spec.upgrade.requests if new.spec.upgrade else None
-    if requests is None or not _changes_strategy(new, old):
-        return
-    done = new.status.upgrade_requests or UpgradeRequestsStatus()
-    orders = (
-        (requests.retry, done.last_handled_retry),
-        (requests.promote, done.last_handled_promote),
-        (requests.rollback, done.last_handled_rollback),
-        (requests.cleanup, done.last_handled_cleanup),
-    )
-    if any(requested is not None and requested != handled for requested, handled in orders):
+    if new.pending_upgrade_requests and _changes_strategy(new, old):
         yield "spec.upgrade.strategy", _strategy(new)
 
 
@@ -80,10 +70,10 @@ _NOBODY_IS_SICK = (
     "one.type == 'Available' && one.status != 'True')"
 )
 _ORDERS_ARE_DONE = " && ".join(
-    f"(!{is_set(f'spec.upgrade.requests.{name.lower()}')} || "
-    f"self.spec.upgrade.requests.{name.lower()} == "
-    f"{either(f'status.upgradeRequests.lastHandled{name}', '')})"
-    for name in ("Retry", "Promote", "Rollback", "Cleanup")
+    f"(!{is_set(f'spec.upgrade.requests.{request}')} || "
+    f"self.spec.upgrade.requests.{request} == "
+    f"{either(f'status.upgradeRequests.lastHandled{request.capitalize()}', '')})"
+    for request in UPGRADE_REQUESTS
 )
 _IS_IDLE = (
     "!has(self.status) || (!has(self.status.upgrade) && !has(self.status.operationLock) && "

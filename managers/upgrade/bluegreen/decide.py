@@ -24,7 +24,7 @@ from contracts.records.bluegreen import (
     PoolSpec,
 )
 from contracts.records.event import EventRecord
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, acknowledged_requests
 from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after
 from managers.upgrade.bluegreen.break_glass import acknowledged, entered
@@ -117,22 +117,10 @@ def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
     """Acknowledge the requests that this reconcile handled, refused, or ignores."""
-    before = facts.cluster.status.upgrade_requests
     if choice.row.reason in FROZEN:
-        return before
-    changes: dict[str, str] = {}
-    if promote := facts.pending("promote"):
-        changes["last_handled_promote"] = promote
-    if rollback := facts.pending("rollback"):
-        changes["last_handled_rollback"] = rollback
-    if cleanup := facts.pending("cleanup"):
-        changes["last_handled_cleanup"] = cleanup
-    retry = facts.pending("retry")
-    if retry and (not retry_is_due(facts) or choice.row.action in _ANSWERS_RETRY):
-        changes["last_handled_retry"] = retry
-    if not changes:
-        return before
-    return (before or UpgradeRequestsStatus()).model_copy(update=changes)
+        return facts.cluster.status.upgrade_requests
+    deferred = retry_is_due(facts) and choice.row.action not in _ANSWERS_RETRY
+    return acknowledged_requests(facts.cluster, except_retry=deferred)
 
 
 # --- outcome and events -------------------------------------------------------------------------

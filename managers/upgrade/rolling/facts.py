@@ -8,7 +8,7 @@ from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
-from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
+from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from contracts.state_machine import Guard
@@ -79,10 +79,7 @@ class RollingFacts:
     @property
     def retry(self) -> str:
         """The retry request that was not handled yet; "" if there is none."""
-        requests = self.cluster.spec.upgrade.requests if self.cluster.spec.upgrade else None
-        handled = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
-        token = (requests.retry if requests else None) or ""
-        return "" if token == handled.last_handled_retry else token
+        return self.cluster.pending_upgrade_requests.get("retry", "")
 
     @property
     def wants_snapshot(self) -> bool:

@@ -9,12 +9,11 @@ from typing import Any
 
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
-from contracts.api.cluster.upgrade import UpgradeRequests
 from contracts.conditions.condition import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
 from contracts.records.effects import Effect, FreeLock, MakeSnapshot, TakeLock
-from contracts.records.upgrade import Release, StepDownJob
+from contracts.records.upgrade import Release, StepDownJob, acknowledged_requests
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
@@ -208,22 +207,9 @@ def _effects(
 
 def _requests(facts: RollingFacts) -> UpgradeRequestsStatus | None:
     """Acknowledge a retry request in any state; other requests have no effect here."""
-    before = facts.cluster.status.upgrade_requests
-    handled_before, upgrade = before or UpgradeRequestsStatus(), facts.cluster.spec.upgrade
-    requests = (upgrade.requests if upgrade else None) or UpgradeRequests()
     # After a failure it waits for the lock, and is handled then.
     deferred = facts.upgrade.failure is not None and bool(facts.other_holder)
-    handled = handled_before.model_copy(
-        update={
-            "last_handled_promote": requests.promote or handled_before.last_handled_promote,
-            "last_handled_rollback": requests.rollback or handled_before.last_handled_rollback,
-            "last_handled_cleanup": requests.cleanup or handled_before.last_handled_cleanup,
-            "last_handled_retry": handled_before.last_handled_retry
-            if deferred
-            else facts.retry or handled_before.last_handled_retry,
-        }
-    )
-    return before if handled == handled_before else handled
+    return acknowledged_requests(facts.cluster, except_retry=deferred)
 
 
 def _id(facts: RollingFacts, salt: str) -> str:
