@@ -4,8 +4,6 @@ The package of Debian has no client of Kubernetes. So the targets come from a fi
 what the job `kubernetes-pods` of the examples of Prometheus finds by the same annotations.
 """
 
-import os
-import signal
 import socket
 import subprocess
 import urllib.request
@@ -76,7 +74,6 @@ def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
                 f"--storage.tsdb.path={folder}/prometheus-data",
                 f"--web.listen-address={address}",
             ],
-            env=dict(os.environ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -86,7 +83,7 @@ def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
         until("Prometheus is ready", made._ready, 60.0)
         yield made
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         process.wait(30.0)
 
 

@@ -28,6 +28,7 @@ NODE = {
 IMAGE = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
 # A token in software, and what cgo needs; gcc only recommends the headers.
 HSM = {"softhsm2-util": "softhsm2", "gcc": "gcc", "/usr/include/stdlib.h": "libc6-dev"}
+_QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -68,7 +69,7 @@ def unpack(package: str, progress: Progress) -> Path:
             partial = folder.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-            run_long("reading the package lists", ["apt-get", "update"], progress)
+            _read_lists(progress)
             download = f'cd "{partial}" && apt-get download {package} && dpkg-deb --extract *.deb .'
             run_long(f"fetching {package}", ["sh", "-c", download], progress)
             partial.rename(folder)
@@ -81,6 +82,10 @@ def _install(packages: list[str], progress: Progress) -> None:
     if os.geteuid() != 0:
         raise RigError(f"missing packages, run as root or install: {' '.join(packages)}")
     install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
-    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    run_long("reading the package lists", ["apt-get", "update"], progress, environment=quiet)
-    run_long(f"installing {' '.join(packages)}", install, progress, environment=quiet)
+    _read_lists(progress)
+    run_long(f"installing {' '.join(packages)}", install, progress, environment=_QUIET)
+
+
+def _read_lists(progress: Progress) -> None:
+    command = ["apt-get", "update"]
+    run_long("reading the package lists", command, progress, environment=_QUIET)

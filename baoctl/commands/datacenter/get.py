@@ -1,7 +1,7 @@
 """`baoctl datacenter get`: one datacenter, or one of its services, by an id.
 
-Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
-print. Called by baoctl.cli. Audit records name a service by the UID of its row.
+Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.watch to print.
+Called by baoctl.cli. Audit records name a service by the UID of its row.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ from typing import Final, Literal
 import click
 
 from baoctl.commands.api_client import AskError, ask
-from baoctl.commands.datacenter.status import NOT_READY, NOT_SERVED, View, as_json, fetch
-from baoctl.commands.datacenter.tree import as_text, coloured, plain
-from baoctl.commands.datacenter.watch import printable
+from baoctl.commands.datacenter.status import NOT_READY, View, fetch, metadata_of_all, service_of
+from baoctl.commands.datacenter.watch import printable, rendered
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from runtime.client.client import Client
-from runtime.client.listing import ListOptions
 from runtime.clock import Clock
-from runtime.errors import NotFound
 from runtime.types import Object, Resource, key_of, labels_of, uid_of
 
 _ID_MAX: Final = 80
@@ -51,11 +48,8 @@ def get(identity: str, *, output: Literal["text", "json"]) -> int:
 
     async def question(client: Client, clock: Clock) -> Found:
         found = await look_up(client, identity)
-        paint = coloured if stdout.isatty() else plain
-        text = (
-            as_json(found.view)
-            if output == "json"
-            else as_text(found.view, clock.now(), verbose=True, paint=paint)
+        text = rendered(
+            found.view, clock.now(), output=output, verbose=True, terminal=stdout.isatty()
         )
         click.echo(printable(text, stdout.encoding), nl=False)
         return found
@@ -78,7 +72,7 @@ async def look_up(client: Client, identity: str) -> Found:
             "Datacenter or of a BootstrapWorkload is that"
         )
     name = labels_of(workload).get(names.DATACENTER, "")
-    service = key_of(workload).name.removeprefix(names.workload_name(name, ""))
+    service = service_of(name, workload)
     view = await fetch(client, name)
     return Found(
         replace(view, rows=tuple(row for row in view.rows if row.name == service)), service
@@ -86,8 +80,5 @@ async def look_up(client: Client, identity: str) -> Found:
 
 
 async def _with_id(client: Client, kind: Resource, identity: str) -> Object | None:
-    try:
-        found = await client.list(kind, options=ListOptions(metadata_only=True))
-    except NotFound:
-        raise AskError(NOT_SERVED) from None
-    return next((one for one in found.items if identity in (uid_of(one), key_of(one).name)), None)
+    found = await metadata_of_all(client, kind)
+    return next((one for one in found if identity in (uid_of(one), key_of(one).name)), None)

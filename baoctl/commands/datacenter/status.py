@@ -28,7 +28,7 @@ from managers.datacenter.store.workload_object import record_of
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.errors import NotFound
-from runtime.types import Object, ObjectKey, is_terminating, key_of
+from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 
 NOT_READY: Final = 3
 """Exit status while it is not Ready."""
@@ -36,7 +36,6 @@ UNREADABLE: Final = "Unreadable"
 """State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
 """Names that a message lists at most."""
-NOT_SERVED: Final = "the API server does not serve datacenters: apply config/crd first"
 _LOST: Final = "its status cannot be read; the operator writes it anew"
 
 
@@ -168,12 +167,18 @@ async def find(client: Client, name: str) -> Object:
         raise AskError(await _absent(client, name)) from None
 
 
-async def _absent(client: Client, name: str) -> str:
+async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
+    """List a kind of datacenters. Raises AskError where its definition is missing."""
     try:
-        datacenters = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
+        listing = await client.list(kind, options=ListOptions(metadata_only=True))
     except NotFound:
-        return NOT_SERVED
-    existing = listed(key_of(one).name for one in datacenters.items)
+        message = "the API server does not serve datacenters: apply config/crd first"
+        raise AskError(message) from None
+    return tuple(listing.items)
+
+
+async def _absent(client: Client, name: str) -> str:
+    existing = listed(key_of(one).name for one in await metadata_of_all(client, DATACENTERS))
     return (
         f"there is no Datacenter {name}, only {existing}"
         if existing
@@ -255,8 +260,13 @@ def _service(datacenter: str, obj: Object) -> ServiceView:
     return _readable(record, _LOST if _is_lost(BootstrapWorkloadStatus, obj) else "")
 
 
+def service_of(datacenter: str, workload: Object) -> str:
+    """The name of the service that a BootstrapWorkload of a datacenter is for."""
+    return key_of(workload).name.removeprefix(names.workload_name(datacenter, ""))
+
+
 def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
-    name = key_of(obj).name.removeprefix(names.workload_name(datacenter, ""))
+    name = service_of(datacenter, obj)
     message = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
     return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=message)
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal, Protocol
 
 import click
@@ -95,15 +96,27 @@ class Screen:
         return self._terminal and self._output == "text"
 
     def _render(self, view: View) -> str:
-        if self._output == "json":
-            return as_json(view)
-        paint = coloured if self._terminal else plain
-        return as_text(view, self._clock.now(), verbose=self._verbose, paint=paint)
+        return rendered(
+            view,
+            self._clock.now(),
+            output=self._output,
+            verbose=self._verbose,
+            terminal=self._terminal,
+        )
 
     def _between(self) -> str:
         if self._output == "json":
             return ""
         return CLEAR if self._redraws else f"--- {rfc3339(self._clock.now())}\n"
+
+
+def rendered(
+    view: View, now: datetime, *, output: Literal["text", "json"], verbose: bool, terminal: bool
+) -> str:
+    """Render a view as JSON, or as a tree, which has colours on a terminal."""
+    if output == "json":
+        return as_json(view)
+    return as_text(view, now, verbose=verbose, paint=coloured if terminal else plain)
 
 
 async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: Shows) -> View:

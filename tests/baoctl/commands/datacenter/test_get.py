@@ -97,12 +97,3 @@ async def test_the_command_prints_what_the_id_names(tmp_path: Path) -> None:
     assert (ill.exit_code, json.loads(ill.stdout)["ready"]) == (3, False)
     assert (unknown.exit_code, unknown.stdout) == (1, "")
     assert unknown.stderr.startswith("Error: nothing has the id 'ffffffff-0000-4000-8000-")
-
-
-async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path) -> None:
-    server = server_of([])
-    del server._kinds[(DATACENTERS.group, DATACENTERS.version, DATACENTERS.plural)]
-    async with command_line(server, tmp_path) as baoctl:
-        result = await baoctl("get", "fra1")
-    told = "Error: the API server does not serve datacenters: apply config/crd first\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", told)

@@ -131,11 +131,12 @@ def test_the_json_has_all_of_it() -> None:
     }
 
 
-async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["status", "get"])
+async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path, command: str) -> None:
     server = server_of([])
     del server._kinds[(DATACENTERS.group, DATACENTERS.version, DATACENTERS.plural)]
     async with command_line(server, tmp_path) as baoctl:
-        result = await baoctl("status", "fra1")
+        result = await baoctl(command, "fra1")
     told = "Error: the API server does not serve datacenters: apply config/crd first\n"
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", told)
 
