@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 CLUSTER ?= rig
 # Which rig. Not taken from the environment, where some systems keep a NAME of their own.
 NAME := demo
+# Version of the servers in e2e. Any but the newest one is tried with the CORE scenarios.
+OPENBAO :=
 # How make demo-upgrade changes the version: RollingUpdate or BlueGreen.
 STRATEGY ?= RollingUpdate
 # OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
@@ -230,8 +232,10 @@ real: servers ## integration and life side by side: the one waits where the othe
 
 .PHONY: e2e
 e2e: servers ## All other scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
-	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900 --durations 15 \
-	  $(if $(SCENARIO),,--ignore e2e/life --ignore e2e/hostile_tenant $(call SIDE_BY_SIDE,$(RIGS)))
+	@E2E_OPENBAO=$(OPENBAO) $(PY) -m pytest --timeout 900 --durations 15 \
+	  $(if $(SCENARIO)$(OPENBAO),,$(addprefix --ignore ,$(ALONE))) \
+	  $(if $(SCENARIO),$(call SCENARIO_FOLDER,$(SCENARIO)), \
+	    $(if $(OPENBAO),$(addprefix e2e/,$(CORE)),e2e) $(call SIDE_BY_SIDE,$(RIGS)))
 
 .PHONY: flake
 flake: servers ## Run a scenario N times beside two busy loops: SCENARIO=tls-rotation N=10.
@@ -247,6 +251,7 @@ help: ## Show this list.
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
 	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
+	  OPENBAO 'version of the servers of make e2e, as in 2.6.2; runs the core scenarios' \
 	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
 	  N 'how often make flake runs it  [$(N)]' \
 	  MUTANTS "arguments of make mutants, as in '--count 50 --only managers/upgrade'" \
@@ -261,6 +266,13 @@ help: ## Show this list.
 
 # What a file sets up is set up once.
 SIDE_BY_SIDE = -n $(1) --dist loadfile --no-loadscope-reorder
+
+# What `make e2e` leaves out: a part of make test, and what takes long or measures.
+ALONE := e2e/life e2e/hostile_tenant e2e/versions/test_matrix.py
+
+# What each supported version of OpenBao has to pass: `make e2e OPENBAO=2.4.0`.
+CORE := first_boot self_init operator_init scale restart config_change tls_rotation seal_rotation \
+  seal_transit backup_s3 restore quiet delete_policies
 
 # A scenario is a folder of e2e that holds tests.
 SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))

@@ -32,8 +32,9 @@ def version_page(
         "warning, and so are another major version, a skipped minor version, and a pre-release.\n\n"
         + _table(("from", "to", "strategy", "seal", "verdict", "why", "source"), map(_pair, pairs))
         + "\n## Tested pairs\n\n"
-        "Each test upgrades real servers. The verdict is that for the seal `static`.\n\n"
-        + _table(("from", "to", "strategy", "verdict", "test"), map(_proof, proofs))
+        "Each test upgrades real servers while a client writes. The verdict is that for the seal\n"
+        "`static`.\n\n"
+        + _table(("from", "to", "strategy", "servers", "verdict", "test"), map(_proof, proofs))
         + "\n## What a version can do\n\n"
         "A setting that `spec.version` does not support is refused when it is written.\n\n"
         + _table(("setting", "since", "before", "source"), map(_feature, features.values()))
@@ -65,7 +66,8 @@ def _span(span: Span) -> str:
 def _proof(proof: PairProof) -> tuple[str, ...]:
     before, after = semver.Version.parse(proof.before), semver.Version.parse(proof.after)
     grade = judge(before, after, proof.strategy, "static").grade
-    return proof.before, proof.after, proof.strategy, grade, f"`{proof.test}`"
+    servers = ", ".join(map(str, proof.servers))
+    return proof.before, proof.after, proof.strategy, servers, grade, f"`{proof.test}`"
 
 
 def _feature(feature: Feature) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ once: CoreDNS is the newest release that asks for none newer than Kubernetes doe
 whose client Kubernetes is built with.
 """
 
+import os
 from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
@@ -21,8 +22,8 @@ ETCD = "v3.6.8"
 COREDNS = "v1.14.1"
 # Oldest first.
 OPENBAO_RELEASES = ("2.6.1", "2.6.2", "2.7.0", "2.7.1", "2.7.2")
-# What clusters run unless a scenario names another version.
-OPENBAO = OPENBAO_RELEASES[-1]
+# What clusters run unless a scenario names another version; `make e2e OPENBAO=2.6.2` sets it.
+OPENBAO = os.environ.get("E2E_OPENBAO") or OPENBAO_RELEASES[-1]
 # Where the usual upgrade begins: the last patch of the minor release before.
 OPENBAO_PREVIOUS = "2.6.2"
 # What a chain of upgrades goes through.

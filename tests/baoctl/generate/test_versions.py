@@ -11,7 +11,7 @@ from managers.upgrade.version_matrix import PROOFS, Pair, PairProof, Span
 from tests.house.checkout import ROOT
 
 PAIR = Pair(Span(until="2.6.0"), Span("2.6.0", "2.7.0"), "refuse", "no", "issue", "BlueGreen")
-PROOF = PairProof("2.6.2", "2.7.0", "RollingUpdate", "e2e/a/test_b.py::test_c")
+PROOF = PairProof("2.6.2", "2.7.0", "RollingUpdate", (1, 3), "e2e/a/test_b.py::test_c")
 
 
 def test_the_page_has_a_row_for_each_pair_proof_and_feature() -> None:
@@ -22,7 +22,7 @@ def test_the_page_has_a_row_for_each_pair_proof_and_feature() -> None:
         "| before 2.6.0 | from 2.6.0, before 2.7.0 | BlueGreen | any | refuse | no | issue |"
         in rows
     )
-    assert "| 2.6.2 | 2.7.0 | RollingUpdate | warn | `e2e/a/test_b.py::test_c` |" in rows
+    assert "| 2.6.2 | 2.7.0 | RollingUpdate | 1, 3 | warn | `e2e/a/test_b.py::test_c` |" in rows
     assert "| `a` | 2.4.0 | | notes |" in rows
 
 

@@ -1,0 +1,129 @@
+"""Every tested pair: both strategies, one and three servers, and an operator that is killed.
+
+`make e2e` leaves this file out, because it takes 20 minutes; `make e2e SCENARIO=versions` runs it.
+docs/versions.md lists the pairs.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.records.bluegreen import SYNCING
+from e2e.conftest import sweep
+from e2e.demo.objects import Object, uid_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.takeover import by_second_set, taking_over
+from e2e.harness.upgrades import Requests, change
+from e2e.harness.waiting import throughout
+from e2e.harness.writing import may_write
+from e2e.versions.outcome import BLUE_GREEN, ROLLING, Operators, Outcome, assert_all_run, outcome_of
+
+NAME = "pair"
+PAIRS = (
+    ("2.4.0", "2.6.2"),
+    ("2.4.0", "2.7.2"),
+    ("2.6.1", "2.6.2"),
+    ("2.6.2", "2.7.2"),
+    ("2.7.1", "2.7.2"),
+)
+# Servers before 2.6 and servers from 2.6 on report no health to each other.
+REFUSED = PAIRS[:2]
+SIZES = (1, 3)
+UPGRADES: dict[str, Object] = {
+    ROLLING: {"strategy": ROLLING},
+    BLUE_GREEN: by_second_set(autoRollback={"stabilizationSeconds": 0}),
+}
+
+
+class Row(NamedTuple):
+    """One upgrade of the matrix."""
+
+    before: str
+    after: str
+    strategy: str
+    size: int
+
+
+ROWS = [
+    Row(*pair, strategy, size)
+    for pair, strategy, size in itertools.product(PAIRS, (ROLLING, BLUE_GREEN), SIZES)
+    if (strategy, pair in REFUSED) != (BLUE_GREEN, True)
+]
+
+
+BringUp = Callable[[str, str, int], Cluster]
+
+
+@pytest.fixture
+def bring_up(api: Api, namespace: str, operators: Operators) -> Iterator[BringUp]:
+    """Make a cluster of a version, strategy and size; it is deleted after the test."""
+
+    def make(version: str, strategy: str, size: int) -> Cluster:
+        made = Cluster(api, namespace, NAME)
+        wanted = {
+            "version": version,
+            "replicas": size,
+            "configuration": STEADFAST,
+            "selfInit": self_init(key_value_engine(), *client_login(namespace)),
+            "upgrade": UPGRADES[strategy],
+        }
+        api.create(CLUSTERS, manifest(namespace, NAME, **wanted))
+        may_write(made)
+        made.await_available(180.0)
+        if size > 1:
+            made.await_condition("RaftMembershipReady", reason="AllVoters")
+        return made
+
+    yield make
+    sweep(api, namespace)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row)))
+def test_an_upgrade_whose_operator_is_killed_ends_and_loses_no_write(
+    bring_up: BringUp,
+    operators: Operators,
+    requests: Requests,
+    outcomes: list[Outcome],
+    row: Row,
+) -> None:
+    cluster = bring_up(row.before, row.strategy, row.size)
+    requests.settle(cluster)
+    with taking_over(cluster) as takeover, ServiceWriter(cluster) as writer:
+        change(cluster, {"version": row.after})
+        if row.strategy == BLUE_GREEN:
+            takeover.await_phase(SYNCING)
+        else:
+            takeover.record.await_first_touch()
+        operators.crash()
+        seconds = takeover.record.await_finished(row.after)
+        requests.settle(cluster)
+    pair = f"{row.before} to {row.after}"
+    outcomes.append(outcome_of(pair, row.strategy, row.size, seconds, writer))
+    assert_all_run(cluster, row.after)
+    assert len(cluster.pods()) == row.size
+    assert outcomes[-1].lost == []
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("before", "after"), REFUSED)
+def test_a_pair_that_cannot_work_is_refused_before_anything_changes(
+    bring_up: BringUp, requests: Requests, before: str, after: str
+) -> None:
+    cluster = bring_up(before, BLUE_GREEN, 1)
+    requests.settle(cluster)
+    pods = [uid_of(pod) for pod in cluster.pods()]
+    change(cluster, {"version": after})
+    cluster.await_condition("Upgrading", "False", "VersionPairRefused", seconds=30.0)
+
+    def unchanged() -> bool:
+        return [uid_of(pod) for pod in cluster.pods()] == pods
+
+    throughout("the pods stay", unchanged, 3.0)
