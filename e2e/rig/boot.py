@@ -78,11 +78,7 @@ class Boot:
         else:
             found = binaries.obtain(self.cache, wanted, self.progress)
         for name, path in zip(names, found, strict=True):
-            link = self.layout.bin(name)
-            fresh = link.with_name(f".{name}")
-            fresh.unlink(missing_ok=True)
-            fresh.symlink_to(path)
-            fresh.replace(link)
+            binaries.link(self.layout, name, path)
 
     def _certificates(self) -> None:
         layout = self.layout

@@ -19,6 +19,8 @@ NODE = (
     "kubelet",
 )
 RUNTIME = "containerd"
+# Enforces NetworkPolicies; runs only while a scenario asks for it.
+ENFORCER = "kube-router"
 
 
 def names(layout: Layout) -> tuple[str, ...]:
@@ -173,6 +175,15 @@ def _provisioner(layout: Layout) -> list[str]:
     ]
 
 
+def _kube_router(layout: Layout) -> list[str]:
+    return [
+        str(layout.bin(ENFORCER)),
+        f"-kubeconfig={layout.paths.config}/kube-router.kubeconfig",
+        f"-node={NODE_NAME}",
+        f"-services={layout.slot.services}",
+    ]
+
+
 _ARGUMENTS: dict[str, Callable[[Layout], list[str]]] = {
     "etcd": _etcd,
     "kube-apiserver": _apiserver,
@@ -183,4 +194,5 @@ _ARGUMENTS: dict[str, Callable[[Layout], list[str]]] = {
     "kubelet": _kubelet,
     "coredns": _coredns,
     "provisioner": _provisioner,
+    ENFORCER: _kube_router,
 }

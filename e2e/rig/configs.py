@@ -22,6 +22,7 @@ USERS = {
     "kube-controller-manager": Subject("system:kube-controller-manager"),
     "kube-scheduler": Subject("system:kube-scheduler"),
     "kube-proxy": Subject("system:kube-proxy"),
+    "kube-router": Subject("rig-kube-router", ("system:masters",)),
     "kubelet-client": Subject("rig-apiserver", ("system:masters",)),
 }
 

@@ -25,6 +25,8 @@ NODE = {
     "nsenter": "util-linux",
     "mount": "mount",
 }
+# What the enforcer of NetworkPolicies calls, beside iptables.
+ENFORCER = {"ipset": "ipset"}
 IMAGE = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
 # A token in software, and what cgo needs; gcc only recommends the headers.
 HSM = {"softhsm2-util": "softhsm2", "gcc": "gcc", "/usr/include/stdlib.h": "libc6-dev"}

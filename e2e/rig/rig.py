@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.rig import components, images, operator_image, slots, sysctls, teardown
+from e2e.rig import components, enforcement, images, operator_image, slots, sysctls, teardown
 from e2e.rig import layout as layouts
 from e2e.rig.boot import Boot, api_ready, node_ready
 from e2e.rig.commands import require_root
@@ -166,6 +166,18 @@ class Rig:
     def resume(self, component: str) -> None:
         """Resume a paused component (SIGCONT)."""
         self._signal(component, signal.SIGCONT)
+
+    def enforce_policies(self) -> None:
+        """Enforce NetworkPolicies on the node, from now on; otherwise they have no effect."""
+        enforcement.start(self.cache, self.layout, self.table, self.progress)
+
+    def ignore_policies(self) -> None:
+        """Enforce them no longer."""
+        enforcement.stop(self.layout, self.table, self.progress)
+
+    def enforced_addresses(self) -> str:
+        """Return the rules with the addresses of all pods that are known to the enforcer."""
+        return enforcement.rules(self.layout)
 
     def load_image(self, archive: Path) -> None:
         """Import an OCI archive into the rig's containerd."""

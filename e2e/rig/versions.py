@@ -43,6 +43,8 @@ MINIO = "v0.0.0-20260212201848-7aac2a2c5b7c"
 MOTO = "5.2.5"
 # The last one that does without Node.js 22 and without 200 MB of telemetry.
 AZURITE = "3.35.0"
+# The newest release that the module proxy has. k3s enforces with the same policy controller.
+KUBE_ROUTER = "v2.1.0"
 # Not a server: only its CustomResourceDefinitions are used.
 GATEWAY_API = "v1.6.3"
 
@@ -118,6 +120,8 @@ OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
 
 # Our own main package: CoreDNS with the plugins that the Corefile of the rig names.
 COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=14)
+# Our own main package as well: the policy controller of kube-router, without the rest of it.
+KUBE_ROUTER_SERVER = Server("kube-router", "kube-router", "tools/kube-router", cost=20)
 
 CONTROL_PLANE = (
     KUBECTL,

@@ -22,6 +22,7 @@ SERVERS = (
     versions.MINIO_SERVER,
     versions.HCL_READER,
     versions.HOSTILE_SERVER,
+    versions.KUBE_ROUTER_SERVER,
     versions.OPENBAO_OLDEST_SERVER,
 )
 # Small programs of our own, which are their module.
@@ -31,11 +32,13 @@ OURS = (
     versions.HCL_READER,
     versions.HOSTILE_SERVER,
     versions.COREDNS_SERVER,
+    versions.KUBE_ROUTER_SERVER,
 )
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
     "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
     "coredns": ("github.com/coredns/coredns", versions.COREDNS),
+    "kube-router": ("github.com/cloudnativelabs/kube-router/v2", versions.KUBE_ROUTER),
     "pebble": ("github.com/letsencrypt/pebble/v2", versions.PEBBLE),
     "cosign": ("github.com/sigstore/cosign/v3", versions.COSIGN),
     "crane": ("github.com/google/go-containerregistry", versions.CRANE),
