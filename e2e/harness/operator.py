@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -131,6 +131,8 @@ class Launcher:
 
     rig: Rig
     folder: Path
+    inside: Callable[..., list[str]] | None = None
+    """Makes a command run somewhere else than on the node, such as in the network of a pod."""
     started: "list[Operator]" = field(default_factory=list)
 
     def start(
@@ -155,7 +157,7 @@ class Launcher:
         log = self.folder / f"{name}-{time.monotonic_ns()}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                self.rig.inside("setpriv", "--pdeathsig", "KILL", "--", *argv),
+                (self.inside or self.rig.inside)("setpriv", "--pdeathsig", "KILL", "--", *argv),
                 cwd=REPOSITORY,
                 env={**os.environ, **operator_environment(), **(environment or {})},
                 stdin=subprocess.DEVNULL,

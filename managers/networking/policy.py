@@ -1,8 +1,4 @@
-"""The NetworkPolicies of the servers and of jobs: everything is refused but what the table allows.
-
-The rig's network does not enforce policies, so tests evaluate the objects instead
-(docs/limits.md).
-"""
+"""The NetworkPolicies of the servers and of jobs: all is refused but what the table allows."""
 
 from __future__ import annotations
 

@@ -1,0 +1,194 @@
+"""Pods that do nothing: the test acts from inside their network, with their address and labels.
+
+A NetworkPolicy selects pods by label and namespace, whatever they run. A socket belongs to the
+network namespace of the thread that made it (setns(2)), so a test enters that of a pod only to make
+sockets, or starts a process there.
+"""
+
+import ctypes
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.waiting import until
+from e2e.rig import Rig, cgroups
+from e2e.rig.commands import run
+from e2e.rig.images import PAUSE_IMAGE
+from runtime.builtin_kinds import POD
+
+Protocol = Literal["TCP", "UDP"]
+_CLONE_NEWNET = 0x40000000
+_LIBC = ctypes.CDLL(None, use_errno=True)
+# A refusal arrives at once, as an ICMP message; this is for a packet that is dropped.
+_PATIENCE = 3.0
+# A question for the name `version.bind`, which every DNS server answers in some way (RFC 1035).
+_QUESTION = bytes.fromhex("0001010000010000000000000776657273696f6e0462696e640000100003")
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """The network of a pod, or of the node of a rig."""
+
+    name: str
+    address: str
+    netns: str
+    """The file of the network namespace."""
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Let this thread make its sockets there."""
+        with open("/proc/thread-self/ns/net") as before:
+            with open(self.netns) as there:
+                _enter(there.fileno())
+            try:
+                yield
+            finally:
+                _enter(before.fileno())
+
+    def inside(self, *argv: str) -> list[str]:
+        """Return `argv` as a command that runs there."""
+        return ["nsenter", f"--net={self.netns}", *argv]
+
+    def connect(self, address: str, port: int, seconds: float = _PATIENCE) -> socket.socket:
+        """Connect by TCP. Raises OSError."""
+        with self.entered():
+            made = socket.socket()
+        made.settimeout(seconds)
+        try:
+            made.connect((address, port))
+        except OSError:
+            made.close()
+            raise
+        return made
+
+    def reaches(self, address: str, port: int, protocol: Protocol = "TCP") -> bool:
+        """Whether a connection is accepted, or by UDP a question for a name answered."""
+        try:
+            if protocol == "TCP":
+                self.connect(address, port).close()
+            else:
+                self._ask(address, port)
+        except OSError:
+            return False
+        return True
+
+    def _ask(self, address: str, port: int) -> None:
+        with self.entered():
+            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with made:
+            made.settimeout(_PATIENCE)
+            made.connect((address, port))
+            made.send(_QUESTION)
+            made.recv(512)
+
+    @contextmanager
+    def holding(self, address: str) -> Iterator[None]:
+        """Give it one more address."""
+        run(*self.inside("ip", "address", "add", f"{address}/32", "dev", "lo"))
+        try:
+            yield
+        finally:
+            run(*self.inside("ip", "address", "delete", f"{address}/32", "dev", "lo"))
+
+    def listen(self, port: int, address: str = "") -> socket.socket:
+        """Listen for TCP. The kernel completes connections without an accept."""
+        with self.entered():
+            made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address or self.address, port))
+        made.listen(64)
+        return made
+
+
+@contextmanager
+def answering(seat: Seat, port: int) -> Iterator[None]:
+    """Answer every datagram at a port, with itself."""
+    with seat.entered():
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind((seat.address, port))
+
+    def answer() -> None:
+        while received := made.recvfrom(512):
+            content, sender = received
+            if not content:
+                return
+            made.sendto(content, sender)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        # An empty datagram from itself ends it.
+        made.sendto(b"", (seat.address, port))
+        thread.join(5.0)
+        made.close()
+
+
+def _enter(descriptor: int) -> None:
+    if _LIBC.setns(descriptor, _CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def node(rig: Rig) -> Seat:
+    """The network of the node itself."""
+    return Seat("the node", str(rig.layout.slot.node), str(rig.netns))
+
+
+def seat_of(rig: Rig, pod: Object) -> Seat:
+    """The network of a running pod."""
+    metadata = pod["metadata"]
+    pid = until(f"pod {metadata['name']} runs", lambda: _process_of(rig, metadata["uid"]), 20.0)
+    name = f"{metadata['namespace']}/{metadata['name']}"
+    return Seat(name, str(pod["status"]["podIP"]), f"/proc/{pid}/ns/net")
+
+
+def _process_of(rig: Rig, uid: str) -> int | None:
+    """Find a process of a pod by its cgroup, which kubelet names after the UID."""
+    for one in cgroups.processes(rig.layout.network_name):
+        try:
+            if uid in Path(f"/proc/{one.pid}/cgroup").read_text():
+                return one.pid
+        except OSError:
+            continue
+    return None
+
+
+def make_seat(api: Api, namespace: str, name: str, labels: Mapping[str, str]) -> None:
+    """Create such a pod."""
+    container = {
+        "name": "nothing",
+        "image": PAUSE_IMAGE,
+        "imagePullPolicy": "IfNotPresent",
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": True,
+            "runAsUser": 65534,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    spec = {
+        "containers": [container],
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 0,
+    }
+    metadata = {"name": name, "namespace": namespace, "labels": dict(labels)}
+    api.create(POD, {"metadata": metadata, "spec": spec})
+
+
+def take_seat(api: Api, namespace: str, name: str) -> Seat:
+    """Wait until such a pod has its address, and return its network."""
+
+    def addressed() -> Object | None:
+        pod = api.get(POD, namespace, name)
+        return pod if (pod.get("status") or {}).get("podIP") else None
+
+    return seat_of(api.rig, until(f"pod {name} has an address", addressed, 60.0))

@@ -1,0 +1,1 @@
+"""Network policies enforced by the kernel: what the permissions table allows, and nothing else."""

@@ -1,0 +1,277 @@
+"""The kernel enforces the NetworkPolicies of a cluster: each row passes what it names, and no more.
+
+The enforcer is the policy controller of kube-router. Everything is under it from the start: the
+operator, which runs in the network of a pod, three servers that form a cluster, and Jobs. In the
+end the enforcer stops: what was refused then passes, so nothing but a policy had refused it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from e2e.conftest import MakeNamespace
+from e2e.demo import table
+from e2e.harness.backups import SELDOM, backup_now, check_stored, make_credentials
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import NAMESPACE as OPERATORS
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.seats import Seat, answering, make_seat, node, seat_of, take_seat
+from e2e.harness.stores import Store
+from e2e.harness.waiting import Stopwatch, until
+from e2e.network import policies
+from e2e.network.connections import (
+    HTTPS,
+    JOBS_ACCEPT_NOTHING,
+    METRICS_PORT,
+    NAMES,
+    OTHER,
+    ROWS,
+    Line,
+    Lines,
+    keys,
+)
+from e2e.rig import Rig
+from managers.networking.flows import OPERATOR_POD_LABELS, PERMISSIONS
+from runtime.builtin_kinds import POD, SERVICE
+
+NAME, LOCKED = "bao", "locked"
+DNS_NAMESPACE = "kube-system"
+EDGE = {"app": "edge"}
+METADATA = "169.254.169.254"
+PARALLEL = 8
+Addresses = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The namespaces of the scenario."""
+
+    cluster: str
+    locked: str
+    edge: str
+    other: str
+
+
+@pytest.fixture(scope="module")
+def enforced(rig: Rig) -> Iterator[None]:
+    rig.enforce_policies()
+    yield
+    rig.ignore_policies()
+
+
+@pytest.fixture(scope="module")
+def homes(enforced: None, make_namespace: MakeNamespace) -> Homes:
+    return Homes(*(make_namespace() for _ in range(4)))
+
+
+@pytest.fixture(scope="module")
+def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
+    """The pods of the scenario that do nothing themselves, by place."""
+    of_job = labels.component(NAME, "backup")
+    wanted: dict[str, tuple[str, Mapping[str, str]]] = {
+        "operator": (OPERATORS, OPERATOR_POD_LABELS),
+        "beside-operator": (OPERATORS, {"app": "tools"}),
+        "like-operator": (homes.other, OPERATOR_POD_LABELS),
+        "dns": (DNS_NAMESPACE, {"k8s-app": "names"}),
+        "edge": (homes.edge, EDGE),
+        "beside-edge": (homes.edge, {"app": "shop"}),
+        "app": (homes.cluster, {"app": "shop"}),
+        "job": (homes.cluster, of_job),
+        "server-of-another": (homes.cluster, labels.server_pod("another")),
+        "other": (homes.other, {"app": "shop", **EDGE}),
+        "locked-app": (homes.locked, {"app": "shop"}),
+        "locked-job": (homes.locked, labels.component(LOCKED, "backup")),
+        "locked-job-of-another": (homes.locked, labels.component("another", "backup")),
+        "locked-server-0": (homes.locked, labels.server_pod(LOCKED)),
+        "locked-server-1": (homes.locked, labels.server_pod(LOCKED)),
+    }
+    made = {place: (namespace, f"seat-{place}") for place, (namespace, _) in wanted.items()}
+    for place, (namespace, carried) in wanted.items():
+        make_seat(api, namespace, f"seat-{place}", carried)
+    yield {place: take_seat(api, *pod) for place, pod in made.items()}
+    for namespace, name in made.values():
+        api.delete(POD, namespace, name)
+
+
+@pytest.fixture(scope="module")
+def launcher(
+    rig: Rig, seats: dict[str, Seat], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Launcher]:
+    """Starts operators in the network of a pod that has the labels of the operator."""
+    made = Launcher(rig, tmp_path_factory.mktemp("network"), seats["operator"].inside)
+    yield made
+    made.stop_all()
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig, api: Api, homes: Homes, reloading_operator: Operator, store: Store
+) -> Cluster:
+    """Three servers with a metrics port and a store, and a Hardened cluster of policies alone."""
+    of_edge = {"kubernetes.io/metadata.name": homes.edge}
+    trusted = {
+        "namespaceSelector": {"matchLabels": of_edge},
+        "podSelector": {"matchLabels": EDGE},
+    }
+    network = {
+        "dnsEndpointIPs": [str(rig.layout.slot.node)],
+        "trustedIngressPeers": [trusted],
+    }
+    policies.apply_hardened(rig, homes.locked, LOCKED, network)
+    make_credentials(api, homes.cluster, store)
+    body = manifest(
+        homes.cluster,
+        NAME,
+        replicas=3,
+        configuration=STEADY,
+        selfInit=self_init(key_value_engine()),
+        backup={"schedule": SELDOM, "target": store.target()},
+        observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}},
+        network=network,
+    )
+    api.create(CLUSTERS, body)
+    return Cluster(api, homes.cluster, NAME)
+
+
+@pytest.fixture(scope="module")
+def places(rig: Rig, cluster: Cluster, seats: dict[str, Seat]) -> dict[str, Seat]:
+    """All places that connections leave from, once the enforcer knows them."""
+    cluster.await_available()
+    servers = {f"server-{at}": seat_of(rig, pod) for at, pod in enumerate(cluster.pods())}
+    found = {**seats, **servers}
+
+    def unknown() -> list[str]:
+        rules = rig.enforced_addresses()
+        return [place for place, seat in found.items() if f" {seat.address}/32 " not in rules]
+
+    until("the enforcer knows every pod", lambda: not unknown(), 30.0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iterator[Addresses]:
+    """The addresses of all places, with somebody who listens at each port of the table."""
+    service = {
+        "selector": {"app": "shop", **EDGE},
+        "ports": [{"port": HTTPS, "targetPort": OTHER}],
+    }
+    shop = api.create(
+        SERVICE, {"metadata": {"name": "shop", "namespace": homes.other}, "spec": service}
+    )
+    machine = node(rig)
+    listening: dict[str, tuple[int, ...]] = {
+        "other": (NAMES, HTTPS, OTHER),
+        "dns": (NAMES, OTHER),
+        "app": (8200, 8201),
+        "job": (OTHER,),
+        "locked-server-0": (8200, 8201, METRICS_PORT, OTHER),
+        "locked-server-1": (8200, 8201, METRICS_PORT),
+    }
+    with ExitStack() as open_ports, machine.holding(METADATA):
+        for place, ports in listening.items():
+            for port in ports:
+                open_ports.enter_context(closing(places[place].listen(port)))
+        open_ports.enter_context(closing(machine.listen(HTTPS, METADATA)))
+        for place in ("other", "dns"):
+            open_ports.enter_context(answering(places[place], NAMES))
+        yield {
+            **{place: seat.address for place, seat in places.items()},
+            "node": machine.address,
+            "api": str(rig.layout.slot.api_service),
+            "shop": shop["spec"]["clusterIP"],
+            "metadata": METADATA,
+        }
+    api.delete(SERVICE, homes.other, "shop")
+
+
+def tried(
+    lines: Iterable[Line], places: Mapping[str, Seat], addresses: Addresses
+) -> dict[Line, bool]:
+    """Open all connections, and return which were accepted."""
+    wanted = list(lines)
+
+    def one(line: Line) -> bool:
+        return places[line.source].reaches(addresses[line.target], line.port, line.protocol)
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        return dict(zip(wanted, pool.map(one, wanted), strict=True))
+
+
+def expected() -> dict[Line, bool]:
+    found = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
+    for lines in ROWS.values():
+        found |= dict.fromkeys(lines.passed, True) | dict.fromkeys(lines.refused, False)
+    return found
+
+
+def test_each_row_of_the_permissions_table_has_connections() -> None:
+    assert set(keys(PERMISSIONS)) == set(ROWS)
+    assert all(lines.passed and lines.refused for lines in ROWS.values())
+    # No row may call a connection refused that another one lets pass.
+    passed = {line for lines in ROWS.values() for line in lines.passed}
+    assert not [line for lines in ROWS.values() for line in lines.refused if line in passed]
+
+
+@pytest.mark.timeout(300)
+def test_a_cluster_becomes_available_under_its_policies(cluster: Cluster) -> None:
+    watch = Stopwatch()
+    cluster.await_available()
+    cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
+    # The servers label their pods through the API server.
+    until("one server leads", cluster.leader, 30.0)
+    print(f"\nAvailable with three servers after {watch.seconds:.1f} s")
+
+
+@pytest.mark.timeout(200)
+def test_what_a_row_permits_passes_and_nothing_else_does(
+    places: dict[str, Seat], addresses: Addresses
+) -> None:
+    wanted, watch = expected(), Stopwatch()
+    found = tried(wanted, places, addresses)
+    print(f"\n{len(found)} connections in {watch.seconds:.1f} s\n{as_table(found)}")
+    assert found == wanted
+
+
+def as_table(found: Mapping[Line, bool]) -> str:
+    headers = ("pods, direction, peer", "from", "to", "port", "expected", "result")
+    rows: list[tuple[str, ...]] = []
+
+    def add(title: str, lines: Lines) -> None:
+        for expectation, some in ((True, lines.passed), (False, lines.refused)):
+            for line in some:
+                port = f"{line.port} {line.protocol}"
+                words = (_word(expectation), _word(found[line]))
+                rows.append((title, line.source, line.target, port, *words))
+
+    for (pods, direction, peer, _), lines in ROWS.items():
+        add(f"{pods} {direction}, {re.split('[,;]', peer.label)[0]}", lines)
+    add("jobs in, nobody", Lines((), JOBS_ACCEPT_NOTHING))
+    return table.plain(headers, rows)
+
+
+def _word(passed: bool) -> str:
+    return "passed" if passed else "refused"
+
+
+@pytest.mark.timeout(200)
+def test_a_snapshot_reaches_its_store(cluster: Cluster, store: Store) -> None:
+    status = backup_now(cluster, "first").await_phase("Completed")
+    check_stored(store, status)
+
+
+@pytest.mark.timeout(200)
+def test_the_enforcer_alone_refuses_all_this(
+    rig: Rig, places: dict[str, Seat], addresses: Addresses
+) -> None:
+    rig.ignore_policies()
+    found = tried(expected(), places, addresses)
+    assert not [line for line, passed in found.items() if not passed]
