@@ -144,8 +144,15 @@ def _template(path: str) -> tuple[VerbGate, ...]:
 
 
 def _store(path: str) -> tuple[VerbGate, ...]:
-    """What is asked about a store of snapshots."""
+    """What is asked about a store of snapshots.
+
+    A store without a Secret is one for the identity of the pod, which is often that of the node.
+    """
+    secret, provider = f"{path}.credentialsSecretRef", f"{path}.provider"
+    no_secret = f"!{optional(secret, '{spec}')}.hasValue()"
+    in_network = f"{optional(provider, '{spec}')}.orValue('s3') != 'pvc'"
     return (
+        VerbGate(path, CLOUD_IDENTITIES, f"{no_secret} && {in_network}"),
         VerbGate(f"{path}.roleArn", CLOUD_IDENTITIES),
         _map(f"{path}.workloadIdentity.serviceAccountAnnotations", CLOUD_IDENTITIES),
         _map(f"{path}.workloadIdentity.podLabels", CLOUD_IDENTITIES),

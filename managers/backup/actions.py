@@ -10,6 +10,7 @@ import structlog
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
+from contracts.jobs.cloud_identity import metadata_addresses
 from contracts.jobs.template import JobTemplate, JobTemplateSource
 from managers.backup.caches import BackupCaches
 from managers.backup.dependencies import BackupDependencies
@@ -222,7 +223,9 @@ class BackupActions:
 
     async def _create_job(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
         run, name = _job_owner(facts), facts.status.job_name
-        rights = Rights(template.cluster, name, template.account, BACKUPS)
+        spec = _cluster(facts).spec.backup
+        asked = metadata_addresses(spec.target) if spec else ()
+        rights = Rights(template.cluster, name, template.account, BACKUPS, metadata=asked)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 

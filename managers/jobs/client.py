@@ -15,7 +15,7 @@ from managers.jobs.status import JobSeen, Rights, job_seen, rights_objects
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.ownership import Owner
-from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.client.client import Client
 from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed, Transient
 from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
@@ -90,9 +90,9 @@ class Jobs:
             await self._client.delete(JOB, key, uid=uid)
 
     async def ensure_rights(self, run: Owner, rights: Rights) -> None:
-        """Allow the account of a run to write the status of that run, and no other.
+        """Allow the pod of a run to write the status of that run, and to ask for its identity.
 
-        Both objects belong to the run. Raises ForeignError when one of that name does not, and
+        All objects belong to the run. Raises ForeignError when one of that name does not, and
         RefusedError as `ensure` does.
         """
         for intent in rights_objects(run, rights):
@@ -101,7 +101,7 @@ class Jobs:
     async def withdraw_rights(self, run: Owner, job: str) -> None:
         """Revoke the rights of `ensure_rights` after the end of the run; `job` names its Job."""
         key = ObjectKey(run.namespace, job)
-        for resource in (ROLE_BINDING, ROLE):
+        for resource in (NETWORK_POLICY, ROLE_BINDING, ROLE):
             with suppress(NotFound, Conflict):
                 live = await self._client.get(resource, key, metadata_only=True)
                 if _belongs(live, run):

@@ -1,4 +1,7 @@
-"""Status of a Job, and the Role and RoleBinding by which a run may write its own status. Pure.
+"""Status of a Job, and the objects that give the pod of one run its rights. Pure.
+
+The Role and the RoleBinding let it write its own status. The NetworkPolicy opens the metadata of a
+cloud to it, if its store asks for the identity of the pod: other policies leave them closed.
 
 Source: Kubernetes API reference, batch/v1 JobStatus. A Job is over when it has the condition
 Complete or Failed and not before: from 1.31 on Kubernetes sets them when all pods have ended.
@@ -6,22 +9,26 @@ Complete or Failed and not before: from 1.31 on Kubernetes sets them when all po
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from contracts.api.group import GROUP, RESTORES
+from contracts.jobs.cloud_identity import MetadataAddress
 from contracts.naming import labels
 from contracts.pause import counted_from
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
-from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import NETWORK_POLICY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Object, Resource, controller_of, is_terminating, uid_of
 
 JobState = Literal["Active", "Succeeded", "Failed"]
 # Longer than a node takes to start, and to pull an image.
 START_PATIENCE = timedelta(minutes=10)
+JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
+"""The controller of Jobs sets it on their pods."""
 _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
 
 
@@ -101,21 +108,23 @@ def _moment(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Rights of the account of one run: read its own object, and write its own status."""
+    """Rights of the pod of one run: read its own object, write its own status, ask its cloud."""
 
     cluster: str
     """Name of the cluster, for the labels."""
     job: str
-    """Name of the Job; the Role and the RoleBinding carry it too."""
+    """Name of the Job; the other objects carry it too."""
     account: str
     """ServiceAccount of the pod."""
     resource: Resource
     verbs: tuple[str, ...] = ("get", "patch")
     """On the status of the object; `get` on the object itself comes with it."""
+    metadata: tuple[MetadataAddress, ...] = ()
+    """Where the pod asks for its identity; empty: there is no NetworkPolicy of the run."""
 
 
-def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, Intent]:
-    """Build the Role and the RoleBinding of one run; raises ValueError for a kind without runs."""
+def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, ...]:
+    """Build the objects of one run; raises ValueError for a kind without runs."""
     if rights.resource.group != GROUP or rights.resource.kind != run.kind:
         raise ValueError(f"{rights.resource.kind} is not the kind of the run, {run.kind}")
     metadata = {
@@ -141,7 +150,27 @@ def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, Intent]:
         "roleRef": reference,
         "subjects": [subject],
     }
-    return Intent(ROLE, role), Intent(ROLE_BINDING, binding)
+    rbac = (Intent(ROLE, role), Intent(ROLE_BINDING, binding))
+    return (*rbac, _metadata_policy(metadata, rights)) if rights.metadata else rbac
+
+
+def _metadata_policy(metadata: Object, rights: Rights) -> Intent:
+    """Open the addresses to the pod of this Job; the policy of all jobs denies the rest."""
+    selector = {**labels.base(rights.cluster), JOB_NAME_LABEL: rights.job}
+    egress = [
+        {
+            "to": [{"ipBlock": {"cidr": str(ipaddress.ip_network(one.address))}}],
+            "ports": [{"port": port, "protocol": "TCP"} for port in one.ports],
+        }
+        for one in rights.metadata
+    ]
+    spec = {
+        "podSelector": {"matchLabels": selector},
+        "policyTypes": ["Egress"],
+        "egress": egress,
+    }
+    body = {"apiVersion": NETWORK_POLICY.api_version, "kind": NETWORK_POLICY.kind}
+    return Intent(NETWORK_POLICY, {**body, "metadata": metadata, "spec": spec})
 
 
 def component_of(resource: Resource) -> str:

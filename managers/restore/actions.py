@@ -14,6 +14,7 @@ from contracts.api.meta import rfc3339
 from contracts.builders.job import restore_job
 from contracts.builders.job_store import store_env
 from contracts.hcl.seal_identity import seal_identity
+from contracts.jobs.cloud_identity import metadata_addresses
 from contracts.jobs.env import RestoreEnv, RunEnv
 from managers.context.context import FIELD_MANAGER
 from managers.jobs.client import Jobs, RefusedError
@@ -114,7 +115,10 @@ class RestoreActions:
         if template is None or execution is None or not isinstance(facts.source, SnapshotSource):
             return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
         run = run_of(observation.live)
-        rights = Rights(template.cluster, execution.job_name, template.account, RESTORES)
+        asked = metadata_addresses(facts.source.store)
+        rights = Rights(
+            template.cluster, execution.job_name, template.account, RESTORES, metadata=asked
+        )
         job = restore_job(template, facts.source.store, environment(observation, facts.source))
         try:
             await self.jobs.ensure_rights(run, rights)

@@ -14,6 +14,7 @@ from contracts.api.backup import ProofRun
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
 from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
+from contracts.jobs.cloud_identity import metadata_addresses
 from contracts.jobs.template import JobTemplateSource
 from contracts.pause import counted_from
 from contracts.pools.voter_pool import serving_set
@@ -150,7 +151,8 @@ class RestoreTestActions:
         self, observed: ObservedCluster, subject: Candidate, run: ProofRun
     ) -> JobSeen | _Obstacle:
         """Create the Job, or return the obstacle."""
-        if observed.cluster.spec.backup is None or subject.snapshot is None:
+        backup = observed.cluster.spec.backup
+        if backup is None or subject.snapshot is None:
             return _Obstacle("there is no spec.backup, or no snapshot any more")
         template = await self._dependencies.template_source.of(observed.cluster, "backup")
         if isinstance(template, Wait):
@@ -162,7 +164,8 @@ class RestoreTestActions:
         if not isinstance(sidecar, Sidecar):
             return sidecar
         owner = _owner(observed, subject)
-        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS)
+        asked = metadata_addresses(backup.target)
+        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS, metadata=asked)
         job = job_of(observed.cluster, template, sidecar, subject, run)
         try:
             await self._dependencies.jobs.ensure_rights(owner, rights)

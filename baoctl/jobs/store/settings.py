@@ -1,8 +1,9 @@
 """Translates the variables of a job about its store into options of obstore.
 
-Uses contracts.jobs.env, store.egress_proxy and store.egress_policy; reads no file: credentials come
-in as a mapping. Called by store.store. One function per provider, in a table. Options are those of
-obstore 0.12.1.
+Uses contracts.jobs.env, store.egress_proxy and store.google_credentials; reads no file: credentials
+come in as a mapping. Called by store.store. One function per provider, in a table. Options are
+those of obstore 0.12.1. A Secret without a login never leads to the identity of the pod: who may
+leave the Secret out is decided by an admission policy.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-import orjson
-
 from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.store import google_credentials
 from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from contracts.jobs.env import StoreEnv
 
@@ -52,6 +52,10 @@ _AZURE_VARIABLES: Mapping[str, str] = {
     "AZURE_AUTHORITY_HOST": "authority_host",
 }
 """What the webhook of workload identity puts into a pod, and the matching options."""
+_AZURE_TOKEN: Final = frozenset(
+    {"AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"}
+)
+"""With all of them the token of the pod is taken to a public token service."""
 _AWS_VARIABLES: Mapping[str, str] = {
     "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container_credentials_full_uri",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "container_credentials_relative_uri",
@@ -108,6 +112,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         sts, sts_endpoint = _sts(endpoint, region)
         options["sts_endpoint"] = sts
         return StoreSettings(options, (*endpoints, sts_endpoint), http=endpoint.scheme == "http")
+    _no_secret(env, secret, "accessKeyId and secretAccessKey")
     options |= _from_environment(environ, _AWS_VARIABLES)
     return StoreSettings(options, endpoints, _AWS_IDENTITY, endpoint.scheme == "http")
 
@@ -135,30 +140,26 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
         options["base_url"] = _address(endpoint)
         endpoints = (_egress_endpoint(endpoint), *_GOOGLE)
     http = endpoint is not None and endpoint.scheme == "http"
-    key = secret.get("credentials.json", "")
+    key = secret.get(google_credentials.FILE, "")
     if key:
-        options["service_account_key"] = _google_key(key)
-        return StoreSettings(options, endpoints, http=http)
+        more, tokens = _google_login(env, key)
+        return StoreSettings(options | more, (*endpoints, *tokens), http=http)
     if http:
         # Only emulators speak http, and they have no identities.
         return StoreSettings(options | {"skip_signature": True}, endpoints, http=True)
+    _no_secret(env, secret, google_credentials.FILE)
     if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         options["application_credentials"] = environ["GOOGLE_APPLICATION_CREDENTIALS"]
     return StoreSettings(options, endpoints, _GOOGLE_IDENTITY, http)
 
 
-def _google_key(text: str) -> str:
-    try:
-        key = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise JobFailure("Config", f"{_REFERENCE}: credentials.json is no JSON") from None
-    if not isinstance(key, dict) or not key.get("private_key") or not key.get("client_email"):
-        raise JobFailure(
-            "Config",
-            f"{_REFERENCE}: credentials.json has no private_key and client_email; store the key "
-            "file of a service account",
-        )
-    return text
+def _google_login(env: StoreEnv, text: str) -> tuple[dict[str, Any], tuple[EgressEndpoint, ...]]:
+    """Return the options for a file of credentials, and where its tokens come from."""
+    if google_credentials.credential_type(text, _REFERENCE) == google_credentials.ACCOUNT:
+        # The library signs its own tokens with the key.
+        return {"service_account_key": text}, ()
+    file = f"{env.credentials_path}/{google_credentials.FILE}"
+    return {"application_credentials": file}, (google_credentials.TOKEN_SERVICE,)
 
 
 def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
@@ -188,6 +189,9 @@ def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSe
             f"{_REFERENCE}: connectionString has neither AccountKey nor SharedAccessSignature",
         )
     options |= _from_environment(environ, _AZURE_VARIABLES)
+    if environ.keys() >= _AZURE_TOKEN:
+        return StoreSettings(options, endpoints, http=http)
+    _no_secret(env, secret, "accountKey or connectionString")
     return StoreSettings(options, endpoints, (_IMDS,), http)
 
 
@@ -231,6 +235,16 @@ def _pair(secret: Secret, first: str, other: str) -> bool:
         missing = other if has == [first] else first
         raise JobFailure("Config", f"{_REFERENCE}: the Secret has {has[0]} but no {missing}")
     return bool(has)
+
+
+def _no_secret(env: StoreEnv, secret: Secret, keys: str) -> None:
+    """Refuse a Secret that has no login: the identity of the pod is not what was asked for."""
+    if secret or env.credentials_path:
+        raise JobFailure(
+            "Config",
+            f"{_REFERENCE}: the Secret has no {keys}; add what is missing, or remove "
+            "credentialsSecretRef to use the identity of the pod",
+        )
 
 
 def _from_environment(environ: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

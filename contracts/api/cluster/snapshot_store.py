@@ -88,8 +88,9 @@ class BackupTarget(ApiModel):
         default=None,
         description=(
             "Secret with the credentials. s3: accessKeyId, secretAccessKey, and if needed "
-            "sessionToken, region, caCert. gcs: credentials.json. azure: accountKey or "
-            "connectionString. Left out, the identity of the pod is used."
+            "sessionToken, region, caCert. gcs: credentials.json, of type service_account or "
+            "authorized_user. azure: accountKey or connectionString. Left out, the identity of "
+            "the pod is used, for which the verb usecloudidentities is needed."
         ),
     )
     workload_identity: WorkloadIdentity | None = Field(

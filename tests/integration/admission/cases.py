@@ -28,6 +28,7 @@ _KEY = (
 _PLUGIN = {"type": "secret", "name": "aws", "command": "aws"}
 _CLOUD_LABEL = {"azure.workload.identity/use": "true"}
 _CLOUD_NOTE = {"iam.gke.io/gcp-service-account": "bao@project.iam.gserviceaccount.com"}
+_LOGIN = {"credentialsSecretRef": {"name": "store"}}
 _ACME = {"directoryURL": "https://acme.example.com/directory"}
 
 
@@ -39,8 +40,14 @@ def _backup(target: Spec | None = None, **more: Any) -> Spec:
     }
 
 
-def _test(**template: Any) -> Spec:
-    return _backup(restoreTest={"schedule": _CRON, "clusterTemplate": template})
+def _into_backup(field: str, target: Spec | None = None, **more: Any) -> Brought:
+    """A field besides the store, or one of a store with a Secret, which was there before."""
+    store = _LOGIN if target else None
+    return Brought(field, _backup({**(target or {}), **(store or {})}, **more), _backup(store))
+
+
+def _into_test(field: str, **template: Any) -> Brought:
+    return _into_backup(field, restoreTest={"schedule": _CRON, "clusterTemplate": template})
 
 
 def _read(**more: Any) -> Spec:
@@ -85,15 +92,15 @@ _GATEWAY = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name
 
 GATED: tuple[Brought, ...] = (
     Brought("spec.initContainer.image", {"initContainer": {"image": _IMAGE}}),
-    Brought("spec.backup.image", _backup(image=_IMAGE)),
+    _into_backup("spec.backup.image", image=_IMAGE),
     Brought("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
     Brought(
         "spec.upgrade.blueGreen.verification.prePromotionHook",
         {"upgrade": {"blueGreen": {"verification": {"prePromotionHook": {"image": _IMAGE}}}}},
     ),
     Brought("spec.plugins", {"plugins": [_PLUGIN]}),
-    Brought(f"{_TEMPLATE}.initContainer.image", _test(initContainer={"image": _IMAGE})),
-    Brought(f"{_TEMPLATE}.plugins", _test(plugins=[_PLUGIN])),
+    _into_test(f"{_TEMPLATE}.initContainer.image", initContainer={"image": _IMAGE}),
+    _into_test(f"{_TEMPLATE}.plugins", plugins=[_PLUGIN]),
     *_trust("imageVerification"),
     *_trust("operatorImageVerification"),
     Brought("spec.serviceAccount.annotations", {"serviceAccount": {"annotations": {"a": "b"}}}),
@@ -107,23 +114,22 @@ GATED: tuple[Brought, ...] = (
         "spec.readReplicas.template.metadata.annotations",
         _read(template={"metadata": {"annotations": _CLOUD_NOTE}}),
     ),
-    Brought(f"{_TARGET}.roleArn", _backup({"roleArn": "arn:aws:iam::123456789012:role/bao"})),
-    Brought(
+    Brought(_TARGET, _backup()),
+    Brought(_TARGET, _backup(), before=_backup(_LOGIN)),
+    Brought(_TARGET, _backup({"bucket": "other"}), before=_backup()),
+    _into_backup(f"{_TARGET}.roleArn", {"roleArn": "arn:aws:iam::123456789012:role/bao"}),
+    _into_backup(
         f"{_TARGET}.workloadIdentity.serviceAccountAnnotations",
-        _backup({"workloadIdentity": {"serviceAccountAnnotations": {"a": "b"}}}),
+        {"workloadIdentity": {"serviceAccountAnnotations": {"a": "b"}}},
     ),
-    Brought(
-        f"{_TARGET}.workloadIdentity.podLabels",
-        _backup({"workloadIdentity": {"podLabels": {"a": "b"}}}),
+    _into_backup(
+        f"{_TARGET}.workloadIdentity.podLabels", {"workloadIdentity": {"podLabels": {"a": "b"}}}
     ),
-    Brought(
-        f"{_TEMPLATE}.serviceAccount.annotations",
-        _test(serviceAccount={"annotations": {"a": "b"}}),
+    _into_test(
+        f"{_TEMPLATE}.serviceAccount.annotations", serviceAccount={"annotations": {"a": "b"}}
     ),
-    Brought(f"{_TEMPLATE}.podMetadata.labels", _test(podMetadata={"labels": _CLOUD_LABEL})),
-    Brought(
-        f"{_TEMPLATE}.podMetadata.annotations", _test(podMetadata={"annotations": _CLOUD_NOTE})
-    ),
+    _into_test(f"{_TEMPLATE}.podMetadata.labels", podMetadata={"labels": _CLOUD_LABEL}),
+    _into_test(f"{_TEMPLATE}.podMetadata.annotations", podMetadata={"annotations": _CLOUD_NOTE}),
     Brought("spec.service.type", {"service": {"type": "NodePort"}}),
     Brought("spec.service.annotations", {"service": {"annotations": {"a": "b"}}}),
     Brought(
@@ -161,7 +167,7 @@ _CACHE = {"mode": "ManagedPVC", "size": "1Gi"}
 
 USED: tuple[Brought, ...] = (
     Brought("spec.serviceAccount.name", {"serviceAccount": {"name": "other"}}),
-    Brought(f"{_TEMPLATE}.serviceAccount.name", _test(serviceAccount={"name": "other"})),
+    _into_test(f"{_TEMPLATE}.serviceAccount.name", serviceAccount={"name": "other"}),
     Brought("spec.ingress.className", {"ingress": {"className": "nginx"}}),
     Brought("spec.gateway.gatewayRef", {"gateway": {"gatewayRef": {"name": "public"}}}),
     Brought("spec.storage.storageClassName", {"storage": {"size": "1Gi", "storageClassName": "x"}}),
@@ -188,9 +194,8 @@ USED: tuple[Brought, ...] = (
             }
         },
     ),
-    Brought(
-        f"{_TEMPLATE}.storage.storageClassName",
-        _test(storage={"size": "1Gi", "storageClassName": "x"}),
+    _into_test(
+        f"{_TEMPLATE}.storage.storageClassName", storage={"size": "1Gi", "storageClassName": "x"}
     ),
     Brought(
         "spec.tls.acme.sharedCache.existingClaimName",
@@ -223,9 +228,8 @@ USED: tuple[Brought, ...] = (
 
 OTHER = "itest-admission-other"
 CREATED: tuple[Brought, ...] = (
-    Brought(
-        "spec.backup.restoreTest.namespace",
-        _backup(restoreTest={"schedule": _CRON, "namespace": OTHER}),
+    _into_backup(
+        "spec.backup.restoreTest.namespace", restoreTest={"schedule": _CRON, "namespace": OTHER}
     ),
 )
 
@@ -246,15 +250,15 @@ def _verified(block: str) -> Brought:
 
 
 NAMED: tuple[Brought, ...] = (
-    Brought(
+    _into_backup(
         "spec.backup.restoreTest.credentialsSecretRef.name",
-        _backup(restoreTest={"schedule": _CRON, "credentialsSecretRef": _MINE}),
+        restoreTest={"schedule": _CRON, "credentialsSecretRef": _MINE},
     ),
-    Brought(
+    _into_test(
         f"{_TEMPLATE}.unseal.credentialsSecretRef.name",
-        _test(unseal={"type": "static", "credentialsSecretRef": _MINE}),
+        unseal={"type": "static", "credentialsSecretRef": _MINE},
     ),
-    Brought(f"{_TEMPLATE}.imagePullSecrets[].name", _test(imagePullSecrets=[_MINE])),
+    _into_test(f"{_TEMPLATE}.imagePullSecrets[].name", imagePullSecrets=[_MINE]),
     Brought("spec.unseal.credentialsSecretRef.name", {"unseal": {"credentialsSecretRef": _MINE}}),
     Brought(
         "spec.tls.acme.caSecretRef.name",
@@ -275,7 +279,7 @@ NAMED: tuple[Brought, ...] = (
     ),
     Brought("spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "mine"}}),
     Brought(f"{_TARGET}.credentialsSecretRef.name", _backup({"credentialsSecretRef": _MINE})),
-    Brought("spec.backup.tokenSecretRef.name", _backup(tokenSecretRef=_MINE)),
+    _into_backup("spec.backup.tokenSecretRef.name", tokenSecretRef=_MINE),
     Brought("spec.upgrade.tokenSecretRef.name", {"upgrade": {"tokenSecretRef": _MINE}}),
     Brought(
         f"{_MONITOR}.authorization.credentialsSecret.name",

@@ -52,6 +52,8 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
     }
     for gate in ("use-secrets", "use-volume-claims", "use-cloud-identities"):
         found[gate] = make(installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"])
+    secrets = [f"{PREFIX}use-secrets", f"{PREFIX}use-cloud-identities"]
+    found["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
     found["use-custom-executables"] = make(
         installed, PLACE, "runs-programs", folder, [EDIT, verb, f"{PREFIX}use-custom-executables"]
     )
@@ -101,21 +103,30 @@ class Asked:
     role: str
 
 
+LOGIN = {"credentialsSecretRef": {"name": "store"}}
+
+
+def _restore(name: str = "r", **spec: Any) -> Object:
+    """A restore of a backup by its name, which names no store, unless `spec` does."""
+    return restore_object(name, **{"source": {"backup": "nightly"}, **spec})
+
+
 def _from(**target: Any) -> dict[str, Any]:
     return {"source": {"target": {**STORE, **target}, "key": KEY}}
 
 
 NEEDS = {
+    "the identity of the pod": Asked("spec.source.target", _from(), "use-cloud-identities"),
     "a program": Asked("spec.image", {"image": "a.example.com/b:1"}, "use-custom-executables"),
     "a role of a cloud": Asked(
         "spec.source.target.roleArn",
-        _from(roleArn="arn:aws:iam::1:role/x"),
-        "use-cloud-identities",
+        _from(roleArn="arn:aws:iam::1:role/x", **LOGIN),
+        "both",
     ),
     "an identity of a cloud": Asked(
         "spec.source.target.workloadIdentity.podLabels",
-        _from(workloadIdentity={"podLabels": {"a": "b"}}),
-        "use-cloud-identities",
+        _from(workloadIdentity={"podLabels": {"a": "b"}}, **LOGIN),
+        "both",
     ),
     "a volume": Asked(
         "spec.source.target.pvc.claimName",
@@ -129,7 +140,7 @@ NEEDS = {
     ),
     "credentials": Asked(
         "spec.source.target.credentialsSecretRef.name",
-        _from(credentialsSecretRef={"name": "store"}),
+        _from(**LOGIN),
         "use-secrets",
     ),
     "a token": Asked(
@@ -152,21 +163,21 @@ class TestRestores:
     async def test_attack_t15_writing_a_restore_is_not_enough(self, people: People) -> None:
         async with acting(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match=r"spec\.cluster: needs the verb restore on that"):
-                await _apply(writer, RESTORES, restore_object())
+                await _apply(writer, RESTORES, _restore())
 
     async def test_who_may_restore_does(self, accounts: Accounts) -> None:
         async with acting(accounts[RESTORER]) as client:
-            await _apply(client, RESTORES, restore_object())
-            await _apply(client, RESTORES, restore_object(**into(**OWN_TEMPLATE)))
+            await _apply(client, RESTORES, _restore())
+            await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
 
     @pytest.mark.parametrize("asked", NEEDS.values(), ids=NEEDS.keys())
     async def test_what_it_names_must_be_theirs(self, accounts: Accounts, asked: Asked) -> None:
         async with acting(accounts[RESTORER]) as client:
             with pytest.raises(Forbidden) as caught:
-                await _apply(client, RESTORES, restore_object(**asked.spec))
+                await _apply(client, RESTORES, _restore(**asked.spec))
         assert f"{asked.field}: needs the verb" in str(caught.value)
         async with acting(accounts[asked.role]) as client:
-            await _apply(client, RESTORES, restore_object(**asked.spec))
+            await _apply(client, RESTORES, _restore(**asked.spec))
 
     async def test_a_fresh_cluster_takes_the_right_to_make_one(
         self, installed: Rig, accounts: Accounts, tmp_path: Any
@@ -176,22 +187,22 @@ class TestRestores:
         installed.kubectl("create", "clusterrole", *role)
         one = make(installed, PLACE, name, tmp_path, [name, f"{PREFIX}{RESTORE.role}"])
         async with acting(one) as client:
-            await _apply(client, RESTORES, restore_object())
+            await _apply(client, RESTORES, _restore())
             with pytest.raises(Forbidden, match=r"clusterTemplate: needs the verb create"):
-                await _apply(client, RESTORES, restore_object(**into(**OWN_TEMPLATE)))
+                await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
 
     async def test_a_decision_takes_the_verb_and_a_label_does_not(
         self, people: People, accounts: Accounts
     ) -> None:
         async with acting(accounts[RESTORER]) as client:
-            await _apply(client, RESTORES, restore_object("decided"), dry_run=False)
-            noted = restore_object("decided")
+            await _apply(client, RESTORES, _restore("decided"), dry_run=False)
+            noted = _restore("decided")
             noted["metadata"]["annotations"] = {labels.RESTORE_ACKNOWLEDGE: "id/Resume"}
             await _apply(client, RESTORES, noted)
         async with acting(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match="needs the verb restore"):
                 await _apply(writer, RESTORES, noted)
-            labelled = restore_object("decided")
+            labelled = _restore("decided")
             labelled["metadata"]["labels"] = {"a": "b"}
             await _apply(writer, RESTORES, labelled)
 

@@ -53,7 +53,7 @@ class Crashing(FakeApi):
         return answer
 
 
-WRITES = 14
+WRITES = 16
 """All writes of a backup from its begin to its count; one more is none."""
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from contracts.api.group import BACKUPS
 from contracts.conditions.reasons_backup import FAILURES
-from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.errors import status_error
 from runtime.outcome import Done, Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.backup.bench import Bench, by_hand
+from tests.managers.backup.bench import STORE, Bench, by_hand, cluster
 from tests.managers.backup.runs import running
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
@@ -47,10 +47,17 @@ class TestTheWay:
             "apply/status OpenBaoBackup by-hand",
             f"create Role {JOB_NAME}",
             f"create RoleBinding {JOB_NAME}",
+            f"create NetworkPolicy {JOB_NAME}",
             f"create Job {JOB_NAME}",
             "apply/status OpenBaoBackup by-hand",
         ]
         assert writes == order
+
+    async def test_only_a_store_without_a_login_opens_the_metadata_of_a_cloud(self) -> None:
+        bench = Bench(cluster(target={**STORE, "credentialsSecretRef": {"name": "s"}}), by_hand())
+        await bench.run()
+        assert bench.jobs == [JOB_NAME]
+        assert bench.api.of(NETWORK_POLICY) == []
 
     async def test_the_report_ends_it(self) -> None:
         bench = await running()
@@ -63,7 +70,8 @@ class TestTheWay:
         assert status["completedAt"] == "2030-01-01T00:00:00Z"
         assert bench.holder == ""
         assert bench.object(JOB, JOB_NAME)["spec"]["ttlSecondsAfterFinished"] == 3600
-        assert bench.api.of(ROLE) == bench.api.of(ROLE_BINDING) == []
+        for resource in (ROLE, ROLE_BINDING, NETWORK_POLICY):
+            assert bench.api.of(resource) == []
         (condition,) = status["conditions"]
         assert (condition["type"], condition["status"]) == ("Completed", "True")
 

@@ -1,14 +1,16 @@
 """managers.jobs.client: one Job per run, whoever tries again, and nothing of anybody else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.api.group import BACKUPS
 from contracts.builders.job import backup_job
+from contracts.jobs.cloud_identity import ADDRESSES
 from managers.jobs.client import KEPT_SECONDS, ForeignError, Jobs, RefusedError
 from managers.jobs.status import Rights
-from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.errors import ApiError, NotFound, QuotaExceeded, Transient, status_error
 from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
@@ -168,9 +170,10 @@ async def test_rights_of_somebody_else_are_never_touched(resource: Any) -> None:
 async def test_rights_end_with_the_run() -> None:
     api = FakeApi()
     jobs = Jobs(api)
-    await jobs.ensure_rights(RUN, RIGHTS)
+    await jobs.ensure_rights(RUN, replace(RIGHTS, metadata=ADDRESSES["s3"]))
+    assert len(api.of(NETWORK_POLICY)) == 1
     await jobs.withdraw_rights(RUN, NAME)
-    assert api.of(ROLE) == api.of(ROLE_BINDING) == []
+    assert api.of(ROLE) == api.of(ROLE_BINDING) == api.of(NETWORK_POLICY) == []
     await jobs.withdraw_rights(RUN, NAME)
 
 

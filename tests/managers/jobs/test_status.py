@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
+from contracts.jobs.cloud_identity import ADDRESSES
+from contracts.naming import labels
 from managers.jobs.status import START_PATIENCE, JobSeen, Rights, job_seen, rights_objects
+from runtime.builtin_kinds import NETWORK_POLICY
 from tests.gen.executors import RUN
 from tests.managers.jobs.statuses import ACTIVE, MADE
+from tests.managers.networking.evaluator import Peer, Policy
 
 ENDED = "2026-01-01T03:00:04Z"
 FINISHED = datetime(2026, 1, 1, 3, 0, 4, tzinfo=UTC)
@@ -139,6 +143,31 @@ def test_the_rights_of_a_restore_are_labelled_as_its_own() -> None:
     run = replace(RUN, kind=RESTORE_KIND)
     for intent in rights_objects(run, replace(RIGHTS, resource=RESTORES)):
         assert intent.body["metadata"]["labels"]["openbao.org/component"] == "restore"
+
+
+def test_the_pod_of_one_job_may_ask_its_cloud_and_no_other() -> None:
+    *_, policy = rights_objects(RUN, replace(RIGHTS, metadata=ADDRESSES["gcs"]))
+    assert policy.resource == NETWORK_POLICY
+    assert policy.key == (RUN.namespace, "backup-nightly")
+    judged = Policy(policy.body)
+    # Of every pod of a job: contracts.builders.job, and the controller of Jobs.
+    own = {**labels.component("x", "backup"), "batch.kubernetes.io/job-name": "backup-nightly"}
+    assert judged.selects(Peer(RUN.namespace, own))
+    for other in (
+        {**own, "batch.kubernetes.io/job-name": "backup-by-hand"},
+        {**own, labels.CLUSTER: "y"},
+        labels.server_pod("x"),
+    ):
+        assert not judged.selects(Peer(RUN.namespace, other))
+    metadata, agent = Peer(address="169.254.169.254"), Peer(address="169.254.169.252")
+    assert judged.lets_out(metadata, 80)
+    assert judged.lets_out(agent, 988)
+    for peer, port in ((metadata, 443), (agent, 80), (Peer(address="169.254.170.23"), 80)):
+        assert not judged.lets_out(peer, port)
+
+
+def test_a_run_with_a_login_has_no_policy() -> None:
+    assert NETWORK_POLICY not in {one.resource for one in rights_objects(RUN, RIGHTS)}
 
 
 def test_no_rights_are_made_on_an_object_that_is_not_the_run() -> None:

@@ -12,7 +12,7 @@ from managers.operation_lock.client import OperationLocks
 from managers.operation_lock.decide import LockRequest
 from managers.restore.inputs import CONVERGENCE
 from managers.restore.reconcile import FINALIZER
-from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.controller.finalizer import Superseded
 from runtime.errors import Conflict
 from runtime.outcome import Blocked, Done, Wait
@@ -61,8 +61,8 @@ async def _check_completed(bench: Bench) -> None:
     assert bench.cluster_status["restore"]["uid"] == UID
     assert "restartCompletedAt" in bench.cluster_status["restore"]
     assert bench.job["spec"]["ttlSecondsAfterFinished"] == 3600
-    assert not bench.api.of(ROLE)
-    assert not bench.api.of(ROLE_BINDING)
+    for resource in (ROLE, ROLE_BINDING, NETWORK_POLICY):
+        assert not bench.api.of(resource)
 
 
 async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
@@ -387,6 +387,7 @@ async def test_the_orders_of_the_job() -> None:
     assert not env.force
     assert env.deadline
     assert bench.job["spec"]["backoffLimit"] == 0
+    assert bench.api.of(NETWORK_POLICY)
 
 
 async def test_with_force_the_seal_is_left_to_the_server() -> None:

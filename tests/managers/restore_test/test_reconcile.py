@@ -19,7 +19,15 @@ from managers.jobs.client import Jobs
 from managers.restore_test.actions import RestoreTestDependencies, Sources
 from managers.restore_test.facts import TEST_RESTORE
 from managers.restore_test.reconcile import RestoreTestReconciler
-from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, ROLE, ROLE_BINDING, STATEFUL_SET
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    EVENT,
+    JOB,
+    NETWORK_POLICY,
+    ROLE,
+    ROLE_BINDING,
+    STATEFUL_SET,
+)
 from runtime.client.client import Client
 from runtime.errors import Transient
 from runtime.events import EventRecorder, Reporter
@@ -208,6 +216,8 @@ async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
     )  # fmt: skip
     assert world.summary["active"]["run"] == run.run
     (role,) = world.server.objects(ROLE)
+    (policy,) = world.server.objects(NETWORK_POLICY)
+    assert policy["metadata"]["name"] == role["metadata"]["name"]
     assert {name for rule in role["rules"] for name in rule["resourceNames"]} == {"monday"}
 
 
@@ -230,7 +240,8 @@ async def test_its_end_is_written_down_where_everybody_looks() -> None:
     assert "active" not in world.summary
     (job,) = world.jobs
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
-    assert world.server.objects(ROLE) == world.server.objects(ROLE_BINDING) == []
+    for resource in (ROLE, ROLE_BINDING, NETWORK_POLICY):
+        assert world.server.objects(resource) == []
 
 
 async def test_a_hundred_more_passes_change_nothing() -> None:

@@ -9,13 +9,16 @@ import pytest
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from baoctl.jobs.store.settings import StoreSettings, settings
+from contracts.jobs.cloud_identity import ADDRESSES
 from contracts.jobs.env import StoreEnv
 
 S3 = StoreEnv("s3", "snapshots", "https://s3.example.com:9000", use_path_style=True)
 GCS = StoreEnv("gcs", "snapshots")
 AZURE = StoreEnv("azure", "snapshots", azure_account="bao")
 KEYS = {"accessKeyId": "AK", "secretAccessKey": "SK"}
-GOOGLE_KEY = json.dumps({"private_key": "k", "client_email": "e"})
+GOOGLE_KEY = json.dumps({"private_key": "k", "private_key_id": "i", "client_email": "e"})
+GOOGLE_USER = {"client_id": "c", "client_secret": "s", "refresh_token": "r"}
+BUNDLE = {"caCert": "pem"}
 
 
 def at(host: str, scheme: str = "https") -> str:
@@ -109,6 +112,29 @@ def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None
     assert made(AZURE, {"accountKey": "k"}).identity == ()
 
 
+def test_every_address_that_is_asked_is_open_to_the_pod() -> None:
+    for env in (S3, GCS, AZURE):
+        opened = {(one.address, port) for one in ADDRESSES[env.provider] for port in one.ports}
+        asked = {(one.host, one.port) for one in made(env).identity}
+        assert asked - {("metadata.google.internal", 80)} <= opened
+
+
+def test_gcs_with_the_login_of_a_user() -> None:
+    text = json.dumps({"type": "authorized_user", **GOOGLE_USER})
+    found = made(replace(GCS, credentials_path="/credentials"), {"credentials.json": text})
+    # The library takes no text of this type.
+    assert found.options["application_credentials"] == "/credentials/credentials.json"
+    assert EgressEndpoint("accounts.google.com", 443) in found.endpoints
+    assert found.identity == ()
+
+
+def test_a_token_for_azure_needs_no_metadata() -> None:
+    environ = {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f"}
+    assert made(AZURE, BUNDLE, environ).identity == ()
+    # A managed identity that is not that of the machine is asked for by its id.
+    assert made(AZURE, environ={"AZURE_CLIENT_ID": "c"}).identity
+
+
 def test_gcs_with_a_key_file() -> None:
     found = made(GCS, {"credentials.json": GOOGLE_KEY})
     assert found.options["service_account_key"] == GOOGLE_KEY
@@ -192,7 +218,22 @@ def test_a_volume_is_a_folder_below_its_mount() -> None:
         (S3, {"accessKeyId": "AK"}, "no secretAccessKey"),
         (S3, {"secretAccessKey": "SK"}, "no accessKeyId"),
         (GCS, {"credentials.json": "{"}, "is no JSON"),
-        (GCS, {"credentials.json": "{}"}, "key file of a service account"),
+        (GCS, {"credentials.json": "[]"}, "is no JSON object"),
+        (GCS, {"credentials.json": "{}"}, "no private_key and no private_key_id and no"),
+        (GCS, {"credentials.json": '{"type": "service_account"}'}, "key file of a service account"),
+        (GCS, {"credentials.json": '{"type": "authorized_user"}'}, "no client_id and no"),
+        (GCS, {"credentials.json": '{"type": "external_account"}'}, "identity of the pod"),
+        (
+            GCS,
+            {"credentials.json": '{"type": "impersonated_service_account"}'},
+            "type impersonated_service_account: it acts as another account",
+        ),
+        (GCS, {"credentials.json": '{"type": "hunter2-hunter2"}'}, "none of Google's"),
+        (GCS, {"credentials.json": '{"type": ["hunter2"]}'}, "none of Google's"),
+        (S3, BUNDLE, "has no accessKeyId and secretAccessKey; add"),
+        (replace(S3, credentials_path="/credentials"), {}, "to use the identity of the pod"),
+        (GCS, BUNDLE, "has no credentials.json; add"),
+        (AZURE, BUNDLE, "has no accountKey or connectionString; add"),
         (StoreEnv("azure", "c"), {"accountKey": "k"}, "azure.storageAccount"),
         (AZURE, {"connectionString": "AccountName=dev"}, "neither AccountKey nor"),
         (StoreEnv("pvc", "..", volume_path="/v"), {}, "not a folder name"),

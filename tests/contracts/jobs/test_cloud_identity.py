@@ -1,0 +1,59 @@
+"""contracts.jobs.cloud_identity: which Jobs ask the metadata of a cloud, and where."""
+
+import ipaddress
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.snapshot_store import Provider
+from contracts.jobs.cloud_identity import ADDRESSES, metadata_addresses
+from tests.gen.executors import target
+
+SECRET = {"credentialsSecretRef": {"name": "store"}}
+# sentence: (provider, fields of the target, provider of the addresses)
+STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
+    "s3 asks AWS": ("s3", {}, "s3"),
+    "so does a store of http": ("s3", {"endpoint": "http://minio.example.com"}, "s3"),
+    "gcs asks Google": ("gcs", {}, "gcs"),
+    "also by another name": ("gcs", {"endpoint": "https://gcs.example.com"}, "gcs"),
+    "an account of Google is known by its pod": (
+        "gcs",
+        {"workloadIdentity": {"serviceAccountAnnotations": {"iam.gke.io/x": "y"}}},
+        "gcs",
+    ),
+    "azure asks Azure": ("azure", {}, "azure"),
+    "labels of a mesh change nothing": (
+        "azure",
+        {"workloadIdentity": {"podLabels": {"sidecar.istio.io/inject": "true"}}},
+        "azure",
+    ),
+    "a Secret is a login": ("s3", SECRET, None),
+    "for gcs too": ("gcs", SECRET, None),
+    "and for azure": ("azure", SECRET, None),
+    "a role is taken with a token": ("s3", {"roleArn": "arn:aws:iam::1:role/x"}, None),
+    "a role of the webhook as well": (
+        "s3",
+        {"workloadIdentity": {"serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "a"}}},
+        None,
+    ),
+    "a token of the webhook of Azure": (
+        "azure",
+        {"workloadIdentity": {"podLabels": {"azure.workload.identity/use": "true"}}},
+        None,
+    ),
+    "an emulator of Google knows nobody": ("gcs", {"endpoint": "HTTP://gcs:4443"}, None),
+    "a volume needs no login": ("pvc", {"pvc": {"claimName": "v"}}, None),
+}
+
+
+@pytest.mark.parametrize(("provider", "fields", "asked"), STORES.values(), ids=STORES.keys())
+def test_who_asks_where(provider: str, fields: dict[str, Any], asked: Provider | None) -> None:
+    found = metadata_addresses(target(provider, **fields))
+    assert found == (ADDRESSES[asked] if asked else ())
+
+
+def test_every_address_is_one_of_a_link_or_of_aws() -> None:
+    aws = ipaddress.ip_network("fd00:ec2::/32")
+    for one in (address for addresses in ADDRESSES.values() for address in addresses):
+        address = ipaddress.ip_address(one.address)
+        assert address.is_link_local or address in aws
