@@ -166,9 +166,10 @@ def watch_rows(
         return map(key_of, workloads.by_index(DATACENTER_INDEX, key_of(obj).name))
 
     controller.watch(workloads, related, _row_news)
-    controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
+    controller.watch(datacenters, enqueue_mapped(of_datacenter), _gate_news)
 
 
+_gate_news = any_of(part_changed("spec", "state"), part_changed("spec", "nodeAccess"))
 _row_news = any_of(generation_changed, part_changed("status", "state"))
 
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import yaml
 
+from contracts.admission.datacenters import GATES as DATACENTER_GATES
 from contracts.admission.policies import POLICIES
 from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, AdmissionPolicy, as_objects
 from contracts.admission.referenced_objects import RESTORE_USES, TEST_NAMESPACE, USES
 from contracts.admission.secrets import CONFIG_MAP, REFERENCES, RESTORE_REFERENCES
 from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL, UserRole
 from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS, Verb
-from contracts.api.group import GROUP
+from contracts.api.group import CLUSTERS, GROUP
+from contracts.datacenter.kinds import DATACENTERS
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
 FOLDER = Path("deploy") / "admission"
@@ -134,6 +136,13 @@ def _lines() -> Iterator[str]:
         if fields:
             yield _verb(verb, fields)
     yield ""
+    yield "Of a Datacenter:"
+    yield ""
+    yield "| fields | verb | ClusterRole to bind | what it gives |"
+    yield "|---|---|---|---|"
+    for gate in DATACENTER_GATES:
+        yield _verb(gate.verb, [gate.field], DATACENTERS.plural)
+    yield ""
     yield "| field | names | verb |"
     yield "|---|---|---|"
     for use in USES:
@@ -154,7 +163,7 @@ def _lines() -> Iterator[str]:
         yield f"| `{policy.full_name()}` | {policy.why} |"
 
 
-def _verb(verb: Verb, fields: Iterable[str]) -> str:
+def _verb(verb: Verb, fields: Iterable[str], kind: str = CLUSTERS.plural) -> str:
     named = ", ".join(f"`{field}`" for field in fields)
     label = " or ".join(f"`{name}`" for name in verb.names())
-    return f"| {named} | {label} on openbaoclusters | `{PREFIX}{verb.role}` | {verb.why} |"
+    return f"| {named} | {label} on {kind} | `{PREFIX}{verb.role}` | {verb.why} |"

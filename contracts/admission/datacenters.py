@@ -3,17 +3,21 @@ it.
 
 Uses contracts.admission.requesters and contracts.datacenter. Collected by
 contracts.admission.policies. A compromised operator runs nothing outside of the
-BootstrapWorkloads of datacenters, and nothing that could do more than `restricted` allows.
+BootstrapWorkloads of datacenters, and nothing that could do more than `restricted` allows, unless
+an administrator labelled the namespace for it.
 """
 
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE
+from contracts.admission.clusters import SPECS, gated
 from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
+from contracts.admission.verb_gated_fields import Verb, VerbGate
 from contracts.api.group import API_VERSION, GROUP, VERSION
 from contracts.datacenter import names
-from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
+from contracts.datacenter.grants import NODE_ACCESS_VERB
+from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND, WORKLOADS
 from contracts.naming import labels
 from contracts.rbac.rules import APPS
 
@@ -24,14 +28,63 @@ OWN_NAMESPACE_MESSAGE: Final = (
     "name another one"
 )
 
+NODE_ACCESS: Final = Verb(
+    NODE_ACCESS_VERB,
+    "mayUseNodeAccess",
+    "use-node-access",
+    "Let services of a datacenter read directories of their node, and run as root.",
+)
+"""On datacenters."""
+GATES: Final = (VerbGate("spec.nodeAccess", NODE_ACCESS),)
+
 VALIDATE_DATACENTER = AdmissionPolicy(
     name="validate-datacenter",
-    why="Services of a datacenter run beside the operator's own account in no case.",
+    why=(
+        "Services of a datacenter run beside the operator's own account in no case, and see of "
+        "their node what a holder of the verb allowed."
+    ),
     matches=(
         Match(GROUP, (DATACENTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Cluster"),
     ),
     conditions=(NamedExpression("spec-changes", IS_CHANGE),),
+    variables=(
+        *SPECS,
+        NamedExpression(NODE_ACCESS.variable, NODE_ACCESS.allowed()),
+        NamedExpression("allowed", "variables.spec.?nodeAccess.orValue(dyn({}))"),
+        NamedExpression(
+            "folders",
+            "variables.allowed.?hostPaths.orValue(dyn([])).map(path, string(path) + '/')",
+        ),
+        NamedExpression("services", "variables.spec.?bootstrapServices.orValue(dyn([]))"),
+    ),
     validations=(
+        *(gated(gate, DATACENTER_KIND) for gate in GATES),
+        Validation(
+            rule_id="node-hostPaths",
+            field="spec.bootstrapServices[*].services[*].volumes[*].hostPath",
+            expression=(
+                "variables.services.all(service, service.?services.orValue(dyn([])).all(part, "
+                "part.?volumes.orValue(dyn([])).all(volume, !has(volume.hostPath) || "
+                "variables.folders.exists(folder, "
+                "(string(volume.hostPath) + '/').startsWith(folder)))))"
+            ),
+            message=(
+                "must be at or below a directory of spec.nodeAccess.hostPaths; let a holder of the "
+                f"verb {NODE_ACCESS_VERB} allow it there, or remove the volume"
+            ),
+        ),
+        Validation(
+            rule_id="node-runAsRoot",
+            field="spec.bootstrapServices[*].runAsUser",
+            expression=(
+                "variables.allowed.?runAsRoot.orValue(false) || "
+                "variables.services.all(service, service.?runAsUser.orValue(dyn(1)) != 0)"
+            ),
+            message=(
+                "must not be 0 unless spec.nodeAccess.runAsRoot is true; let a holder of the verb "
+                f"{NODE_ACCESS_VERB} allow it there, or set another user"
+            ),
+        ),
         Validation(
             rule_id="datacenter-operator",
             field="spec.namespace",

@@ -75,6 +75,16 @@ VARIABLES: Final = (
     # Who labels a namespace opens it on purpose, for everybody in it.
     NamedExpression("rootIsOpen", "variables.level in ['baseline', 'privileged']"),
     NamedExpression("kernelIsOpen", "variables.level == 'privileged'"),
+    NamedExpression(
+        "nodeIsOpen",
+        "variables.kernelIsOpen && request.resource.resource == 'daemonsets' && "
+        f"{_OF_A_DATACENTER}",
+    ),
+    NamedExpression(
+        "ofTheNode",
+        "variables.pod.?volumes.orValue(dyn([])).filter(volume, has(volume.hostPath))"
+        ".map(volume, volume.name)",
+    ),
 )
 _OPEN = f"or, if it is meant, let an administrator label the namespace {LEVEL}"
 
@@ -115,9 +125,23 @@ LOCK_PODS = AdmissionPolicy(
             field=f"{_TEMPLATE}.volumes",
             expression=_template(
                 "variables.pod.?volumes.orValue(dyn([])).all(volume, "
-                f"volume.all(key, key == 'name' || key in {list(VOLUMES)!r}))"
+                f"volume.all(key, key == 'name' || key in {list(VOLUMES)!r} || "
+                "(key == 'hostPath' && variables.nodeIsOpen)))"
             ),
-            message=f"only volumes of these kinds: {', '.join(VOLUMES)}; no folder of a node",
+            message=(
+                f"only volumes of these kinds: {', '.join(VOLUMES)}; no folder of a node, except "
+                "in a DaemonSet of a datacenter, if an administrator labelled the namespace "
+                f"{LEVEL}=privileged"
+            ),
+        ),
+        Validation(
+            rule_id="pod-folders-of-the-node",
+            field=f"{_TEMPLATE}.containers[*].volumeMounts",
+            expression=_every_container(
+                "container.?volumeMounts.orValue(dyn([])).all(mount, "
+                "!(mount.name in variables.ofTheNode) || mount.?readOnly.orValue(false))"
+            ),
+            message="a folder of the node is mounted read-only",
         ),
         Validation(
             rule_id="pod-token",

@@ -25,6 +25,7 @@ from contracts.api.meta import (
 from contracts.api.oversize import oversize
 from contracts.api.tenant import NamespaceName
 from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.datacenter.grants import NodeAccess
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from contracts.datacenter.service_spec import BootstrapService, Known, ServiceName
 from runtime.limits.nesting import too_many
@@ -122,6 +123,13 @@ class DatacenterSpec(ApiModel):
         description=(
             "Maintenance changes nothing and goes on looking; Draining retires nothing that is "
             "missing from the lists; Offline touches nothing in the namespace."
+        ),
+    )
+    node_access: NodeAccess | None = Field(
+        default=None,
+        description=(
+            "What services may see of their node, whichever source they come from; left out, "
+            "nothing. Writing it takes the verb usenodeaccess on the Datacenter."
         ),
     )
     bootstrap_services: tuple[BootstrapService, ...] | None = Field(

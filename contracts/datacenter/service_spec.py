@@ -1,9 +1,9 @@
 """The body of one shared service: what runs, where its files come from, what it waits for.
 
 Uses contracts.api.meta and its neighbours. Part of Datacenter, BootstrapServiceSet and
-BootstrapWorkload, and what a hook returns. There is no field for a namespace, a host path or a
-privilege, so that none can be asked for; contracts.datacenter.rules.all_rules has what goes beyond
-fields.
+BootstrapWorkload, and what a hook returns. There is no field for a namespace or a privilege, so
+that none can be asked for; contracts.datacenter.rules.all_rules has what goes beyond fields, and
+contracts.datacenter.grants what an administrator has to allow first.
 """
 
 from __future__ import annotations
@@ -29,31 +29,33 @@ from contracts.api.meta import (
     Labels,
     LocalReference,
     Quantities,
-    StorageSize,
     SubdomainName,
     as_map,
     as_set,
+)
+from contracts.datacenter.container_files import (
+    NAME_PATTERN,
+    SERVICE_NAME_MAX,
+    ConfigFile,
+    PartName,
+    SecretFiles,
+    Volume,
 )
 from runtime.memo import memoize
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster"]
 Role = Literal["Main", "Sidecar", "Init"]
 
-SERVICE_NAME_MAX = 40
-"""So that names of children rarely need a digest."""
-NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 OPENBAO_READY = "openbao:ready"
 """What a service names in dependsOn to wait for the OpenBaoClusters of its datacenter."""
 PARTS_MAX = 16
 REPLICAS_MAX = 1000
 
 ServiceName = Annotated[str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)]
-PartName = Annotated[str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)]
 PortName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=15)
 ]
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
-AbsolutePath = Annotated[str, Field(pattern=r"^/[^:\x00]+$", min_length=2, max_length=512)]
 Dependency = Annotated[
     str, Field(pattern=r"^([a-z]([-a-z0-9]*[a-z0-9])?|openbao:ready)$", min_length=1, max_length=40)
 ]
@@ -99,57 +101,6 @@ class ServicePort(ApiModel):
         examples=[80],
     )
     protocol: Literal["TCP", "UDP"] = Field(default="TCP", description="Protocol of the port.")
-
-
-class Volume(ApiModel):
-    """A directory that lives as long as the pod, or a volume of its own per pod."""
-
-    name: PartName = Field(
-        description="Name of the volume; containers that use the same name share it.",
-        examples=["spool"],
-    )
-    mount_path: AbsolutePath = Field(
-        description="Where the container has it.", examples=["/var/spool/shipper"]
-    )
-    kind: Literal["EmptyDir", "Persistent"] = Field(
-        default="EmptyDir",
-        description="EmptyDir is gone with the pod; Persistent is for kind StatefulSet only.",
-    )
-    size: StorageSize | None = Field(
-        default=None,
-        description="Its size; must be there for Persistent.",
-        examples=["10Gi"],
-    )
-    storage_class_name: SubdomainName | None = Field(
-        default=None,
-        description="StorageClass of a Persistent one; left out, the default one.",
-        examples=["fast"],
-    )
-    read_only: bool = Field(default=False, description="Mount it for reading only.")
-
-
-class ConfigFile(ApiModel):
-    """A file of the configuration; a changed one rolls the pods."""
-
-    path: AbsolutePath = Field(
-        description="Where the container finds it.", examples=["/etc/shipper/shipper.conf"]
-    )
-    content: str = Field(
-        description="What is in it. No place for secrets.",
-        examples=["[service]\nflush 5\n"],
-        max_length=65536,
-    )
-
-
-class SecretFiles(ApiModel):
-    """The keys of a Secret as files."""
-
-    name: SubdomainName = Field(
-        description="Name of a Secret in the namespace of the datacenter.", examples=["shipper-tls"]
-    )
-    mount_path: AbsolutePath = Field(
-        description="Directory of the files.", examples=["/etc/shipper/tls"]
-    )
 
 
 class HealthCheck(ApiModel):
@@ -325,9 +276,12 @@ class BootstrapService(ApiModel):
     tolerations: tuple[Toleration, ...] = Field(
         default=(), description="Taints that its pods put up with.", max_length=32
     )
-    run_as_user: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+    run_as_user: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         default=None,
-        description="User id of its pods, never 0; left out, the image's own.",
+        description=(
+            "User id of its pods; left out, the image's own, which must not be root. For 0 (root) "
+            "spec.nodeAccess of the Datacenter must allow it."
+        ),
         examples=[65532],
     )
     service_account_name: SubdomainName | None = Field(

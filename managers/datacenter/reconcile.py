@@ -14,9 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from pydantic import ValidationError
+
 from contracts.api.group import API_VERSION
 from contracts.conditions.condition import clean_message
 from contracts.datacenter import names
+from contracts.datacenter.grants import NO_ACCESS, NodeAccess
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
 from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
 from contracts.datacenter.rules.all_rules import datacenter_violations
@@ -115,6 +118,7 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
         zone=spec.zone or "",
         labels=spec.labels,
         state=spec.state,
+        node_access=spec.node_access or NO_ACCESS,
     )
 
 
@@ -127,7 +131,15 @@ def _remains(live: Object) -> DatacenterInfo:
     requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
     # An unknown value of a newer version: it may forbid changes.
     state = next((name for name in GATES if name == requested), CLOSED)
-    return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state)
+    access = _access_of(spec.get("nodeAccess") if isinstance(spec, dict) else None)
+    return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state, node_access=access)
+
+
+def _access_of(raw: Any) -> NodeAccess:
+    try:
+        return NodeAccess.model_validate(raw)
+    except ValidationError:
+        return NO_ACCESS
 
 
 class DatacenterReconciler:

@@ -26,6 +26,7 @@ from tests.contracts.datacenter.fine import FINE, VAULT_CASES
 from tests.contracts.datacenter.services import (
     datacenter_object,
     helper,
+    on_each_node,
     service,
     set_object,
     vault,
@@ -180,7 +181,13 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no image": (with_main(image=""), "services[0].image"),
     "another kind": (service(kind="ClusterRole"), "kind"),
-    "root": (service(runAsUser=0), "runAsUser"),
+    "a negative user": (service(runAsUser=-1), "runAsUser"),
+    "a host path that climbs": (
+        on_each_node(
+            {"name": "a", "mountPath": "/a", "kind": "HostPath", "hostPath": "/var/log/../lib"}
+        ),
+        "services[0].volumes[0].hostPath",
+    ),
 }
 
 
@@ -197,9 +204,9 @@ async def test_what_has_not_the_shape_of_its_field_is_refused(
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
-    "hostPath": (
-        with_main(volumes=[{"name": "a", "mountPath": "/a", "hostPath": {"path": "/"}}]),
-        "services[0].volumes[0].hostPath",
+    "nfs": (
+        with_main(volumes=[{"name": "a", "mountPath": "/a", "nfs": {"path": "/"}}]),
+        "services[0].volumes[0].nfs",
     ),
     "privileged": (with_main(privileged=True), "services[0].privileged"),
     "securityContext": (

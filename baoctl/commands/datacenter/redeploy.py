@@ -18,9 +18,9 @@ from baoctl.commands.api_client import AskError, ask
 from baoctl.commands.datacenter.status import find, listed
 from contracts.conditions.condition import clean_message
 from contracts.datacenter import names
+from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX, RedeployRequest
-from contracts.datacenter.service_spec import NAME_PATTERN
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.clock import Clock

@@ -18,10 +18,10 @@ from pydantic import ValidationError
 from baoctl.commands.api_client import AskError
 from contracts.api.meta import StoredStatus, rfc3339
 from contracts.datacenter import names
+from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
 from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDatacenterError
 from contracts.datacenter.reasons import NO_CONFLICTS, READY
-from contracts.datacenter.service_spec import NAME_PATTERN
 from contracts.datacenter.workload import BootstrapWorkloadStatus
 from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.store.workload_object import record_of

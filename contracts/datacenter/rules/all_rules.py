@@ -14,6 +14,7 @@ from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Violation, shown
 from contracts.datacenter import dependencies, names
+from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.container import PART_RULES
 from contracts.datacenter.rules.files import FILE_RULES
@@ -22,7 +23,7 @@ from contracts.datacenter.rules.labels import LABEL_RULES
 from contracts.datacenter.rules.openbao import openbao_violations
 from contracts.datacenter.rules.service import FORBIDDEN, SERVICE_RULES, ServiceRule
 from contracts.datacenter.rules.unique import UNIQUE_RULES, unique_names
-from contracts.datacenter.service_spec import BODIES, NAME_PATTERN, OPENBAO_READY, BootstrapService
+from contracts.datacenter.service_spec import BODIES, OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from runtime.memo import memoize
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contracts.api.rules.reserved_names import SYSTEM_NAME, SYSTEM_SECRET_MESSAGE
 from contracts.api.rules.rule import Offence
 from contracts.api.values.field_path import value_at, values_at
+from contracts.datacenter.container_files import Volume
 from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, Find, ServiceRule
-from contracts.datacenter.service_spec import BootstrapService, ServicePart, Volume
+from contracts.datacenter.service_spec import BootstrapService, ServicePart
 from contracts.naming import names
 from runtime import quantity
 
@@ -20,7 +21,6 @@ _FILES = "services[].configFiles[]"
 _SECRETS = "services[].secrets[]"
 # Not as one pattern: a path may be long, and the API server counts its length times the pattern's.
 _STEPS = ("//", "/..")
-
 SECRET_REFERENCES = ("services[].env[].secret", _SECRETS, "imagePullSecrets[]")
 """Every reference of a service to a Secret; a test holds it against the model."""
 
@@ -85,6 +85,18 @@ def _class(service: BootstrapService) -> Iterator[Offence]:
             yield f"{path}.storageClassName", volume.storage_class_name
 
 
+def _host_path(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, _VOLUMES):
+        if (volume.kind == "HostPath") != (volume.host_path is not None):
+            yield f"{path}.hostPath", volume.host_path
+
+
+def _host_size(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, _VOLUMES):
+        if volume.kind == "HostPath" and volume.size is not None:
+            yield f"{path}.size", volume.size
+
+
 def _disagree(service: BootstrapService) -> Iterator[Offence]:
     first: dict[str, Volume] = {}
     for path, volume in values_at(service, _VOLUMES):
@@ -94,7 +106,7 @@ def _disagree(service: BootstrapService) -> Iterator[Offence]:
 
 def _made_of(volume: Volume) -> tuple[object, ...]:
     size = None if volume.size is None else quantity.parse(volume.size)
-    return volume.kind, size, volume.storage_class_name
+    return volume.kind, size, volume.storage_class_name, volume.host_path
 
 
 def _system_secret(path: str) -> Find:
@@ -167,11 +179,29 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         reason=FORBIDDEN,
     ),
     ServiceRule(
+        id="volume-host-path",
+        at=_VOLUMES,
+        field=f"{_VOLUMES}.hostPath",
+        message="must be set for kind HostPath, and for no other; set it or remove it",
+        find=_host_path,
+        cel="(self.kind == 'HostPath') == has(self.hostPath)",
+        got="self.kind",
+    ),
+    ServiceRule(
+        id="volume-host-size",
+        at=_VOLUMES,
+        field=f"{_VOLUMES}.size",
+        message="is not for kind HostPath, which the node bounds; remove it",
+        find=_host_size,
+        cel="self.kind != 'HostPath' || !has(self.size)",
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
         id="volumes-agree",
         field="services",
         message=(
-            "must describe a volume of one name alike in all containers that share it: kind, size "
-            "and storageClassName; make them the same or rename one"
+            "must describe a volume of one name alike in all containers that share it: kind, size, "
+            "storageClassName and hostPath; make them the same or rename one"
         ),
         find=_disagree,
     ),

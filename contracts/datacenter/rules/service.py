@@ -72,6 +72,12 @@ def _persistent(service: BootstrapService) -> Iterator[Offence]:
             yield f"{path}.kind", volume.kind
 
 
+def _host_paths(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, "services[].volumes[]"):
+        if volume.kind == "HostPath" and service.kind != "DaemonSet":
+            yield f"{path}.kind", volume.kind
+
+
 def _on_itself(service: BootstrapService) -> Iterator[Offence]:
     own = (service.name, OPENBAO_READY) if service.kind == _VAULT else (service.name,)
     for position, name in enumerate(service.depends_on):
@@ -199,6 +205,20 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         cel=(
             "self.kind == 'StatefulSet' || !has(self.services) || "
             "self.services.all(p, !has(p.volumes) || p.volumes.all(v, v.kind != 'Persistent'))"
+        ),
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="host-path",
+        field="services",
+        message=(
+            "may have volumes of kind HostPath in kind DaemonSet only, for its pods are the ones "
+            "that belong to a node; use EmptyDir, or that kind"
+        ),
+        find=_host_paths,
+        cel=(
+            "self.kind == 'DaemonSet' || !has(self.services) || "
+            "self.services.all(p, !has(p.volumes) || p.volumes.all(v, v.kind != 'HostPath'))"
         ),
         reason=FORBIDDEN,
     ),

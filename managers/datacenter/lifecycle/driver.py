@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
+from contracts.conditions.condition import clean_message
 from contracts.datacenter.dependencies import dependencies, held_by, waits_for
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload_records import (
@@ -31,6 +32,7 @@ from managers.datacenter.interfaces import (
     WorkloadStore,
 )
 from managers.datacenter.lifecycle.audit import audit_progress, audit_row
+from managers.datacenter.lifecycle.permission import refusal
 from managers.datacenter.lifecycle.state_machine import (
     DEPROVISION,
     PROVISION,
@@ -100,6 +102,9 @@ class Driver:
         provider = self._providers.get(record.datacenter.provider)
         if provider is None:
             return await self._without_provider(record)
+        refused = refusal(record)
+        if refused is not None:
+            return await self._refuse(record, refused)
         try:
             observed = await self._observe(provider, record, records)
         except ProviderError as error:
@@ -202,6 +207,14 @@ class Driver:
         if due(record.progress, goal_of(record), self._clock.now()):
             return await self._failed(record, ProviderError(error.reason, error.message))
         return self._retry_later(record)
+
+    async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
+        """Store a refusal; not once more, for nothing was attempted."""
+        stored = failed(record.progress, goal_of(record))
+        told = error.reason, clean_message(error.message)
+        if stored is not None and (stored.reason, stored.message) == told:
+            return self._retry_later(record)
+        return await self._failed(record, error)
 
     async def _without_provider(self, record: ServiceRecord) -> Outcome:
         name = record.datacenter.provider

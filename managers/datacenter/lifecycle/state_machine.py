@@ -23,6 +23,7 @@ from typing import Final, Literal, get_args
 
 from contracts import state_machine
 from contracts.conditions.condition import clean_message
+from contracts.datacenter.grants import NODE_ACCESS_DENIED
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload import REFS_MAX, RowState
 from contracts.datacenter.workload_records import (
@@ -51,6 +52,8 @@ STATES: Final[tuple[RowState, ...]] = get_args(RowState)
 
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
 """The record names a provider that is not installed; cleared as soon as it is observed."""
+NO_ATTEMPTS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED})
+"""Failures without an attempt: they are found anew each time, and are over when they are not."""
 
 RECHECKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}
 """Seconds to the next pass if no event and no retry comes before."""
@@ -89,7 +92,7 @@ class ServiceFacts:
     def failure(self) -> Failure | None:
         """The failure of the last attempt at the present goal."""
         failure = failed(self.record.progress, goal_of(self.record))
-        return None if failure is None or failure.reason == UNKNOWN_PROVIDER else failure
+        return None if failure is None or failure.reason in NO_ATTEMPTS else failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +288,8 @@ def recheck_after(state: RowState, progress: ServiceProgress, gate: State, now: 
 
 
 def _without_void(progress: ServiceProgress) -> ServiceProgress:
-    """Clear the failure UnknownProvider, because the record was observed."""
-    if progress.failure is None or progress.failure.reason != UNKNOWN_PROVIDER:
+    """Clear a failure without an attempt, because the record was observed."""
+    if progress.failure is None or progress.failure.reason not in NO_ATTEMPTS:
         return progress
     return replace(progress, failure=None, next_retry=None, attempts=0)
 

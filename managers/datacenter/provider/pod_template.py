@@ -1,4 +1,7 @@
-"""Builds the pod template of a shared service: always Pod Security Standard "restricted". Pure.
+"""Builds the pod template of a shared service. Pure.
+
+It meets Pod Security Standard "restricted", except for what spec.nodeAccess of its datacenter
+allows and the service asks for: root without capabilities, and read-only folders of the node.
 
 Called by managers.datacenter.provider.objects. Sidecars are native ones (init containers that are
 restarted; Kubernetes 1.29), so that they start in order and never keep a pod from completing.
@@ -13,14 +16,13 @@ from typing import Any, Final
 from contracts.api.meta import thaw
 from contracts.builders.pod_part import PodPart
 from contracts.datacenter import names
+from contracts.datacenter.container_files import ConfigFile, Volume
 from contracts.datacenter.dependencies import part_order
 from contracts.datacenter.service_spec import (
     BootstrapService,
-    ConfigFile,
     HealthCheck,
     ServicePart,
     Variable,
-    Volume,
 )
 from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
@@ -102,7 +104,7 @@ def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
 
 
 def _pod_security(user: int | None) -> Object:
-    chosen: Object = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    chosen: Object = {"runAsNonRoot": user != 0, "seccompProfile": {"type": "RuntimeDefault"}}
     if user is not None:
         # Otherwise only root could write to a volume.
         chosen |= {"runAsUser": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch"}
@@ -156,7 +158,7 @@ def _mounts(part: ServicePart, vault_part: PodPart) -> Items:
             "name": volume.name,
             "mountPath": volume.mount_path,
             # The API server stores no false here.
-            **({"readOnly": True} if volume.read_only else {}),
+            **({"readOnly": True} if volume.read_only or volume.kind == "HostPath" else {}),
         }
         for volume in part.volumes
     ]
@@ -184,6 +186,10 @@ def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:
         if volume.kind == "EmptyDir":
             limit = {"sizeLimit": volume.size} if volume.size else {}
             yield {"name": volume.name, "emptyDir": limit}
+        elif volume.kind == "HostPath":
+            # Directory: a missing one fails the pod, and nobody creates it on the node.
+            source = {"path": volume.host_path, "type": "Directory"}
+            yield {"name": volume.name, "hostPath": source}
     secrets = dict.fromkeys(one.name for part in service.services for one in part.secrets)
     for secret in secrets:
         yield {"name": _secret_volume(secret), "secret": {"secretName": secret}}

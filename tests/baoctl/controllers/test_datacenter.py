@@ -132,6 +132,15 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         {"metadata": {"name": "fra1", "generation": 2}, "spec": {"state": "Offline"}},
         {"fra1", *ALL_ROWS},
     ),
+    "what it allows": (
+        DATACENTERS,
+        FRA,
+        {
+            "metadata": {"name": "fra1", "generation": 2},
+            "spec": {"state": "Active", "nodeAccess": {"runAsRoot": True}},
+        },
+        {"fra1", *ALL_ROWS},
+    ),
     "its status": (DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
     "our finalizer, put on by us": (DATACENTERS, FRA, HELD, set()),
     "our finalizer, taken off by somebody": (DATACENTERS, HELD, FRA, {"fra1"}),

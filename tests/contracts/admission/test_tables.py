@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from contracts.admission.backups_and_restores import VALIDATE_RESTORE
+from contracts.admission.datacenters import GATES as DATACENTER_GATES
 from contracts.admission.referenced_objects import RESTORE_USES, USES
 from contracts.admission.secrets import (
     AT_MOST,
@@ -183,6 +184,7 @@ class TestPeople:
         assert [(role.name, role.joins) for role in PLATFORM] == [
             ("datacenter-view", ()),
             ("datacenter-admin", ()),
+            ("use-node-access", ()),
         ]
         written = {
             name
@@ -191,6 +193,16 @@ class TestPeople:
             for name in rule["resources"]
         }
         assert written == {"bootstrapservicesets", "datacenters"}
+
+    def test_who_writes_datacenters_holds_no_verb_of_them(self) -> None:
+        gated = {gate.verb.name for gate in DATACENTER_GATES}
+        holders = [
+            (role.name, rule["resources"])
+            for role in PLATFORM
+            for rule in _rules([role])
+            if gated & set(rule["verbs"])
+        ]
+        assert holders == [("use-node-access", ["datacenters"])]
 
     def test_no_rule_has_a_wildcard(self) -> None:
         for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):

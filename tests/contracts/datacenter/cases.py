@@ -8,6 +8,7 @@ from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
     helper,
+    on_each_node,
     part,
     service,
     stateful,
@@ -19,6 +20,7 @@ from tests.contracts.datacenter.services import (
 SYSTEM_SECRET = "fra1-vault-unseal-key"
 _PORT = {"name": "http", "port": 8080}
 _DATA = {"name": "data", "mountPath": "/data"}
+_LOGS = {**_DATA, "kind": "HostPath", "hostPath": "/var/log"}
 _LABEL_FIELDS = sorted({rule.field for rule in LABEL_RULES})
 
 
@@ -212,6 +214,24 @@ def _files() -> dict[str, Case]:
         ),
         "a volume of nothing": Case(
             "volume-room", "services[0].volumes[0].size", stateful({**_DATA, "size": "0Gi"})
+        ),
+        "a directory of the node for a Deployment": Case(
+            "host-path", "services[0].volumes[0].kind", with_main(volumes=[_LOGS])
+        ),
+        "a directory of the node without one": Case(
+            "volume-host-path",
+            "services[0].volumes[0].hostPath",
+            on_each_node({**_DATA, "kind": "HostPath"}),
+        ),
+        "a volume of another kind with one": Case(
+            "volume-host-path",
+            "services[0].volumes[0].hostPath",
+            with_main(volumes=[{**_DATA, "hostPath": "/var/log"}]),
+        ),
+        "a size of a directory of the node": Case(
+            "volume-host-size",
+            "services[0].volumes[0].size",
+            on_each_node({**_LOGS, "size": "1Gi"}),
         ),
         "a class for what goes with the pod": Case(
             "volume-class",

@@ -4,6 +4,7 @@ from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
     helper,
+    on_each_node,
     part,
     service,
     vault,
@@ -82,6 +83,11 @@ FINE: dict[str, Object] = {
         volumes=[{"name": "etc", "mountPath": "/etc/a"}],
         configFiles=[{"path": "/etc/a/b..c", "content": "x"}],
         secrets=[{"name": "my-tls", "mountPath": "/etc/a/.tls"}],
+    ),
+    "directories of the node, as root": on_each_node(
+        {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"},
+        {"name": "hidden", "mountPath": "/b", "kind": "HostPath", "hostPath": "/var/.b/c..d"},
+        runAsUser=0,
     ),
     "one path in two containers": service(
         services=[

@@ -46,6 +46,11 @@ def stateful(*volumes: Object) -> Object:
     return service(kind="StatefulSet", services=[part(volumes=list(volumes))])
 
 
+def on_each_node(*volumes: Object, **fields: Any) -> Object:
+    """A DaemonSet with volumes."""
+    return service(kind="DaemonSet", services=[part(volumes=list(volumes))], **fields)
+
+
 def vault(name: str = "vault", **fields: Any) -> Object:
     """A service of kind OpenBaoCluster; None removes a field."""
     return _without_none({"name": name, "kind": "OpenBaoCluster", "openbao": VAULT_SPEC, **fields})

@@ -24,9 +24,9 @@ from tests.contracts.datacenter.services import (
 )
 
 UNKNOWN: dict[str, tuple[Object, str]] = {
-    "a host path": (
-        with_main(volumes=[{"name": "a", "mountPath": "/a", "hostPath": {"path": "/"}}]),
-        "services[0].volumes[0].hostPath",
+    "another kind of volume": (
+        with_main(volumes=[{"name": "a", "mountPath": "/a", "nfs": {"path": "/"}}]),
+        "services[0].volumes[0].nfs",
     ),
     "a privilege": (
         with_main(securityContext={"privileged": True}),
@@ -64,7 +64,11 @@ def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str)
         (with_main(image=""), "services[0].image"),
         (with_main(image=None), "services[0].image"),
         (service(kind="CronJob"), "kind"),
-        (service(runAsUser=0), "runAsUser"),
+        (service(runAsUser=-1), "runAsUser"),
+        (
+            with_main(volumes=[{"name": "a", "mountPath": "/a", "hostPath": {"path": "/"}}]),
+            "services[0].volumes[0].hostPath",
+        ),
         (with_main(volumes=[{"name": "a", "mountPath": "a"}]), "services[0].volumes[0].mountPath"),
         (service(name=None), "name"),
         (service(replicas=-1), "replicas"),

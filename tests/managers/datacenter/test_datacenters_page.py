@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from contracts.api.schema.crd import Schema, unknown_fields
+from contracts.datacenter.grants import NO_ACCESS, NodeAccess, node_access_violations
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
@@ -22,7 +24,7 @@ from managers.datacenter import metrics
 from managers.datacenter.backoff import BASE, CALM, CAP, SPREAD
 from managers.datacenter.lifecycle import state_machine
 from managers.datacenter.lifecycle.plan import GATES
-from managers.datacenter.lifecycle.state_machine import UNKNOWN_PROVIDER
+from managers.datacenter.lifecycle.state_machine import NO_ATTEMPTS
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.kubernetes import KubernetesProvider
 from managers.datacenter.reconcile import ASK_AGAIN, DEGRADED_AGAIN
@@ -70,6 +72,22 @@ def test_the_set_is_valid() -> None:
     found = shown(SERVICE_SET_KIND)
     assert list(unknown_fields(found, schema_of(service_set_crd()))) == []
     assert set_violations(BootstrapServiceSet.from_object(found)) == ()
+
+
+def _snippet(first: str) -> dict[str, Any]:
+    """The piece of YAML that begins like this."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (found,) = [block for block in blocks if block.startswith(first)]
+    read: dict[str, Any] = yaml.safe_load(found)
+    return read
+
+
+def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
+    allowed = _snippet("# in spec of the Datacenter, by")["nodeAccess"]
+    access = NodeAccess.model_validate(allowed, extra="forbid")
+    (agent,) = read_services([_snippet("# in bootstrapServices, in a B")], "services")
+    assert list(node_access_violations(agent, access, "fra1")) == []
+    assert len(list(node_access_violations(agent, NO_ACCESS, "fra1"))) == 2
 
 
 def test_the_hook_gives_what_the_operator_takes() -> None:
@@ -130,7 +148,7 @@ def test_every_error_of_the_provider_stands_there() -> None:
         for method in (KubernetesProvider.provision, KubernetesProvider.deprovision)
         for word in re.findall(r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("Errors:")[2])
     } - {"LeaseLost"}
-    assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | {UNKNOWN_PROVIDER}
+    assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | NO_ATTEMPTS
 
 
 def test_every_metric_stands_there() -> None:

@@ -340,3 +340,23 @@ def test_what_a_user_says_wins() -> None:
         {"name": "A", "value": "1"},
     ]
     assert made["volumeMounts"] == [{"name": "mine", "mountPath": "/openbao/ca/"}]
+
+
+def test_a_directory_of_the_node_is_read_only_and_must_exist() -> None:
+    mine = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"}
+    main = {"name": "main", "image": IMAGE, "volumes": [mine]}
+    spec = template(main, kind="DaemonSet")["spec"]
+    assert spec["volumes"] == [
+        {"name": "logs", "hostPath": {"path": "/var/log", "type": "Directory"}}
+    ]
+    assert spec["containers"][0]["volumeMounts"] == [
+        {"name": "logs", "mountPath": "/logs", "readOnly": True}
+    ]
+
+
+def test_root_has_no_capability() -> None:
+    spec = template(run_as_user=0)["spec"]
+    assert spec["securityContext"]["runAsUser"] == 0
+    assert spec["securityContext"]["runAsNonRoot"] is False
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert spec["containers"][0]["securityContext"] == CONFINED

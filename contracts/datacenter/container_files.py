@@ -1,0 +1,86 @@
+"""Files that a container of a shared service sees: volumes, files of the configuration, Secrets.
+
+Uses contracts.api.meta. Part of contracts.datacenter.service_spec.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contracts.api.meta import ApiModel, StorageSize, SubdomainName
+
+SERVICE_NAME_MAX = 40
+"""So that names of children rarely need a digest."""
+NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+
+PartName = Annotated[str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)]
+AbsolutePath = Annotated[str, Field(pattern=r"^/[^:\x00]+$", min_length=2, max_length=512)]
+NodePath = Annotated[
+    str,
+    # Steps that are no dots: compared with what is allowed, so a path has one spelling.
+    Field(pattern=r"^(/\.?[^/.:\x00][^/:\x00]*)+$", min_length=2, max_length=512),
+]
+
+
+class Volume(ApiModel):
+    """A directory: gone with the pod, a volume of its own per pod, or one of the node."""
+
+    name: PartName = Field(
+        description="Name of the volume; containers that use the same name share it.",
+        examples=["spool"],
+    )
+    mount_path: AbsolutePath = Field(
+        description="Where the container has it.", examples=["/var/spool/shipper"]
+    )
+    kind: Literal["EmptyDir", "Persistent", "HostPath"] = Field(
+        default="EmptyDir",
+        description=(
+            "EmptyDir is gone with the pod; Persistent is for kind StatefulSet only; HostPath is a "
+            "directory of the node, for kind DaemonSet only and always read-only."
+        ),
+    )
+    host_path: NodePath | None = Field(
+        default=None,
+        description=(
+            "Directory of the node, for HostPath only: a plain path, with no step of dots and no "
+            "slash at its end. spec.nodeAccess of the Datacenter must allow it."
+        ),
+        examples=["/var/log"],
+    )
+    size: StorageSize | None = Field(
+        default=None,
+        description="Its size; must be there for Persistent.",
+        examples=["10Gi"],
+    )
+    storage_class_name: SubdomainName | None = Field(
+        default=None,
+        description="StorageClass of a Persistent one; left out, the default one.",
+        examples=["fast"],
+    )
+    read_only: bool = Field(default=False, description="Mount it for reading only.")
+
+
+class ConfigFile(ApiModel):
+    """A file of the configuration; a changed one rolls the pods."""
+
+    path: AbsolutePath = Field(
+        description="Where the container finds it.", examples=["/etc/shipper/shipper.conf"]
+    )
+    content: str = Field(
+        description="What is in it. No place for secrets.",
+        examples=["[service]\nflush 5\n"],
+        max_length=65536,
+    )
+
+
+class SecretFiles(ApiModel):
+    """The keys of a Secret as files."""
+
+    name: SubdomainName = Field(
+        description="Name of a Secret in the namespace of the datacenter.", examples=["shipper-tls"]
+    )
+    mount_path: AbsolutePath = Field(
+        description="Directory of the files.", examples=["/etc/shipper/tls"]
+    )

@@ -1,0 +1,97 @@
+"""What a datacenter allows its services: directories of the node, compared by steps, and root."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from contracts.datacenter.grants import NO_ACCESS, NodeAccess, node_access_violations
+from contracts.datacenter.service_spec import BootstrapService
+from tests.contracts.datacenter.services import on_each_node, service
+
+
+def _refused(body: dict[str, Any], access: NodeAccess) -> dict[str, str]:
+    read = BootstrapService.model_validate(body)
+    return {one.field: str(one) for one in node_access_violations(read, access, "fra1")}
+
+
+def _mounts(path: str) -> dict[str, Any]:
+    return on_each_node(
+        {"name": "scratch", "mountPath": "/scratch"},
+        {"name": "a", "mountPath": "/a", "kind": "HostPath", "hostPath": path},
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/var/log", True),
+        ("/var/log/pods/a", True),
+        ("/srv", True),
+        # A longer name is no step below.
+        ("/var/logs", False),
+        ("/var/log-old/x", False),
+        ("/var", False),
+        ("/etc", False),
+    ],
+)
+def test_a_directory_of_the_node_is_at_or_below_an_allowed_one(path: str, expected: bool) -> None:
+    access = NodeAccess(host_paths=("/var/log", "/srv"))
+    found = _refused(_mounts(path), access)
+    assert set(found) == (set() if expected else {"spec.service.services[0].volumes[1].hostPath"})
+
+
+def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() -> None:
+    assert _refused({**_mounts("/var/log"), "runAsUser": 0}, NO_ACCESS) == {
+        "spec.service.services[0].volumes[1].hostPath": (
+            "spec.service.services[0].volumes[1].hostPath: must be at or below a directory of "
+            "spec.nodeAccess.hostPaths of Datacenter fra1, which allows nothing; let a holder of "
+            "the verb usenodeaccess allow it there, or remove the volume (got /var/log)"
+        ),
+        "spec.service.runAsUser": (
+            "spec.service.runAsUser: must not be 0 unless spec.nodeAccess.runAsRoot of Datacenter "
+            "fra1 is true; let a holder of the verb usenodeaccess allow it there, or set another "
+            "user (got 0)"
+        ),
+    }
+
+
+def test_each_grant_is_for_itself() -> None:
+    assert set(_refused(service(runAsUser=0), NodeAccess(host_paths=("/var/log",)))) == {
+        "spec.service.runAsUser"
+    }
+    assert _refused(service(runAsUser=0), NodeAccess(run_as_root=True)) == {}
+    assert _refused(_mounts("/var/log"), NodeAccess(run_as_root=True)) != {}
+
+
+def test_whoever_asks_for_nothing_needs_nothing() -> None:
+    assert _refused(service(), NO_ACCESS) == {}
+    assert _refused(service(runAsUser=1), NO_ACCESS) == {}
+
+
+ROUGH = (
+    "/var/log/../lib",
+    "/var/..",
+    "/var//log",
+    "//var",
+    "/var/./log",
+    "/var/log/.",
+    "/.",
+    "/var/log/",
+    "/",
+    "var/log",
+    "/var/..log",
+)
+
+
+@pytest.mark.parametrize("path", ROUGH)
+def test_a_path_that_is_not_plain_is_refused_on_both_sides(path: str) -> None:
+    with pytest.raises(ValidationError, match=r"hostPaths\.0"):
+        NodeAccess.model_validate({"hostPaths": [path]})
+    with pytest.raises(ValidationError, match="hostPath"):
+        BootstrapService.model_validate(_mounts(path))
+
+
+@pytest.mark.parametrize("path", ["/var", "/var/.hidden/a.b/c..d", "/a b"])
+def test_a_plain_path_is_read(path: str) -> None:
+    assert NodeAccess.model_validate({"hostPaths": [path]}).host_paths == (path,)

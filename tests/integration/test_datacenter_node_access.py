@@ -1,0 +1,197 @@
+"""Access of shared services to their node on a real API server: who allows it, how far it goes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from contracts.admission.datacenters import VALIDATE_DATACENTER
+from contracts.admission.operator_pods import LEVEL, LOCK_PODS
+from contracts.datacenter.kinds import DATACENTERS
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+)
+from e2e.harness.asking import Somebody
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from managers.datacenter.provider.kubernetes import owner_of
+from managers.datacenter.provider.objects import render
+from runtime import builtin_kinds as kinds
+from runtime.types import Object
+from tests.contracts.datacenter.services import datacenter_object, on_each_node, service
+from tests.integration import locked
+from tests.integration.locked import NAMESPACE, OPERATOR, TENANT, Place
+
+POLICIES = (VALIDATE_DATACENTER, LOCK_PODS)
+LOGS = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log/pods"}
+AGENT = on_each_node(LOGS, runAsUser=0)
+ACCESS = {"hostPaths": ["/var/log"], "runAsRoot": True}
+OPENED = {"labels": {LEVEL: "privileged"}}
+
+
+@pytest.fixture(scope="module")
+def place(installed: Rig) -> Iterator[Place]:
+    """The control plane with the policies in force."""
+    made = locked.prepare(installed, POLICIES)
+    try:
+        own = datacenter_object(namespace=NAMESPACE, name="canary")
+        locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
+        loose = _daemon_set(made.namespace(), lambda pod: pod.update(hostNetwork=True))
+        locked.await_refusal(made.ask(OPERATOR), kinds.DAEMON_SET, loose, "shares no network")
+        yield made
+    finally:
+        # Whoever comes next on this control plane must not be judged by them.
+        locked.remove(installed, POLICIES)
+
+
+def _refused(act: Callable[[], object]) -> str:
+    with pytest.raises(ApiError) as caught:
+        act()
+    said = str(caught.value)
+    assert caught.value.code == 403, said
+    assert "resulted in error" not in said, said
+    return said
+
+
+def _rendered(where: str, body: Object) -> Object:
+    info = DatacenterInfo("fra1", "uid-fra1", where)
+    wish = DesiredService(BootstrapService.model_validate(body), ServiceSource("declared"))
+    row = ServiceRecord("00000000-0000-0000-0000-000000000001", info, wish)
+    made = render(row, ())[-1].body
+    return {
+        **made,
+        "metadata": {**made["metadata"], "ownerReferences": [owner_of(row).reference()]},
+    }
+
+
+def _daemon_set(where: str, change: Callable[[Object], object] = lambda pod: None) -> Object:
+    """What the operator makes of the agent, with a change of its pods."""
+    made = _rendered(where, AGENT)
+    change(made["spec"]["template"]["spec"])
+    return made
+
+
+def _without_folders(pod: Object) -> None:
+    pod["volumes"] = pod["containers"][0]["volumeMounts"] = []
+
+
+# --- who allows it ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [TENANT, OPERATOR], ids=["a writer", "operator"])
+def test_it_takes_the_verb(place: Place, who: Somebody) -> None:
+    """Whoever may write datacenters may not therefore read files of nodes."""
+    ask, body = place.ask(who), datacenter_object(name="par1", nodeAccess=ACCESS)
+    words = "spec.nodeAccess: needs the verb usenodeaccess on this Datacenter"
+    assert words in _refused(lambda: ask.create(DATACENTERS, body))
+    place.ask().create(DATACENTERS, body)
+    try:
+        more = {"spec": {"nodeAccess": {"hostPaths": ["/var/log", "/etc"]}}}
+        assert words in _refused(lambda: ask.patch(DATACENTERS, None, "par1", more))
+        # What is allowed may be used, and may be taken back.
+        ask.patch(DATACENTERS, None, "par1", {"spec": {"bootstrapServices": [AGENT]}})
+        closed: Object = {"spec": {"nodeAccess": None, "bootstrapServices": []}}
+        ask.patch(DATACENTERS, None, "par1", closed)
+    finally:
+        place.ask().delete(DATACENTERS, None, "par1")
+
+
+TOO_MUCH: dict[str, tuple[Object | None, str]] = {
+    "another directory": (
+        {"hostPaths": ["/var/log/pods/a", "/var/log/pod"], "runAsRoot": True},
+        "volumes[*].hostPath: must be at or below",
+    ),
+    "no directory": ({"runAsRoot": True}, "volumes[*].hostPath: must be at or below"),
+    "no root": ({"hostPaths": ["/var/log"]}, "runAsUser: must not be 0 unless"),
+    "nothing": (None, "volumes[*].hostPath: must be at or below"),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MUCH)
+@pytest.mark.parametrize("who", [None, TENANT], ids=["admin", "a writer"])
+def test_a_declared_service_gets_what_its_datacenter_allows(
+    place: Place, what: str, who: Somebody | None
+) -> None:
+    access, words = TOO_MUCH[what]
+    if access is not None and who is not None:
+        words = "needs the verb"
+    body = datacenter_object(AGENT, name="mad1", nodeAccess=access)
+    assert words in _refused(lambda: place.ask(who).create(DATACENTERS, body))
+
+
+def test_the_largest_datacenter_can_pay_for_its_questions(place: Place) -> None:
+    folders = [*(f"/var/log/a{at}" for at in range(15)), "/var/log/pods"]
+    volumes = [{**LOGS, "name": f"v{at}", "mountPath": f"/v{at}"} for at in range(32)]
+    bodies = [{**on_each_node(*volumes), "name": f"a{at}"} for at in range(32)]
+    body = datacenter_object(*bodies, name="big1", nodeAccess={"hostPaths": folders})
+    place.ask().create(DATACENTERS, body)
+    place.ask().delete(DATACENTERS, None, "big1")
+
+
+# --- how far it goes ----------------------------------------------------------------------------
+
+
+def test_a_namespace_that_is_opened_takes_an_agent(place: Place) -> None:
+    where, ask = place.namespace(**OPENED), place.ask(OPERATOR)
+    body = _daemon_set(where)
+    ask.create(kinds.DAEMON_SET, body)
+    name = body["metadata"]["name"]
+    ask.patch(kinds.DAEMON_SET, where, name, {"metadata": {"labels": {"a": "b"}}})
+
+
+_CLOSED = "in a DaemonSet of a datacenter, if an administrator labelled the namespace"
+BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
+    "a folder of the node": (
+        {},
+        lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1),
+        _CLOSED,
+    ),
+    "a folder where root alone is open": (
+        {"labels": {LEVEL: "baseline"}},
+        lambda pod: None,
+        _CLOSED,
+    ),
+    "root": ({}, _without_folders, "must not run as root"),
+    "a folder for writing": (
+        OPENED,
+        lambda pod: pod["containers"][0]["volumeMounts"][0].update(readOnly=False),
+        "is mounted read-only",
+    ),
+    "a privilege": (
+        OPENED,
+        lambda pod: pod["containers"][0]["securityContext"].update(allowPrivilegeEscalation=True),
+        "gains no privileges",
+    ),
+    "the processes of the node": (
+        OPENED,
+        lambda pod: pod.update(hostPID=True),
+        "shares no network",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_an_agent_gets_no_more(place: Place, what: str) -> None:
+    metadata, change, words = BEYOND[what]
+    body = _daemon_set(place.namespace(**metadata), change)
+    assert words in _refused(lambda: place.ask(OPERATOR).create(kinds.DAEMON_SET, body))
+
+
+def test_a_deployment_gets_no_folder(place: Place) -> None:
+    made = _rendered(where := place.namespace(**OPENED), service("agent"))
+    assert made["metadata"]["namespace"] == where
+    volume = {"name": "a", "hostPath": {"path": "/var/log"}}
+    made["spec"]["template"]["spec"]["volumes"] = [volume]
+    ask = place.ask(OPERATOR)
+    assert "only volumes of these kinds" in _refused(lambda: ask.create(kinds.DEPLOYMENT, made))
+
+
+def test_what_is_of_no_datacenter_gets_no_folder(place: Place) -> None:
+    body = _daemon_set(place.namespace(**OPENED))
+    body["metadata"]["labels"] = {}
+    ask = place.ask(OPERATOR)
+    assert "only volumes of these kinds" in _refused(lambda: ask.create(kinds.DAEMON_SET, body))

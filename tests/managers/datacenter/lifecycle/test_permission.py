@@ -1,0 +1,78 @@
+"""A service gets no more of its node than its datacenter allows, and the others go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.datacenter.grants import NODE_ACCESS_DENIED, NodeAccess
+from managers.datacenter.lifecycle.permission import REMAINS
+from tests.managers.datacenter.bodies import IMAGE, service
+from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, Bench, Given
+
+_LOGS = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "host_path": "/var/log"}
+SHIPPER = service(
+    "shipper",
+    kind="DaemonSet",
+    run_as_user=0,
+    services=({"name": "main", "image": IMAGE, "volumes": (_LOGS,)},),
+)
+OPEN = replace(FRA, node_access=NodeAccess(host_paths=("/var",), run_as_root=True))
+
+
+async def test_without_a_grant_nothing_is_created_and_others_run(bench: Bench) -> None:
+    for _ in range(3):
+        await bench.run([SHIPPER, DNS])
+    progress = (await bench.row()).progress
+    assert await bench.states() == {"dns": "Running", "shipper": "Failed"}
+    assert progress.failure is not None
+    assert progress.failure.reason == NODE_ACCESS_DENIED
+    assert "services[0].volumes[0].hostPath: must be at or below" in progress.message
+    assert "runAsUser: must not be 0" in progress.message
+    assert REMAINS not in progress.message
+    # It is no attempt: nothing is tried again until something changes.
+    assert (progress.attempts, progress.next_retry) == (1, None)
+    assert bench.provider.asked("provision") == ["dns"]
+    assert bench.events.count("shipper Failed") == 1
+
+
+async def test_a_hook_cannot_allow_itself_anything(bench: Bench) -> None:
+    bench.registry.register(Given("telemetry", SHIPPER))
+    await bench.run([DNS])
+    assert (await bench.states())["shipper"] == "Failed"
+    await bench.run([DNS], where=OPEN)
+    assert (await bench.states())["shipper"] == "Running"
+
+
+async def test_a_grant_lets_it_go_on_at_once(bench: Bench) -> None:
+    await bench.run([SHIPPER])
+    await bench.run([SHIPPER], where=OPEN)
+    progress = (await bench.row()).progress
+    assert (progress.state, progress.failure, progress.attempts) == ("Running", None, 0)
+
+
+async def test_a_withdrawn_grant_changes_nothing_of_what_runs_and_says_so(bench: Bench) -> None:
+    await bench.run([SHIPPER], where=OPEN)
+    calls = list(bench.provider.calls)
+    await bench.run([SHIPPER])
+    assert bench.provider.calls == calls
+    progress = (await bench.row()).progress
+    assert progress.state == "Failed"
+    assert progress.message.endswith(REMAINS)
+    await bench.run([SHIPPER], where=OPEN)
+    assert await bench.states() == {"shipper": "Running"}
+
+
+async def test_without_a_grant_it_can_still_be_removed(bench: Bench) -> None:
+    await bench.run([SHIPPER], where=OPEN)
+    await bench.run([])
+    assert await bench.states() == {}
+    assert bench.provider.things == {}
+
+
+async def test_a_failed_attempt_before_is_counted_apart(bench: Bench) -> None:
+    bench.provider.fail("provision shipper", BUSY)
+    await bench.run([SHIPPER], where=OPEN)
+    await bench.run([SHIPPER])
+    failure = (await bench.row()).progress.failure
+    assert failure is not None
+    assert failure.reason == NODE_ACCESS_DENIED
