@@ -1,0 +1,133 @@
+"""An agent that reads the logs of its node as root, once its datacenter allows it."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from contracts.api.group import API_VERSION
+from contracts.datacenter.grants import NODE_ACCESS_DENIED
+from contracts.datacenter.kinds import SERVICE_SET_KIND, SERVICE_SETS
+from contracts.naming import labels
+from e2e.conftest import MakeNamespace
+from e2e.datacenter.bodies import SLEEP, part, sleeper
+from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, missing_ok
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.builtin_kinds import DAEMON_SET
+from runtime.types import Object, labels_of
+
+SET = f"logging-{uuid.uuid4().hex[:6]}"
+LINE = f"line-{uuid.uuid4().hex}"
+# What a log shipper does, with the files of the node below /logs.
+_READ = f"""
+import os, pathlib, signal, time
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+print("user:", os.getuid(), flush=True)
+try:
+    pathlib.Path("/logs/mine").write_text("x")
+except OSError as error:
+    print("write:", error.strerror, flush=True)
+wanted = "{LINE[:5]}" + "{LINE[5:]}"
+while True:
+    found = [file for file in pathlib.Path("/logs").rglob("*.log") if wanted in file.read_text()]
+    if found:
+        print("found:", found[0].parent.name, flush=True)
+        pathlib.Path("/tmp/found").touch()
+        break
+    time.sleep(0.5)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture(scope="module")
+def image(rig: Rig) -> str:
+    """The operator's image."""
+    install_datacenters(rig)
+    return rig.load_operator_image()
+
+
+@pytest.fixture(scope="module")
+def serving(launcher: Launcher, controller: Identity) -> Operator:
+    """An operator that looks after datacenters."""
+    return launcher.start(controller, NO_ELECTION, environment=ON)
+
+
+@pytest.fixture(scope="module")
+def logs(rig: Rig) -> str:
+    """Where the kubelet of the rig keeps the logs of containers."""
+    return str(rig.paths.log / "pods")
+
+
+@pytest.fixture(scope="module")
+def datacenter(
+    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str, logs: str
+) -> Iterator[DatacenterUnderTest]:
+    """It declares a service that logs a line; the agent comes from a set."""
+    assert serving.alive
+    made = DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace())
+    spec = {"selector": {"zones": [made.name]}, "services": [agent(image, logs)]}
+    metadata = {"name": SET}
+    body = {"apiVersion": API_VERSION, "kind": SERVICE_SET_KIND, "metadata": metadata, "spec": spec}
+    api.create(SERVICE_SETS, body)
+    speaker = part(image, f"print({LINE!r}, flush=True)\n{SLEEP}")
+    made.create({**sleeper(image, "speaker"), "services": [speaker]}, zone=made.name)
+    yield made
+    with missing_ok():
+        api.delete(SERVICE_SETS, None, SET)
+    removed(api, made)()
+
+
+def agent(image: str, folder: str) -> Object:
+    """A DaemonSet like that of a log shipper."""
+    volume = {"name": "logs", "kind": "HostPath", "hostPath": folder, "mountPath": "/logs"}
+    check = {"command": ["test", "-e", "/tmp/found"], "periodSeconds": 1}  # noqa: S108  in the pod
+    main = part(image, _READ, volumes=[volume], healthCheck=check)
+    return {"name": "agent", "kind": "DaemonSet", "runAsUser": 0, "services": [main]}
+
+
+@pytest.mark.timeout(200)
+def test_without_permission_it_is_refused_and_others_run(
+    api: Api, datacenter: DatacenterUnderTest, logs: str
+) -> None:
+    until("the speaker runs", lambda: datacenter.state("speaker") == "Running", 90.0)
+    until("the agent is refused", lambda: datacenter.state("agent") == "Failed", 60.0)
+    error = datacenter.row("agent")["status"]["lastError"]
+    print(f"\n  {error['message']}")
+    assert error["reason"] == NODE_ACCESS_DENIED
+    assert f"hostPaths of Datacenter {datacenter.name}, which allows nothing" in error["message"]
+    assert f"(got {logs})" in error["message"]
+    condition = datacenter.await_condition("Ready", "False", "ServicesFailed")
+    assert "hostPath: must be at or below" in condition["message"]
+    assert api.find(DAEMON_SET, datacenter.namespace, datacenter.child("agent")) is None
+
+
+@pytest.mark.timeout(200)
+def test_with_permission_it_reads_the_logs_of_its_node(
+    rig: Rig, datacenter: DatacenterUnderTest, logs: str
+) -> None:
+    watch = Stopwatch()
+    datacenter.change(nodeAccess={"hostPaths": [logs.rpartition("/")[0]], "runAsRoot": True})
+    datacenter.await_running(120.0)
+    print(f"\n  {watch.seconds:.1f} s: it runs, and has found the line")
+    (pod,) = datacenter.pods("agent")
+    log = rig.kubectl("-n", datacenter.namespace, "logs", pod["metadata"]["name"])
+    print(log)
+    assert log.splitlines() == ["user: 0", "write: Read-only file system", "found: main"]
+    # Pods of services carry no label of servers and jobs.
+    assert labels.MANAGED_BY not in labels_of(pod)
+
+
+@pytest.mark.timeout(200)
+def test_a_withdrawn_permission_leaves_the_pod_and_is_told(
+    datacenter: DatacenterUnderTest,
+) -> None:
+    before = datacenter.uids("agent")
+    datacenter.change(nodeAccess=None)
+    until("it is told", lambda: datacenter.state("agent") == "Failed", 30.0)
+    assert "goes on, unchanged" in datacenter.row("agent")["status"]["message"]
+    assert datacenter.uids("agent") == before
