@@ -211,8 +211,8 @@ class Driver:
     async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Store a refusal; not once more, for nothing was attempted."""
         stored = failed(record.progress, goal_of(record))
-        told = error.reason, clean_message(error.message)
-        if stored is not None and (stored.reason, stored.message) == told:
+        refused = error.reason, clean_message(error.message)
+        if stored is not None and (stored.reason, stored.message) == refused:
             return self._retry_later(record)
         return await self._failed(record, error)
 
