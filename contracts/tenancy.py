@@ -170,6 +170,6 @@ def _pull_secrets(cluster: OpenBaoCluster) -> Iterator[str]:
     """Only for a proof of images; to pull them is the kubelet's part."""
     spec = cluster.spec
     for policy in (spec.image_verification, spec.operator_image_verification):
-        if policy is not None and policy.enabled and not policy.keyless:
+        if policy is not None and policy.enabled:
             for secret in (*policy.image_pull_secrets, *spec.image_pull_secrets):
                 yield secret.name

@@ -92,6 +92,14 @@ def check_bundle(bundle: bytes, key: PublicKey, digest: str) -> Signed:
         raise NotProvenError("the bundle does not hold exactly one signature")
     signature = unbase64(as_dict(signatures[0]).get("sig"))
     verify(key, signature, pre_authentication(STATEMENT, payload))
+    check_statement(payload, digest)
+    material = as_dict(whole.get("verificationMaterial"))
+    entries = tuple(as_dict(entry) for entry in as_list(material.get("tlogEntries"))[:_MOST])
+    return Signed(payload, signature, entries)
+
+
+def check_statement(payload: bytes, digest: str) -> None:
+    """Check that a verified payload approves the image. Raises NotProvenError."""
     statement = as_dict(read_json(payload))
     if statement.get("_type") not in _STATEMENT_TYPES:
         raise NotProvenError("what was signed is no in-toto statement")
@@ -102,9 +110,6 @@ def check_bundle(bundle: bytes, key: PublicKey, digest: str) -> Signed:
     if len(subjects) != 1:
         raise NotProvenError("the statement is not about exactly one image")
     _same_digest(f"sha256:{subjects[0].get('sha256')}", digest)
-    material = as_dict(whole.get("verificationMaterial"))
-    entries = tuple(as_dict(entry) for entry in as_list(material.get("tlogEntries"))[:_MOST])
-    return Signed(payload, signature, entries)
 
 
 def pre_authentication(kind: str, payload: bytes) -> bytes:

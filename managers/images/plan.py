@@ -67,7 +67,7 @@ def _helper(policy: ImageVerification | None, reference: str, observed: Observed
     verdict = observed.images.get(reference)
     if verdict is not None and verdict.pinned:
         return verdict.pinned
-    return reference if policy.failure_policy == "Warn" and not policy.keyless else ""
+    return reference if policy.failure_policy == "Warn" else ""
 
 
 def version_mismatch(spec: ClusterSpec) -> Blocked | None:

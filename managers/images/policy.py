@@ -71,7 +71,7 @@ def helper_question(
 def _question(
     spec: ClusterSpec, policy: ImageVerification | None, namespace: str, reference: str
 ) -> VerificationRequest | None:
-    if policy is None or not policy.enabled or policy.keyless:
+    if policy is None or not policy.enabled:
         return None
     named = (*policy.image_pull_secrets, *spec.image_pull_secrets)
     secrets = tuple(dict.fromkeys(secret.name for secret in named))

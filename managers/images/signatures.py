@@ -6,9 +6,12 @@ registry does not list referrers, and in the older scheme under the tag `sha256-
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.values.public_key import PublicKey, read_public_key
 from contracts.image_reference import ImageReference
 from managers.images.cosign import (
@@ -21,12 +24,47 @@ from managers.images.cosign import (
     check_simple_signing,
     simple_signing_layers,
 )
+from managers.images.keyless import SignerIdentity, check_keyless_bundle, verifier_of
 from managers.images.policy import VerificationRequest
 from managers.images.registry import RegistrySession
 from managers.images.tlog import TrustRoot, check_logged
 
 # Every user with push rights may add signatures: only so many are read.
 _MOST = 16
+_OLDER = (
+    "signatures of the tag sha256-....sig prove no identity, for they hold no inclusion proof; "
+    "sign again with cosign 3"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByKey:
+    """Signatures by the key of the policy."""
+
+    key: PublicKey
+    root: TrustRoot | None
+    """None where no transparency log is required."""
+
+    async def check_bundle(self, bundle: bytes, digest: str) -> None:
+        """Check one bundle. Raises NotProvenError."""
+        self.check_log(check_bundle(bundle, self.key, digest))
+
+    def check_log(self, signed: Signed) -> None:
+        """Check the promise of a log if one is required. Raises NotProvenError."""
+        if self.root is not None:
+            check_logged(signed, self.root)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByIdentity:
+    """Signatures by a certificate for the identity of the policy."""
+
+    signer: SignerIdentity
+    root: TrustRoot
+
+    async def check_bundle(self, bundle: bytes, digest: str) -> None:
+        """Check one bundle. Raises NotProvenError."""
+        await asyncio.to_thread(check_keyless_bundle, bundle, self.signer, self.root, digest)
 
 
 async def prove(
@@ -36,23 +74,28 @@ async def prove(
     root: TrustRoot,
 ) -> str:
     """Return the verified digest. Raises NotProvenError, RegistryError."""
-    key = read_public_key(question.policy.public_key or "")
+    required = await _required(question.policy, root)
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
-    async for attempt in _signatures(registry, question.reference, digest, key):
-        try:
-            if isinstance(attempt, NotProvenError):
-                raise attempt
-            if not question.policy.ignore_tlog:
-                check_logged(attempt, root)
-        except NotProvenError as error:
-            reasons.append(str(error))
-        else:
+    async for refusal in _attempts(registry, question.reference, digest, required):
+        if refusal is None:
             return digest
+        reasons.append(str(refusal))
     if not reasons:
         raise NotProvenError("it carries no signature; sign it with cosign")
     summary = "; ".join(dict.fromkeys(reasons))
     raise NotProvenError(f"none of its {len(reasons)} signatures counts: {summary}")
+
+
+async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByIdentity:
+    """Read the policy. Raises ValueError, NotProvenError."""
+    if not policy.keyless:
+        key = read_public_key(policy.public_key or "")
+        return _ByKey(key, None if policy.ignore_tlog else root)
+    signer = SignerIdentity.of(policy)
+    # Here and not at the first signature: what the operator lacks is worth saying without one.
+    await asyncio.to_thread(verifier_of, root)
+    return _ByIdentity(signer, root)
 
 
 async def _digest_of(registry: RegistrySession, reference: ImageReference) -> str:
@@ -62,24 +105,34 @@ async def _digest_of(registry: RegistrySession, reference: ImageReference) -> st
     return manifest.digest
 
 
-async def _signatures(
-    registry: RegistrySession, reference: str, digest: str, key: PublicKey
-) -> AsyncIterator[Signed | NotProvenError]:
+async def _attempts(
+    registry: RegistrySession, reference: str, digest: str, required: _ByKey | _ByIdentity
+) -> AsyncIterator[NotProvenError | None]:
+    """Check one signature after the other: None for one that counts."""
     async for bundle in _bundles(registry, digest):
         try:
-            yield check_bundle(bundle, key, digest)
+            await required.check_bundle(bundle, digest)
         except NotProvenError as error:
             yield error
+        else:
+            yield None
     older = await registry.manifest(f"{digest.replace(':', '-')}.sig")
     layers = list(simple_signing_layers(older.json()))[:_MOST] if older else []
     for layer in layers:
+        if isinstance(required, _ByIdentity):
+            yield NotProvenError(_OLDER)
+            continue
         payload = await _blob(registry, layer)
         if payload is None:
             continue
         try:
-            yield check_simple_signing(layer, payload, key, reference, digest)
+            required.check_log(
+                check_simple_signing(layer, payload, required.key, reference, digest)
+            )
         except NotProvenError as error:
             yield error
+        else:
+            yield None
 
 
 async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,6 +45,8 @@ class TrustRoot:
     """By the id of the log in hexadecimal digits."""
     digest: str = ""
     """Hash of the file that this was read from; "" without one."""
+    content: bytes = field(default=b"", repr=False)
+    """The file: what verifies identities is made from it."""
 
 
 NOTHING = TrustRoot({})
@@ -54,8 +56,12 @@ _UNREADABLE = "its log entry cannot be read"
 def read_trust_root(content: bytes) -> TrustRoot:
     """Read trusted_root.json. Raises ValueError with the reason: this is the operator's setting."""
     logs: dict[str, LogKey] = {}
-    for entry in as_list(as_dict(read_json(content)).get("tlogs")):
+    entries = as_list(as_dict(read_json(content)).get("tlogs"))
+    for entry in entries:
         log, key = as_dict(entry), as_dict(as_dict(entry).get("publicKey"))
+        if key.get("keyDetails") == "PKIX_ED25519":
+            # Of Rekor v2, whose entries hold no promise.
+            continue
         name = unbase64(as_dict(log.get("logId")).get("keyId")).hex()
         lines = base64.encodebytes(unbase64(key.get("rawBytes"))).decode()
         pem = f"-----BEGIN PUBLIC KEY-----\n{lines}-----END PUBLIC KEY-----\n"
@@ -63,9 +69,9 @@ def read_trust_root(content: bytes) -> TrustRoot:
         start = _moment(valid.get("start")) or datetime.min.replace(tzinfo=UTC)
         end = _moment(valid.get("end")) or datetime.max.replace(tzinfo=UTC)
         logs[name] = LogKey(read_public_key(pem), start, end)
-    if not logs:
+    if not entries:
         raise ValueError("it names no transparency log")
-    return TrustRoot(logs, hashlib.sha256(content).hexdigest())
+    return TrustRoot(logs, hashlib.sha256(content).hexdigest(), content)
 
 
 def _moment(text: Any) -> datetime | None:

@@ -89,6 +89,12 @@ PLANTS = (
         "import kubernetes_asyncio",
         "baoctl.process.wiring",
     ),
+    Plant(
+        "sigstore",
+        "managers/images/tlog.py",
+        "import sigstore",
+        "managers.images.tlog",
+    ),
     Plant("system", "managers/context/context.py", "import os", "managers.context.context"),
     Plant("aids", "managers/context/context.py", "import runtime.testing.clock", "context.context"),
     Plant(

@@ -48,14 +48,19 @@ class ImageVerification(ApiModel):
     issuer_reg_exp: str | None = Field(
         default=None,
         alias="issuerRegExp",
-        description="Keyless: pattern for the issuer, in place of issuer. Goes with subjectRegExp.",
+        description=(
+            "Keyless: pattern (RE2) for the issuer, in place of issuer, found anywhere in it. Goes "
+            "with subjectRegExp."
+        ),
         examples=["^https://issuer\\.example\\.com$"],
         max_length=512,
     )
     subject_reg_exp: str | None = Field(
         default=None,
         alias="subjectRegExp",
-        description="Keyless: pattern for the identity, in place of subject.",
+        description=(
+            "Keyless: pattern (RE2) for the identity, in place of subject, found anywhere in it."
+        ),
         examples=["^https://git\\.example\\.com/image/.*@refs/tags/v[0-9.]+$"],
         max_length=512,
     )

@@ -6,8 +6,6 @@ contracts.api.rules.cluster.
 
 from collections.abc import Iterator
 
-from pydantic_core import SchemaError
-
 from contracts import image_reference
 from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.rules.checks import Predicate, group, has, it
@@ -15,7 +13,7 @@ from contracts.api.rules.combinators import offences, rule
 from contracts.api.rules.reserved_names import no_system_secret
 from contracts.api.rules.rule import Offence, Rule, RuleOf
 from contracts.api.values.field_path import value_at
-from contracts.api.values.pattern import Pattern
+from contracts.api.values.identity_pattern import IdentityPattern
 from contracts.api.values.public_key import read_public_key
 
 BLOCKS = ("imageVerification", "operatorImageVerification")
@@ -50,20 +48,18 @@ def _bad_key(block: ImageVerification) -> str | None:
     return None
 
 
-def _bad_patterns(block: ImageVerification) -> Iterator[Offence]:
+def _bad_pattern(block: ImageVerification) -> Iterator[Offence]:
     for field in ("issuerRegExp", "subjectRegExp") if block.enabled else ():
         pattern = value_at(block, field)
-        if pattern and not is_linear_pattern(pattern):
+        try:
+            IdentityPattern(pattern or "")
+        except ValueError:
             yield field, pattern
 
 
-def is_linear_pattern(pattern: str) -> bool:
-    """Whether a pattern is one of the kind that needs no going back, as Go has them (RE2)."""
-    try:
-        Pattern(pattern)
-    except SchemaError:
-        return False
-    return True
+def _bad_log(block: ImageVerification) -> Iterator[Offence]:
+    if block.enabled and block.keyless and block.ignore_tlog:
+        yield "ignoreTlog", block.ignore_tlog
 
 
 def _given(field: str) -> Predicate:
@@ -114,9 +110,17 @@ def _rules(name: str) -> tuple[Rule, ...]:
             f"{name}-pattern",
             at,
             at,
-            "must be a regular expression of the RE2 syntax, which has no look-ahead and no "
-            "back-reference; correct it, or use issuer and subject",
-            offences(at, _bad_patterns),
+            "must be a regular expression of the RE2 syntax, which has no look-ahead, no "
+            "back-reference and no sets within brackets; correct it, or use issuer and subject",
+            offences(at, _bad_pattern),
+        ),
+        RuleOf(
+            f"{name}-log",
+            at,
+            at,
+            "must be false with an identity: the log says when its certificate was used; remove "
+            "it, or set publicKey in place of the identity",
+            offences(at, _bad_log),
         ),
         no_system_secret(
             f"{name}-secret",

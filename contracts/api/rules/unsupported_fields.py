@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.meta import ApiModel
 from contracts.api.values.field_path import values_at
@@ -51,14 +50,9 @@ def _unless(served: Any) -> Requests:
     return lambda value: value is not None and value != served
 
 
-def _is_keyless(block: Any) -> bool:
-    return isinstance(block, ImageVerification) and block.enabled and block.keyless
-
-
 _LATER = "is not built into this version"
 _NO_CLUSTER = "has no use: a restore test makes no cluster, but a server within the pod of its job"
 _NO_SETTING = "is no setting of the server, and was none before"
-_KEYLESS = "cannot prove an identity in this version, only a key: sign with a key and set publicKey"
 
 NOT_SERVED: tuple[NotServed, ...] = (
     NotServed(
@@ -74,8 +68,6 @@ NOT_SERVED: tuple[NotServed, ...] = (
     NotServed(
         "spec.unseal.pkcs11.rsaEncryptLocal", "has another name now: disableSoftwareEncryption"
     ),
-    NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
-    NotServed("spec.operatorImageVerification", _KEYLESS, is_requested=_is_keyless),
     NotServed("spec.backup.target.gcs.project", "is not needed: the bucket alone says where it is"),
     NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),

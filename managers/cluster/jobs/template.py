@@ -86,12 +86,6 @@ def proven_image(
     policy = cluster.spec.operator_image_verification
     if policy is None or not policy.enabled:
         return reference
-    if policy.keyless:
-        return Blocked(
-            VERIFICATION_FAILED[job],
-            f"spec.operatorImageVerification: asks who signed image {reference}, and this version "
-            "proves keys alone; sign with a key and set publicKey",
-        )
     if verdict is not None and verdict.pinned:
         return verdict.pinned
     if policy.failure_policy == "Warn":

@@ -120,6 +120,21 @@ CODE_CASES: dict[str, Case] = {
         "spec.imageVerification.subjectRegExp",
         policy(issuerRegExp="^https://issuer$", subjectRegExp="^(a)\\1$"),
     ),
+    "an identity without a log": Case(
+        "imageVerification-log",
+        "spec.imageVerification.ignoreTlog",
+        policy(**IDENTITY, ignoreTlog=True),
+    ),
+    "patterns without a log": Case(
+        "operatorImageVerification-log",
+        "spec.operatorImageVerification.ignoreTlog",
+        helper_policy(**PATTERNS, ignoreTlog=True),
+    ),
+    "a pattern that Go reads otherwise": Case(
+        "imageVerification-pattern",
+        "spec.imageVerification.issuerRegExp",
+        policy(issuerRegExp="^https://[^a&&b]$", subjectRegExp="x"),
+    ),
     "a pattern that Go does not know": Case(
         "operatorImageVerification-pattern",
         "spec.operatorImageVerification.issuerRegExp",

@@ -78,13 +78,13 @@ def test_without_a_proof_no_pod_is_touched_and_all_else_goes_on(verdict: ImageVe
     assert outcome.message == verdict.message
 
 
-def test_an_identity_is_refused_by_name_before_anything_is_done() -> None:
-    keyless = gen.cluster().wanting(imageVerification={"enabled": True, **IDENTITY})
-    found = resolve(keyless.read(), keyless.owner(), facts(), INSTALLATION)
-    assert isinstance(found, Blocked)
-    assert found.reason == "UnsupportedFields"
-    assert "spec.imageVerification" in found.message
-    assert "publicKey" in found.message
+@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
+def test_without_a_proof_of_identity_no_pod_is_touched(verdict: ImageVerdict) -> None:
+    keyless = {"imageVerification": {"enabled": True, **IDENTITY}}
+    cluster = gen.cluster().initialized().wanting(**keyless)
+    wanted = merge_plans(meant(facts(verdict), cluster), facts(verdict))
+    assert wanted.workload == ()
+    assert not wanted.complete
 
 
 def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:

@@ -132,15 +132,17 @@ def test_without_a_policy_nothing_is_asked_and_the_tag_is_used(policy: Any) -> N
     assert (found.server, found.outcome, found.records) == (IMAGE, Done(), ())
 
 
-def test_an_identity_is_never_passed_by_asking_nobody() -> None:
+def test_an_identity_is_asked_for_as_a_key_is() -> None:
     keyless = {"enabled": True, **IDENTITY}
     wanted = spec(imageVerification=keyless, operatorImageVerification=keyless)
-    assert server_question(wanted, "shop", HERE.image_repository) is None
+    questions = (
+        server_question(wanted, "shop", HERE.image_repository),
+        helper_question(wanted, "shop", HERE.operator_image),
+    )
+    assert [one and one.policy.subject for one in questions] == [IDENTITY["subject"]] * 2
     found = images_of(wanted, HERE, Observed(now=EPOCH))
     assert not isinstance(found.outcome, Done)
     assert found.helper == ""
-    warned = spec(operatorImageVerification={**keyless, "failurePolicy": "Warn"})
-    assert images_of(warned, HERE, Observed(now=EPOCH)).helper == ""
 
 
 def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:

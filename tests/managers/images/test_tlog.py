@@ -186,6 +186,15 @@ def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) ->
             check_logged(signed, root)
 
 
+def test_a_log_whose_entries_hold_no_promise_hides_no_other() -> None:
+    """As in the trusted_root.json of the public services: Rekor v2 signs with Ed25519."""
+    whole = orjson.loads(LOG.root())
+    whole["tlogs"].insert(0, {"publicKey": {"rawBytes": "eA==", "keyDetails": "PKIX_ED25519"}})
+    assert read_trust_root(orjson.dumps(whole)).logs == ROOT.logs
+    whole["tlogs"].pop()
+    assert read_trust_root(orjson.dumps(whole)).logs == {}
+
+
 @pytest.mark.parametrize(
     "junk",
     [b"", b"[]", b"{}", b'{"tlogs":[{}]}', b'{"tlogs":[{"logId":{"keyId":"!"}}]}'],

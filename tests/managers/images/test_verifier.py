@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -13,7 +11,6 @@ from aiohttp import web
 
 from contracts import image_reference
 from contracts.api.cluster.image_verification import ImageVerification
-from contracts.records.observed import ImageVerdict
 from managers.images.credentials import LOGINS_MAX
 from managers.images.policy import VerificationRequest, answer_key
 from managers.images.registry import RegistrySession
@@ -25,50 +22,12 @@ from managers.images.verifier import (
     REFUSED_FOR,
     UNREACHABLE_FOR,
     ImageVerifier,
-    Trust,
 )
 from runtime.builtin_kinds import SECRET
-from runtime.testing.clock import ManualClock
-from tests.gen.api import FakeApi
+from tests.managers.images.bench import bench
 from tests.managers.images.recorded import KINDS, base64_of, recording
-from tests.managers.images.registry_server import RegistryServer, registry_server
+from tests.managers.images.registry_server import registry_server
 from tests.managers.images.signing import Signer
-
-
-@dataclass
-class Bench:
-    """A registry, a verifier, and somebody who signs."""
-
-    server: RegistryServer
-    signer: Signer
-    clock: ManualClock
-    api: FakeApi
-    verifier: ImageVerifier
-
-    def question(self, tag: str = "2.4.0", **policy: object) -> VerificationRequest:
-        wanted = {"enabled": True, "publicKey": self.signer.public_key, "ignoreTlog": True}
-        return VerificationRequest(
-            "shop",
-            f"{self.server.address}/team/openbao:{tag}",
-            ImageVerification.model_validate({**wanted, **policy}),
-            (),
-        )
-
-    def signed_image(self, tag: str = "2.4.0", content: str = "one") -> str:
-        digest = self.server.image(tag, content)
-        self.server.signed(self.signer, digest)
-        return digest
-
-    async def ask(self, tag: str = "2.4.0") -> ImageVerdict:
-        return await self.verifier.verdict(self.question(tag))
-
-
-@asynccontextmanager
-async def bench(**settings: object) -> AsyncIterator[Bench]:
-    async with registry_server(**settings) as server:
-        clock, api = ManualClock(), FakeApi()
-        trust = Trust(insecure_registries=frozenset({server.address}))
-        yield Bench(server, Signer(), clock, api, ImageVerifier(api, clock, trust))
 
 
 @pytest.mark.parametrize("lists", [True, False])

@@ -110,8 +110,6 @@ def test_some_fields_are_worth_stopping_for() -> None:
     assert essential_unserved_fields(spec) == ("spec.controllerJWTMode: only Shared is served",)
 
 
-# Served in part: which part is not, the row itself says.
-PARTLY = {"spec.imageVerification", "spec.operatorImageVerification"}
 MARKS = ("not served", "only accepted", "without effect", "older field;")
 
 
@@ -126,7 +124,7 @@ def test_the_table_and_the_descriptions_tell_the_same() -> None:
 
     walk(open_api_schema(), visit)
     listed = {row.path for row in NOT_SERVED}
-    assert described == listed - PARTLY
+    assert described == listed
 
 
 def test_the_manifests_name_every_row() -> None:

@@ -205,11 +205,13 @@ IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
     "nothing proves it, and that is fine": (WARN, UNPROVEN, IMAGE),
     "the registry is away": (STRICT, AWAY, "ImageRegistryUnavailable"),
     "nobody has looked": (STRICT, None, "ImageRegistryUnavailable"),
-    "an identity is asked for": (KEYLESS, None, FAILED),
-    "an identity is asked for, with a warning": (
+    "an identity is proven": (KEYLESS, PROVEN, PINNED),
+    "nothing proves an identity": (KEYLESS, UNPROVEN, FAILED),
+    "nobody has looked for an identity": (KEYLESS, None, "ImageRegistryUnavailable"),
+    "nothing proves an identity, and that is fine": (
         {**KEYLESS, "failurePolicy": "Warn"},
-        None,
-        FAILED,
+        UNPROVEN,
+        IMAGE,
     ),
 }
 

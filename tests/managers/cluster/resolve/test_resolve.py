@@ -155,16 +155,16 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ),
     "a spec that needs what is not built": (
         gen.cluster(
-            imageVerification={
+            controllerJWTMode="Target",
+            selfInit={
                 "enabled": True,
-                "failurePolicy": "Block",
-                "issuer": "https://issuer.example.com",
-                "subject": "release",
-            }
+                "oidc": {"enabled": True},
+                "requests": [gen.clusters.REQUEST],
+            },
         ),
         gen.world(),
         "UnsupportedFields",
-        "spec.imageVerification",
+        "spec.controllerJWTMode",
     ),
     "a first server that was started twice": (
         gen.cluster(),

@@ -1,0 +1,193 @@
+"""Verification of keyless signatures: who signed is in a certificate of ten minutes.
+
+The package `sigstore` verifies certificate chain, certificate log, transparency log, times and
+signature with the operator's trusted_root.json; nothing here calls a server. Ours are the identity
+and what the statement says. Called by managers.images.signatures in a thread: the first call
+imports for half a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat import asn1
+from cryptography.x509 import (
+    Certificate,
+    ExtensionNotFound,
+    ObjectIdentifier,
+    OtherName,
+    RFC822Name,
+    SubjectAlternativeName,
+    UniformResourceIdentifier,
+    UnrecognizedExtension,
+)
+
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.api.values.identity_pattern import IdentityPattern
+from managers.images.cosign import (
+    STATEMENT,
+    NotProvenError,
+    Signed,
+    as_dict,
+    as_list,
+    check_statement,
+    read_json,
+)
+from managers.images.tlog import TrustRoot, check_logged
+
+if TYPE_CHECKING:
+    from sigstore.verify import Verifier
+
+# Fulcio's registry of object identifiers. The first is plain text, the others are DER.
+_ISSUER = ObjectIdentifier("1.3.6.1.4.1.57264.1.1")
+_ISSUER_DER = ObjectIdentifier("1.3.6.1.4.1.57264.1.8")
+_USER_NAME = ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
+
+_NO_ROOT = (
+    "the operator knows no certificate authority of signers; set SIGSTORE_TRUSTED_ROOT of the "
+    "operator to a trusted_root.json, or sign with a key and set publicKey"
+)
+_BAD_ROOT = (
+    "the operator's trusted_root.json cannot verify identities: it must name certificate "
+    "authorities, certificate logs and transparency logs; replace the file"
+)
+_UNTRUSTED = "it does not hold against the operator's trusted_root.json"
+# What the library says: the first text that is part of it decides. Its own texts quote the bundle.
+_REASONS = (
+    ("keys not found", _BAD_ROOT),
+    ("Did not find any", _BAD_ROOT),
+    ("not valid at validation time", "its certificate was not valid when it was made"),
+    ("expired at time of signing", "its certificate was not valid when it was made"),
+    ("certificate chain", "its certificate is of no authority that the operator trusts"),
+    ("SCT", "its certificate is in no certificate log that the operator trusts"),
+    ("certificate timestamp", "its certificate is in no certificate log that the operator trusts"),
+    ("log entry payload", "its log entry is about another signature"),
+    ("log entry signatures", "its log entry is about another signature"),
+    ("log entry is inconsistent", "its log entry is about another signature"),
+    ("DSSE log entry", "its log entry is of a kind that is not understood"),
+    ("time only supported for", "its log entry is of a kind that is not understood"),
+    ("invalid log entry", "its log entry is in no transparency log that the operator trusts"),
+    ("verified time", "nothing that the operator trusts says when it was made"),
+    ("imestamp", "nothing that the operator trusts says when it was made"),
+    ("DSSE: invalid signature", "it was not made with the key of its certificate"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SignerIdentity:
+    """Who must have signed: the `VerificationPolicy` that the library asks for."""
+
+    issuer: Callable[[str], bool]
+    subject: Callable[[str], bool]
+
+    @classmethod
+    def of(cls, policy: ImageVerification) -> SignerIdentity:
+        """Read a policy. Raises ValueError when it names no identity or a pattern is none."""
+        if policy.issuer and policy.subject:
+            return cls(policy.issuer.__eq__, policy.subject.__eq__)
+        if policy.issuer_reg_exp and policy.subject_reg_exp:
+            issuer = IdentityPattern(policy.issuer_reg_exp)
+            return cls(issuer.found_in, IdentityPattern(policy.subject_reg_exp).found_in)
+        raise ValueError("it names no whole identity")
+
+    def verify(self, cert: Certificate) -> None:
+        """Compare a certificate that was already verified. Raises NotProvenError."""
+        if not self.issuer(_issuer_of(cert)):
+            raise NotProvenError("its signer is known to another issuer than that of the policy")
+        if not self.subject(_subject_of(cert)):
+            raise NotProvenError("its signer is another one than that of the policy")
+
+
+def _issuer_of(cert: Certificate) -> str:
+    """Return the issuer. Certificates carry it in an old and in a new form, which must agree."""
+    found = set()
+    for oid in (_ISSUER, _ISSUER_DER):
+        try:
+            value = cert.extensions.get_extension_for_oid(oid).value
+        except ExtensionNotFound:
+            continue
+        if isinstance(value, UnrecognizedExtension):
+            text = value.value
+            found.add(asn1.decode_der(str, text) if oid == _ISSUER_DER else text.decode())
+    if len(found) != 1:
+        raise NotProvenError("its certificate does not name exactly one issuer of the identity")
+    return found.pop()
+
+
+def _subject_of(cert: Certificate) -> str:
+    """Return the one identity: a URI, an e-mail address or a user name."""
+    names = list(cert.extensions.get_extension_for_class(SubjectAlternativeName).value)
+    if len(names) == 1:
+        (name,) = names
+        if isinstance(name, RFC822Name | UniformResourceIdentifier):
+            return name.value
+        if isinstance(name, OtherName) and name.type_id == _USER_NAME:
+            return asn1.decode_der(str, name.value)
+    raise NotProvenError("its certificate does not name exactly one identity")
+
+
+def verifier_of(root: TrustRoot) -> Verifier:
+    """Return the verifier of a trust root, made once. Raises NotProvenError."""
+    if not root.content:
+        raise NotProvenError(_NO_ROOT)
+    try:
+        return _verifier(root.content)
+    except Exception:  # noqa: BLE001 - whatever is wrong with the file, it verifies nothing
+        raise NotProvenError(_BAD_ROOT) from None
+
+
+@lru_cache(maxsize=1)
+def _verifier(content: bytes) -> Verifier:
+    # Half a second and 13 MB: only in operators whose users ask for an identity.
+    from sigstore.models import TrustedRoot
+    from sigstore.verify import Verifier
+    from sigstore_models.trustroot.v1 import TrustedRoot as Content
+
+    # Not from the file again: verdicts are recorded for the content that was read at the start.
+    return Verifier(trusted_root=TrustedRoot(Content.from_json(content)))
+
+
+def check_keyless_bundle(
+    bundle: bytes, signer: SignerIdentity, root: TrustRoot, digest: str
+) -> None:
+    """Check a Sigstore bundle with a certificate. Raises NotProvenError."""
+    whole = as_dict(read_json(bundle))
+    material = as_dict(whole.get("verificationMaterial"))
+    if as_dict(whole.get("dsseEnvelope")).get("payloadType") != STATEMENT:
+        raise NotProvenError("the bundle holds no in-toto statement")
+    if "certificate" not in material:
+        raise NotProvenError("it was made with a key, and the policy asks for an identity")
+    entries = [as_dict(entry) for entry in as_list(material.get("tlogEntries"))]
+    if not entries:
+        raise NotProvenError("it is in no transparency log, which a keyless signature needs")
+    if not all(entry.get("inclusionProof") for entry in entries):
+        raise NotProvenError("its log entry holds no inclusion proof; sign again with cosign 3")
+    payload, signature = _verified(bundle, signer, root)
+    check_statement(payload, digest)
+    promised = tuple(entry for entry in entries if entry.get("inclusionPromise"))
+    if promised:
+        # The library takes a key of a log for entries of any time.
+        check_logged(Signed(payload, signature, promised), root)
+
+
+def _verified(bundle: bytes, signer: SignerIdentity, root: TrustRoot) -> tuple[bytes, bytes]:
+    """Return what was signed, and the signature."""
+    verifier = verifier_of(root)
+    from sigstore.models import Bundle
+
+    try:
+        read = Bundle.from_json(bundle)
+        kind, payload = verifier.verify_dsse(read, signer)
+    except NotProvenError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the bytes did to the library, they prove nothing
+        text = str(error)
+        reason = next((reason for part, reason in _REASONS if part in text), _UNTRUSTED)
+        raise NotProvenError(reason) from None
+    # Read by another parser than ours.
+    if kind != STATEMENT:
+        raise NotProvenError("the bundle holds no in-toto statement")
+    return payload, read.signature

@@ -1,0 +1,97 @@
+"""managers.images.signatures: images that an identity signed, from a registry to the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contracts.records.observed import ImageVerdict
+from managers.images.policy import VerificationRequest
+from managers.images.tlog import NOTHING, TrustRoot, read_trust_root
+from managers.images.verifier import ImageVerifier, Trust
+from tests.managers.images.bench import Bench, bench
+from tests.managers.images.sigstore_services import ISSUER, SUBJECT, KeylessSigner
+
+
+@dataclass
+class Keyless:
+    """The same registry, and somebody who signs with an identity."""
+
+    bench: Bench
+    signer: KeylessSigner
+    root: TrustRoot
+
+    def question(self, **policy: object) -> VerificationRequest:
+        identity: dict[str, Any] = {
+            "publicKey": None,
+            "ignoreTlog": False,
+            "issuer": ISSUER,
+            "subject": SUBJECT,
+        }
+        return self.bench.question(**{**identity, **policy})
+
+    def attach(self, digest: str, signer: KeylessSigner | None = None) -> None:
+        self.bench.server.attach(digest, (signer or self.signer).bundle(digest))
+
+    async def ask(self, **policy: object) -> ImageVerdict:
+        """Ask without what was remembered."""
+        trust = Trust(frozenset({self.bench.server.address}), self.root)
+        verifier = ImageVerifier(self.bench.api, self.bench.clock, trust)
+        return await verifier.verdict(self.question(**policy))
+
+
+@asynccontextmanager
+async def keyless(**settings: object) -> AsyncIterator[Keyless]:
+    async with bench(**settings) as here:
+        signer = KeylessSigner()
+        yield Keyless(here, signer, read_trust_root(signer.trusted_root()))
+
+
+@pytest.mark.parametrize("lists", [True, False])
+async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
+    async with keyless(lists_referrers=lists) as here:
+        digest = here.bench.server.image("2.4.0")
+        here.attach(digest, KeylessSigner())
+        here.bench.server.signed(here.bench.signer, digest)
+        refused = await here.ask()
+        assert refused.problem == "unproven"
+        assert "none of its 2 signatures counts: its certificate is of no auth" in refused.message
+        assert "made with a key" in refused.message
+        here.attach(digest)
+        assert (await here.ask()).pinned.endswith(f"@{digest}")
+        pattern = {"issuer": None, "subject": None, "issuerRegExp": ".", "subjectRegExp": "@refs/t"}
+        assert (await here.ask(**pattern)).pinned.endswith(f"@{digest}")
+        other = await here.ask(subject="somebody")
+        assert (other.problem, other.pinned) == ("unproven", "")
+        assert "its signer is another one" in other.message
+        assert SUBJECT not in other.message
+
+
+async def test_an_older_signature_proves_no_identity_and_is_not_fetched() -> None:
+    async with keyless() as here:
+        digest = here.bench.server.image("2.4.0")
+        repository = f"{here.bench.server.address}/team/openbao"
+        here.bench.server.signed_older([here.bench.signer.older(repository, digest)], digest)
+        refused = await here.ask()
+        assert "sign again with cosign 3" in refused.message
+        assert not [path for path in here.bench.server.asked if "/blobs/" in path]
+
+
+async def test_an_identity_needs_a_trust_root_before_the_registry_is_asked() -> None:
+    async with keyless() as here:
+        here.attach(here.bench.server.image("2.4.0"))
+        here.root = NOTHING
+        refused = await here.ask()
+        assert refused.problem == "unproven"
+        assert "SIGSTORE_TRUSTED_ROOT" in refused.message
+        here.root = read_trust_root(here.signer.trusted_root(certificateAuthorities=[]))
+        assert "must name certificate authorities" in (await here.ask()).message
+        here.root = read_trust_root(here.signer.trusted_root())
+        broken = {"issuer": None, "subject": None, "issuerRegExp": "(", "subjectRegExp": "."}
+        assert "the policy cannot be used" in (await here.ask(**broken)).message
+        assert here.bench.server.requests == 0
+        assert (await here.ask()).pinned
