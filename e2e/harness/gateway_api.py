@@ -14,6 +14,8 @@ from e2e.rig.modules import module_folder
 from runtime.types import Resource
 
 KINDS = ("backendtlspolicies", "gatewayclasses", "gateways", "httproutes", "tlsroutes")
+ALL_KINDS = (*KINDS, "grpcroutes", "listenersets", "referencegrants", "tcproutes", "udproutes")
+"""Those too that the operator has no use for; a gateway waits for all of them."""
 CONTROLLER = "example.com/played-by-hand"
 CLASS = "e2e"
 
@@ -25,29 +27,31 @@ def definitions(rig: Rig, kinds: Iterable[str] = KINDS) -> list[Path]:
     return [folder / f"{GATEWAY_API}_{kind}.yaml" for kind in kinds]
 
 
-def install(rig: Rig) -> None:
+def install(rig: Rig, kinds: Iterable[str] = KINDS) -> None:
     """Apply the CRDs and wait until the API server serves them."""
-    files = [part for file in definitions(rig) for part in ("-f", str(file))]
+    files = [part for file in definitions(rig, kinds) for part in ("-f", str(file))]
     rig.kubectl("apply", "--server-side", *files)
     wait_established(rig.kubectl, *files)
 
 
-def uninstall(rig: Rig, *, wait: bool = True) -> None:
+def uninstall(rig: Rig, kinds: Iterable[str] = KINDS, *, wait: bool = True) -> None:
     """Delete the CRDs, if they exist, with all their objects.
 
     Usually takes 3 s; but for a CRD that was created shortly before, the API server (1.36) needs a
     minute in one of ten cases. Callers that do not depend on it should not wait.
     """
-    files = [part for file in definitions(rig) for part in ("-f", str(file))]
+    files = [part for file in definitions(rig, kinds) for part in ("-f", str(file))]
     waiting = ("--timeout=180s",) if wait else ("--wait=false",)
     rig.kubectl("delete", "--ignore-not-found", *waiting, *files, timeout=200.0)
 
 
-def make_gateway(api: Api, namespace: str, name: str) -> None:
+def make_gateway(
+    api: Api, namespace: str, name: str, *, class_name: str = CLASS, controller: str = CONTROLLER
+) -> None:
     """Create a Gateway with an HTTPS and a passthrough listener for its own namespace."""
-    if api.find(GATEWAY_CLASS, None, CLASS) is None:
-        spec = {"controllerName": CONTROLLER}
-        api.create(GATEWAY_CLASS, {"metadata": {"name": CLASS}, "spec": spec})
+    if api.find(GATEWAY_CLASS, None, class_name) is None:
+        spec = {"controllerName": controller}
+        api.create(GATEWAY_CLASS, {"metadata": {"name": class_name}, "spec": spec})
     certificate = {"certificateRefs": [{"name": "edge"}]}
     listeners = [
         {"name": "https", "port": 443, "protocol": "HTTPS", "tls": certificate},
@@ -57,7 +61,7 @@ def make_gateway(api: Api, namespace: str, name: str) -> None:
         GATEWAY,
         {
             "metadata": {"name": name, "namespace": namespace},
-            "spec": {"gatewayClassName": CLASS, "listeners": listeners},
+            "spec": {"gatewayClassName": class_name, "listeners": listeners},
         },
     )
 

