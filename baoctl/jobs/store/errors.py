@@ -15,9 +15,22 @@ from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 from baoctl.jobs.failures import JobFailure
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
-_STATUS = re.compile(r"(?:status|error response)[: (\"]+([1-5][0-9]{2})\b")
+_STATUS = re.compile(r"(?:status(?: code)?|error response)[: (\"]+([1-5][0-9]{2})\b")
 _CERTIFICATE = re.compile(r"InvalidCertificate\(\s*(?:Other\(\s*OtherError\(\s*)?([A-Za-z]{1,40})")
+# The answer of OAuth (RFC 6749, 5.2).
+_GRANT = re.compile(r'"error"\s*:\s*"([a-z_]{1,64})"')
 _URI = re.compile(r"https?://[^\s,]+")
+_IDENTITY: Final = (
+    "Error performing token request",
+    # Web identity of AWS: the library hides the URL, which holds the token.
+    "performing POST REDACTED",
+    "/v1/credentials",
+    "http://169.254.",
+)
+"""What the text of an error has that came while the identity of the pod was asked for."""
+_REFUSALS: Final = re.compile(
+    r"\b(?:400 Bad Request|401 Unauthorized|403 Forbidden|404 Not Found)\b"
+)
 _CAUSES: Final = (
     ("InvalidAccessKeyId", "the store does not know the access key"),
     ("SignatureDoesNotMatch", "the secret key is wrong: the signature does not match"),
@@ -65,6 +78,9 @@ def is_unreachable(error: BaseException) -> bool:
 def store_failure(what: str, error: BaseException) -> JobFailure:
     """Return the failure that represents an exception of the library; `what` names the object."""
     text = str(error)
+    if any(needle in text for needle in _IDENTITY) and _REFUSALS.search(text):
+        cause = "the cloud refuses the identity or login that the job shows for a token"
+        return JobFailure("Storage", f"{what}: {cause}{_summary(text)}")
     for needle, cause in _CAUSES:
         if needle in text:
             return JobFailure("Storage", f"{what}: {cause}{_summary(text)}")
@@ -76,6 +92,6 @@ def store_failure(what: str, error: BaseException) -> JobFailure:
 
 def _summary(text: str) -> str:
     parts = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
-    parts += [f"code {one[1]}" for one in (_CODE.search(text),) if one]
+    parts += [f"code {one[1]}" for one in (_CODE.search(text) or _GRANT.search(text),) if one]
     parts += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
     return f" ({', '.join(parts)})" if parts else ""

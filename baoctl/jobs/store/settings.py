@@ -110,7 +110,8 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
             "web_identity_token_file": env.web_identity_path,
         }
         sts, sts_endpoint = _sts(endpoint, region)
-        options["sts_endpoint"] = sts
+        # Its type hints call it sts_endpoint, which it does not know.
+        options["endpoint_url_sts"] = sts
         return StoreSettings(options, (*endpoints, sts_endpoint), http=endpoint.scheme == "http")
     _no_secret(env, secret, "accessKeyId and secretAccessKey")
     options |= _from_environment(environ, _AWS_VARIABLES)

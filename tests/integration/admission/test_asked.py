@@ -30,7 +30,7 @@ from tests.integration.admission.people import (
     body,
 )
 
-BACKUP = {
+BACKUP: dict[str, Any] = {
     "schedule": "0 3 * * *",
     "jwtAuthRole": "backup",
     "target": {"endpoint": "https://s3.example.com", "bucket": "b"},
@@ -108,7 +108,8 @@ class TestSecrets:
         bound = (role[0], f"--role={role[0]}", f"--serviceaccount={PLACE}:{READER}")
         installed.kubectl("create", "rolebinding", *bound, "-n", OTHER)
         test = {"schedule": "0 5 * * 0", "namespace": OTHER, "credentialsSecretRef": {"name": "a"}}
-        backup = {**BACKUP, "restoreTest": test}
+        target = {**BACKUP["target"], "credentialsSecretRef": {"name": "a"}}
+        backup = {**BACKUP, "target": target, "restoreTest": test}
         async with acting(people[READER]) as reader:
             with pytest.raises(Forbidden, match=f"Secret a in namespace {OTHER};"):
                 await apply(reader, body("tested", {**_pulls(16), "backup": backup}))

@@ -88,7 +88,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
         role_arn="arn:aws:iam::1:role/x", web_identity_path="/token",
     )  # fmt: skip
     found = made(env)
-    assert found.options["sts_endpoint"] == at("sts.eu-central-1.amazonaws.com")
+    assert found.options["endpoint_url_sts"] == at("sts.eu-central-1.amazonaws.com")
     assert EgressEndpoint("sts.eu-central-1.amazonaws.com", 443) in found.endpoints
     assert found.options["web_identity_token_file"] == "/token"
     assert found.identity == ()
@@ -96,7 +96,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
 
 def test_another_store_gives_roles_itself() -> None:
     found = made(replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"})
-    assert found.options["sts_endpoint"] == "https://s3.example.com:9000"
+    assert found.options["endpoint_url_sts"] == "https://s3.example.com:9000"
     assert set(found.endpoints) == {EgressEndpoint("s3.example.com", 9000)}
 
 

@@ -1,0 +1,38 @@
+"""baoctl.jobs.store.errors: what an identity that a cloud refuses is called, in one line."""
+
+import pytest
+from obstore.exceptions import GenericError, PermissionDeniedError
+
+from baoctl.jobs.store.errors import store_failure
+
+IDENTITY = "the cloud refuses the identity or login that the job shows for a token"
+ANSWER = "Server returned non-2xx status code:"
+# text of the library: what of it the message keeps
+REFUSED = {
+    f"Generic GCS error: Error performing token request: Error performing POST x in 1ms - {ANSWER} "
+    '400 Bad Request: {"error": "invalid_grant"}': "code invalid_grant, status 400",
+    f"Generic S3 error: Error performing POST REDACTED in 1ms - {ANSWER} 403 Forbidden: "
+    "<Error><Code>AccessDenied</Code></Error>": "code AccessDenied, status 403",
+    "Generic S3 error: Error performing GET http://169.254.170.23/v1/credentials in 1ms - "
+    f"{ANSWER} 401 Unauthorized: eyJhbGciOi": "status 401",
+    "Generic S3 error: Error performing GET http://169.254.169.254/latest/meta-data/iam/"
+    f"security-credentials/ in 1ms - {ANSWER} 404 Not Found: none": "status 404",
+}
+
+
+@pytest.mark.parametrize(("text", "kept"), REFUSED.items(), ids=REFUSED.values())
+def test_an_identity_that_is_refused_is_named(text: str, kept: str) -> None:
+    assert str(store_failure("key in bucket b", GenericError(text))) == (
+        f"key in bucket b: {IDENTITY} ({kept})"
+    )
+
+
+def test_a_store_that_refuses_is_not_a_cloud_that_does() -> None:
+    text = f"Error performing PUT https://s3.example.com/b/key in 1ms - {ANSWER} 403 Forbidden: x"
+    found = str(store_failure("key", PermissionDeniedError(text)))
+    assert found == "key: the store refuses the credentials (status 403)"
+
+
+def test_a_metadata_server_that_is_silent_refused_nothing() -> None:
+    text = "Error performing GET http://169.254.169.254/latest/api/token: operation timed out"
+    assert IDENTITY not in str(store_failure("key", GenericError(text)))
