@@ -232,8 +232,8 @@ _REASONS = (
     ),
     Reason(
         "RootTokenMissing",
-        "The Secret with the root token does not exist, so the operator cannot log in.",
-        "Restore the Secret, or generate a root token with the recovery keys.",
+        "The Secret with the root token does not exist, and the operator needs it.",
+        "Restore the Secret, or put a token there that may write auth methods and policies.",
     ),
     Reason(
         "SelfInitFailed",
@@ -295,7 +295,7 @@ _REASONS = (
     Reason(
         "RootTokenStored",
         "A root token is stored in a Secret.",
-        "Use self-init, or revoke the token and delete the Secret.",
+        "Once OperatorLoginReady is True, revoke the token and delete the Secret.",
     ),
     Reason(
         "AdmissionPoliciesMissing",

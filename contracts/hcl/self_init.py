@@ -1,6 +1,7 @@
 """The requests of the first boot, as blocks for the self-init template.
 
-Uses the API model of a request. Called by contracts.hcl.render.
+Uses the API model of a request. Called by contracts.hcl.render, and by managers.jwt_auth for the
+login alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -87,7 +88,7 @@ class Block:
 def blocks(boot: FirstBoot) -> Iterator[Block]:
     """The blocks in the order in which the server runs them: the operator's login comes first."""
     if boot.oidc is not None:
-        yield Block(BOOTSTRAP_BLOCK, _bootstrap(boot.oidc))
+        yield Block(BOOTSTRAP_BLOCK, login_calls(boot.oidc))
     for request in boot.requests:
         yield Block(request.name, (_users(request, lists_as_null=boot.lists_as_null),))
     if boot.autopilot and not any(map(_sets_autopilot, boot.requests)):
@@ -157,7 +158,11 @@ def _root_token(file: str) -> SelfInitCall:
     return SelfInitCall("register-root-token", "update", "auth/token/create", data)
 
 
-def _bootstrap(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
+def login_calls(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
+    """The requests that make the login: auth method, its settings, then policy and role of each.
+
+    managers.jwt_auth sends the same to a cluster that had its first boot without them.
+    """
     settings = {
         "bound_issuer": oidc.issuer,
         # Sorted: the order in which the API server lists its keys says nothing.

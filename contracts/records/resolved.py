@@ -183,6 +183,8 @@ class Resolved:
     """The user's own requests initialise the server; else we leave a root token."""
     wants_operator_login: bool
     """`spec.selfInit.oidc.enabled`: the first boot sets up a login for the operator itself."""
+    has_operator_login: bool
+    """The operator may ask the servers with a login of its own."""
     config: ConfigInput
     config_text: str
     """config.hcl, rendered once: two steps need it."""

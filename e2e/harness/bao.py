@@ -69,6 +69,10 @@ class Server:
         """Write."""
         return self._granted(*self._call("POST", path, token, body))
 
+    def delete(self, path: str, token: str) -> None:
+        """Delete."""
+        self._granted(*self._call("DELETE", path, token, None))
+
     def members(self, token: str) -> list[Answer]:
         """List the members of the raft cluster."""
         config = self.get("sys/storage/raft/configuration", token)["data"]["config"]

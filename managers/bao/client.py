@@ -60,6 +60,7 @@ DEMOTE = "sys/storage/raft/demote"
 OPERATOR_MOUNT = "jwt-operator"
 """Where the accounts of the operator and of its jobs log in."""
 LOGIN_SETTINGS = f"auth/{OPERATOR_MOUNT}/config"
+MOUNTED = "path is already in use"
 NO_SHARES = "no backed-up keys found"
 # Answers of sys/health: active, standby, uninitialised, sealed. Each has a body.
 HEALTH_CODES = frozenset({200, 429, 501, 503})
@@ -189,6 +190,19 @@ class Bao:
         """Replace them; omitted settings are removed. Raises Denied, BaoError."""
         path = LOGIN_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
+        granted(code, body, path)
+
+    async def enable_login(self, address: str, token: str) -> None:
+        """Enable the JWT login, unless something is mounted there. Raises Denied, BaoError."""
+        path = f"sys/auth/{OPERATOR_MOUNT}"
+        code, body = await self._call("POST", address, path, token=token, payload={"type": "jwt"})
+        if code == 400 and any(MOUNTED in one for one in errors_of(body)):
+            return
+        granted(code, body, path)
+
+    async def write(self, address: str, token: str, path: str, payload: Mapping[str, Any]) -> None:
+        """Write to any path. Raises Denied, BaoError."""
+        code, body = await self._call("POST", address, path, token=token, payload=payload)
         granted(code, body, path)
 
     async def applied_index(self, address: str) -> int:

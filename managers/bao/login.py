@@ -1,8 +1,8 @@
 """Login of the operator at the servers.
 
-The operator logs in with a token of its own ServiceAccount that is valid for this cluster only, or
-with the root token of the first boot. `Logins` keeps one login per cluster, for all reconcilers of
-the process.
+The operator logs in with a token of its own ServiceAccount that is valid for this cluster only.
+`Logins` keeps one login per cluster, for all reconcilers of the process. The root token of a first
+boot without self-init is read by managers.cluster.adminops alone, to set that login up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runtime.builtin_kinds import SECRET
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import ApiError, NotFound, Transient
-from runtime.types import ObjectKey
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 Answer = TypeVar("Answer")
 OPERATOR_ROLE = "openbao-operator"
@@ -136,6 +136,15 @@ class UnusableToken:
         return False
 
 
+def root_token_key(owner: Owner) -> ObjectKey:
+    """Name the Secret with the root token of the first boot."""
+    return ObjectKey(owner.namespace, names.root_token_secret(owner.name))
+
+
+def _version(secret: Object) -> str:
+    return f"{uid_of(secret)}/{resource_version_of(secret)}"
+
+
 def stored_token(key: ObjectKey, encoded: str) -> TokenSource:
     """Read the root token from its Secret; `encoded` is base64."""
     try:
@@ -189,29 +198,8 @@ class Logins:
         """
         return Bao(authority, server_name, guard=self.client.guard)
 
-    async def of(self, owner: Owner, *, own: bool, stored: bool) -> TokenSource | None:
-        """Return the login for a cluster; None when the operator has none.
-
-        `own`: the first boot set up a login for the operator; `stored`: it left a root token.
-        Raises what a read of the Secret with the root token may raise, except NotFound.
-        """
-        if own:
-            return self._own(owner)
-        if not stored:
-            return None
-        key = ObjectKey(owner.namespace, names.root_token_secret(owner.name))
-        try:
-            secret = await self.client.get(SECRET, key)
-        except NotFound:
-            return None
-        return stored_token(key, (secret.get("data") or {}).get(_TOKEN, ""))
-
-    async def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> TokenSource | None:
-        """Return the login by the spec of a cluster, as `of` does."""
-        spec = cluster.spec
-        return await self.of(owner, own=spec.wants_operator_login, stored=not spec.self_initializes)
-
-    def _own(self, owner: Owner) -> ServiceAccountLogin:
+    def of(self, owner: Owner) -> ServiceAccountLogin:
+        """Return the operator's own login at a cluster, whether or not OpenBao knows it."""
         uid, login = self._kept.get(owner.key, ("", None))
         if login is None or uid != owner.uid:
             here = self.installation
@@ -221,6 +209,33 @@ class Logins:
             login = ServiceAccountLogin(tokens, self.clock)
             self._kept[owner.key] = (owner.uid, login)
         return login
+
+    def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> ServiceAccountLogin | None:
+        """Return the login for a cluster; None when the operator has none there."""
+        return self.of(owner) if cluster.has_operator_login else None
+
+    async def root_token_version(self, owner: Owner) -> str:
+        """Return UID and resource version of the Secret with the root token; "" without one.
+
+        The token itself is not read. Raises the errors of the API server, except NotFound.
+        """
+        try:
+            live = await self.client.get(SECRET, root_token_key(owner), metadata_only=True)
+        except NotFound:
+            return ""
+        return _version(live)
+
+    async def root_token(self, owner: Owner) -> tuple[str, TokenSource] | None:
+        """Read the root token, and the version of its Secret; None without a Secret.
+
+        Raises the errors of the API server, except NotFound.
+        """
+        key = root_token_key(owner)
+        try:
+            live = await self.client.get(SECRET, key)
+        except NotFound:
+            return None
+        return _version(live), stored_token(key, (live.get("data") or {}).get(_TOKEN, ""))
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the login of a deleted cluster."""

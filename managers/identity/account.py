@@ -77,9 +77,9 @@ _RUNNING: dict[Operation, Job] = {
 def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
     """Return the job accounts of a cluster: for requested features and for running jobs.
 
-    A backup implies a restore. Every cluster is upgraded at some time, so a cluster whose first
-    boot made a role for upgrade jobs has their account from then on. Accounts of jobs that use a
-    store have the cloud identity of spec.backup.
+    A backup implies a restore. Every cluster is upgraded at some time, so a cluster that has a role
+    for upgrade jobs, or will have it, has their account. Accounts of jobs that use a store have the
+    cloud identity of spec.backup.
     """
     spec, lock = cluster.spec, cluster.status.operation_lock
     jobs: set[Job] = set()
@@ -87,7 +87,7 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
         jobs |= {"backup", "restore"}
     if spec.restore is not None:
         jobs.add("restore")
-    if spec.upgrade is not None or spec.wants_operator_login:
+    if spec.upgrade is not None or cluster.has_operator_login:
         jobs.add("upgrade")
     running = _RUNNING.get(lock.operation) if lock else None
     if running is not None:

@@ -1,22 +1,28 @@
-"""Checks the operator's login, and updates the keys with which OpenBao verifies it.
+"""Checks the operator's login, sets it up, and updates the keys with which OpenBao verifies it.
 
-Called by `managers.cluster.adminops.reconcile`.
+Called by `managers.cluster.adminops`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.hcl.self_init import OidcBootstrap
 from contracts.records.observed import TokenIssuer
 from managers.bao.client import Bao, Denied
 from managers.bao.login import NoToken, TokenSource
 from managers.jwt_auth.decide import (
     correction,
     due,
+    initial_settings,
     known,
     lets_in,
     outdated,
     refused,
     without_token,
+    writes_after_settings,
 )
 
 
@@ -61,3 +67,26 @@ async def renew(
     except Denied as error:
         return outdated(issuer, str(error))
     return known(issuer)
+
+
+async def set_up(bao: Bao, address: str, token: str, oidc: OidcBootstrap) -> None:
+    """Make the auth method, its settings, and policy and role of the jobs and of the operator.
+
+    Each write may be repeated, so this may end after any of them. Raises Denied, BaoError.
+    """
+    await bao.enable_login(address, token)
+    settings = initial_settings(await _present_settings(bao, address, token), oidc)
+    if settings is not None:
+        await bao.set_login_settings(address, token, settings)
+    for call in writes_after_settings(oidc):
+        await bao.write(address, token, call.path, call.data or {})
+
+
+async def _present_settings(bao: Bao, address: str, token: str) -> Mapping[str, Any]:
+    try:
+        return await bao.login_settings(address, token)
+    except Denied as error:
+        if error.code != 404:
+            raise
+        # The method was never configured.
+        return {}

@@ -57,11 +57,12 @@ def _was_answered(status: ClusterStatus) -> bool:
 def _next_step(path: str, cluster: OpenBaoCluster) -> str:
     if path in _OPEN:
         return _OPEN[path]
-    if not cluster.spec.wants_operator_login:
+    if path == LOGIN and not cluster.spec.self_initializes:
         secret = names.root_token_secret(cluster.metadata.name)
         return (
-            f"put a token that may read {path} into Secret {secret}, or delete that Secret, and "
-            "from then on the readiness of the pods decides"
+            f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT}, or put a token that may write "
+            f"auth methods and policies into Secret {secret}, with which the operator sets its "
+            f"login up again; {_VERIFY}"
         )
     policy = f"give the policy {OPERATOR_ROLE} in OpenBao the capability read on {path}"
     return _STEPS.get(path, policy)

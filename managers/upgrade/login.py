@@ -1,4 +1,4 @@
-"""Whether the operator and the Jobs of an upgrade can log in to OpenBao, by the spec alone. Pure.
+"""Whether the operator and the Jobs of an upgrade can log in to OpenBao. Pure.
 
 The operator reads the raft members from the leader, the Jobs of an upgrade change them: each logs
 in for itself. managers.bao.login provides the operator's token.
@@ -6,16 +6,11 @@ in for itself. managers.bao.login provides the operator's token.
 
 from __future__ import annotations
 
-from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 
 
 def jobs_can_log_in(cluster: OpenBaoCluster) -> bool:
     """Report whether a Job of an upgrade can log in."""
     upgrade = cluster.spec.upgrade
     has_own_login = bool(upgrade and (upgrade.jwt_auth_role or upgrade.token_secret_ref))
-    return has_own_login or cluster.spec.wants_operator_login
-
-
-def operator_can_log_in(spec: ClusterSpec) -> bool:
-    """Report whether the operator can log in: by its own role, or the root token it stored."""
-    return spec.wants_operator_login or not spec.self_initializes
+    return has_own_login or cluster.has_job_roles

@@ -50,6 +50,11 @@ class Cluster:
         """Let it have served before."""
         return self.having(initialized=True, phase="Running", currentVersion=version)
 
+    def logging_in(self, **login: Any) -> Cluster:
+        """Let the operator have a login that it set up, by default without roles of Jobs."""
+        found = {"rootTokenSecret": "uid-secret/1", **login}
+        return self.having(adminOps={**self.status.get("adminOps", {}), "operatorLogin": found})
+
     def marked(self, **metadata: Any) -> Cluster:
         """Replace or add metadata, by their names in YAML."""
         return replace(self, metadata={**self.metadata, **metadata})

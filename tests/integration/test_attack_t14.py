@@ -22,7 +22,7 @@ from contracts.hcl.render import ConfigInput, render_config, render_self_init
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from managers.bao.client import BaoError
-from managers.bao.login import Logins, NoToken, ServiceAccountLogin
+from managers.bao.login import Logins, NoToken
 from managers.certs.x509 import make_authority
 from managers.cluster.resolve.operator_login import operator_login
 from managers.context.installation import Installation
@@ -104,14 +104,12 @@ async def config_of(cluster: gen.Cluster, client: Client, *more_keys: str) -> Co
     issuer = dataclasses.replace(issuer, public_keys=(*issuer.public_keys, *more_keys))
     owner = cluster.owner()
     oidc = operator_login(cluster.read().spec, owner, issuer, HERE)
-    assert oidc is not None
     return ConfigInput(owner.name, owner.namespace, oidc=oidc)
 
 
 async def captured(operator: Client, victim: Owner, folder: Path) -> str:
     """Let the tenant of a cluster catch the token with which the operator logs in."""
-    login = await Logins(operator, SystemClock(), HERE).of(victim, own=True, stored=False)
-    assert login is not None
+    login = Logins(operator, SystemClock(), HERE).of(victim)
     routes = {"auth/jwt-operator/login": GRANTED}
     async with serving(folder, routes) as tenants, tenants.client() as session:
         # The tenant holds the authority of its own servers, so they pass for those.
@@ -183,8 +181,7 @@ async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
     operator: Client, tmp_path: Path
 ) -> None:
     """Who cannot write the Secret with the authority gets no token at all."""
-    login = await Logins(operator, SystemClock(), HERE).of(RED.owner(), own=True, stored=False)
-    assert isinstance(login, ServiceAccountLogin)
+    login = Logins(operator, SystemClock(), HERE).of(RED.owner())
     async with serving(tmp_path, {"auth/jwt-operator/login": GRANTED}) as tenants:
         another = make_authority("red", SystemClock().now())
         async with tenants.client(authority=another) as session:
@@ -204,8 +201,7 @@ async def test_attack_t14_the_operator_may_make_tokens_of_nobody_else(
         field_manager="itest",
     )
     taken = dataclasses.replace(HERE, service_account="other")
-    login = await Logins(operator, SystemClock(), taken).of(RED.owner(), own=True, stored=False)
-    assert login is not None
+    login = Logins(operator, SystemClock(), taken).of(RED.owner())
     async with serving(tmp_path, {}) as nobody, nobody.client() as session:
         with pytest.raises(NoToken, match="403 Forbidden"):
             await login.token(session, ADDRESS)

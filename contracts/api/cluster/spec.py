@@ -35,6 +35,7 @@ from contracts.api.cluster.scheduling import Scheduling
 from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.self_init import SelfInit
 from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_login import OperatorLoginStatus
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.api.cluster.storage import StorageSpec
 from contracts.api.cluster.telemetry import Telemetry
@@ -275,6 +276,29 @@ class OpenBaoCluster(ApiModel):
     status: Annotated[ClusterStatus, BeforeValidator(ClusterStatus.lenient)] = Field(
         default_factory=ClusterStatus
     )
+
+    @property
+    def has_operator_login(self) -> bool:
+        """The operator has a login of its own, or can still set it up.
+
+        A cluster without self-init has none once the root token of its first boot gave it none.
+        """
+        if self.spec.self_initializes:
+            return self.spec.wants_operator_login
+        login = self._login_status
+        return login is None or bool(login.keys) or not login.reason
+
+    @property
+    def has_job_roles(self) -> bool:
+        """OpenBao has the roles of the jobs: from the first boot, or set up after it."""
+        if self.spec.self_initializes:
+            return self.spec.wants_operator_login
+        login = self._login_status
+        return login is not None and bool(login.keys)
+
+    @property
+    def _login_status(self) -> OperatorLoginStatus | None:
+        return self.status.admin_ops.operator_login if self.status.admin_ops else None
 
     @property
     def pending_upgrade_requests(self) -> dict[UpgradeRequest, str]:

@@ -43,3 +43,12 @@ class OperatorLoginStatus(ApiModel):
     problem: str = Field(
         default="", description="Why the login is in trouble, for a person.", max_length=1024
     )
+    root_token_secret: str = Field(
+        default="",
+        description=(
+            "UID and resource version of the Secret <name>-root-token when the operator used its "
+            "token last, or found that it needs none. It is used again only when the login is "
+            "refused and the Secret has changed since."
+        ),
+        max_length=128,
+    )

@@ -12,7 +12,7 @@ from contracts.api.rules.checks import exactly_one, group, has, is_set, it
 from contracts.api.rules.combinators import offences, placed, rule
 from contracts.api.rules.rule import REQUIRED, Offence, Rule, RuleOf
 from contracts.api.rules.snapshot_store import TARGET_RULES
-from contracts.api.rules.spec import OPERATOR_LOGIN
+from contracts.api.rules.spec import JOB_ROLES
 from contracts.api.values import cron
 from contracts.api.values.field_path import value_at
 from contracts.api.values.pattern import Pattern
@@ -70,7 +70,7 @@ BACKUP_RULES: tuple[Rule, ...] = (
         "backup",
         "must be able to log in: enable selfInit.oidc, or set backup.jwtAuthRole or "
         "backup.tokenSecretRef",
-        ~has("backup") | OPERATOR_LOGIN | has("backup.jwtAuthRole") | has("backup.tokenSecretRef"),
+        ~has("backup") | JOB_ROLES | has("backup.jwtAuthRole") | has("backup.tokenSecretRef"),
         names="backup.jwtAuthRole",
         shows=None,
         reason=REQUIRED,

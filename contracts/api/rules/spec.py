@@ -23,6 +23,8 @@ OPERATOR_LOGIN = group(
     & it("selfInit.oidc.enabled").is_true()
 )
 """The first boot makes a login for the operator; at spec."""
+JOB_ROLES = group(OPERATOR_LOGIN | ~either("selfInit.enabled", False).is_true())
+"""OpenBao has roles for jobs: from the first boot, or set up with its root token; at spec."""
 _MODE, _FORMER_MODE = both("controllerJWTMode", "Shared")
 
 SPEC_RULES: tuple[Rule, ...] = (

@@ -11,7 +11,7 @@ from contracts.api.cluster.upgrade import UPGRADE_REQUESTS
 from contracts.api.rules.checks import Predicate, both, either, group, has, is_set
 from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
-from contracts.api.rules.spec import OPERATOR_LOGIN
+from contracts.api.rules.spec import JOB_ROLES
 
 _SWITCHES = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
 
@@ -99,7 +99,7 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "upgrade",
         "must be able to log in for strategy BlueGreen: enable selfInit.oidc or set "
         "upgrade.jwtAuthRole",
-        _NOW.differs("BlueGreen") | has("upgrade.jwtAuthRole") | OPERATOR_LOGIN,
+        _NOW.differs("BlueGreen") | has("upgrade.jwtAuthRole") | JOB_ROLES,
         names="upgrade.jwtAuthRole",
         reason=REQUIRED,
     ),

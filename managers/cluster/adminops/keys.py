@@ -1,4 +1,4 @@
-"""The key tasks of the adminops reconciler: recovery shares, and the keys of its own login.
+"""The key tasks of the adminops reconciler: recovery shares, and its own login.
 
 A task whose status is complete sends no request.
 """
@@ -13,7 +13,8 @@ from contracts.api.cluster.status import AdminOpsStatus
 from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao
-from managers.bao.login import TokenSource
+from managers.bao.login import Logins, TokenSource
+from managers.cluster.adminops.login_setup import LoginSetup
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
 from managers.jwt_auth.actions import read_operator_login
@@ -26,9 +27,10 @@ from runtime.errors import Transient
 class KeyDuties:
     """Both tasks, for one cluster at a time."""
 
-    def __init__(self, context: Context, observer: ClusterObserver) -> None:
+    def __init__(self, context: Context, observer: ClusterObserver, logins: Logins) -> None:
         self._context = context
         self._observer = observer
+        self._setup = LoginSetup(observer, logins)
 
     async def run(
         self,
@@ -50,7 +52,7 @@ class KeyDuties:
         )
         if leader is not None:
             try:
-                trusted = await self._trusted(bao, leader.ip, login, cluster)
+                trusted = await self._trusted(bao, leader.ip, login, cluster, owner)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
                 # The next reconcile, which a settled cluster gets every minute, asks again.
@@ -71,8 +73,15 @@ class KeyDuties:
         return await hand_over(self._context, bao, address, login, cluster.spec, owner)
 
     async def _trusted(
-        self, bao: Bao, address: str, login: TokenSource | None, cluster: OpenBaoCluster
+        self,
+        bao: Bao,
+        address: str,
+        login: TokenSource | None,
+        cluster: OpenBaoCluster,
+        owner: Owner,
     ) -> OperatorLoginStatus | None:
+        if not cluster.spec.self_initializes:
+            return await self._setup.check(bao, address, cluster, owner)
         before = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
         oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
         if login is None or oidc is None or not cluster.spec.wants_operator_login:

@@ -55,7 +55,7 @@ class AdminOpsReconciler:
         self._statuses = statuses
         self._context = context
         self._logins = logins
-        self._keys = KeyDuties(context, observer)
+        self._keys = KeyDuties(context, observer, logins)
 
     async def __call__(self, request: Request) -> Outcome:
         """Reconcile once. Raises transient errors, which the controller retries with backoff."""
@@ -91,10 +91,14 @@ class AdminOpsReconciler:
         readers = cluster.spec.servers - cluster.spec.replicas
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             servers = await known_leader(bao, labelled)
-            login = await self._logins.of_cluster(cluster, owner)
-            answers = await ask(bao, servers, login, health=bool(readers))
-            autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
+            login = self._logins.of_cluster(cluster, owner)
+            # First, because it may set up the login that all others use.
             keys = await self._keys.run(bao, servers, login, cluster, owner)
+            answers = await ask(bao, servers, login, health=bool(readers))
+            if login is not None and answers.members is None:
+                # A token that was refused is forgotten by now: the login itself may be, too.
+                keys = await self._keys.run(bao, servers, login, cluster, owner)
+            autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
             unfinished = await rewrap(
                 self._context, cluster, owner, SealSession(bao, servers, login)
             )

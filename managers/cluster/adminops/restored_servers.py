@@ -61,7 +61,7 @@ class RestoredServers:
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             healths = await _healths(bao, present)
             led = await _led(bao, [pod for pod in present if pod.name in healths])
-            login = await self._logins.of_cluster(cluster, owner)
+            login = self._logins.of_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
         servers = [

@@ -113,13 +113,13 @@ def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobL
         return JobLogin(
             token_secret=overrides.token_secret or (secret_ref.name if secret_ref else "")
         )
-    if spec.wants_operator_login:
+    if cluster.has_job_roles:
         return JobLogin(role=DEFAULTS[job])
     block = f"spec.{job}"
     return Blocked(
         NO_LOGIN,
-        f"{block}.jwtAuthRole: is not set, and the cluster made no role for its jobs (spec.selfInit"
-        f".oidc.enabled is off): set {block}.jwtAuthRole or a tokenSecretRef",
+        f"{block}.jwtAuthRole: is not set, and OpenBao has no role for the jobs of this cluster "
+        f"(see condition OperatorLoginReady): set {block}.jwtAuthRole or a tokenSecretRef",
     )
 
 

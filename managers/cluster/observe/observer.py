@@ -226,7 +226,7 @@ class ClusterObserver:
     async def _with_quorum(
         self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
     ) -> Observed:
-        login = await self.logins.of_cluster(cluster, owner)
+        login = self.logins.of_cluster(cluster, owner)
         client_config = observed.client_config
         if login is None or client_config is None:
             return observed

@@ -1,11 +1,12 @@
-"""The subjects that may log in to the auth method jwt-operator, as the self-init sets it up. Pure.
+"""The subjects that may log in to the auth method jwt-operator, and what each may do. Pure.
 
-Called by `managers.cluster.resolve.resolve`.
+Called by `managers.cluster.resolve.resolve` for the first boot, and by
+`managers.cluster.adminops.login_setup` for a cluster that had its first boot without this login.
 """
 
 from __future__ import annotations
 
-from contracts.api.cluster.job_roles import chosen, job_role
+from contracts.api.cluster.job_roles import DEFAULTS, chosen, job_role
 from contracts.api.cluster.self_init import AdditionalSubjects
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.hcl.roles import AuthRole, backup_role, operator_role, restore_role, upgrade_role
@@ -19,42 +20,70 @@ from runtime.outcome import Blocked
 BLUE_GREEN = "BlueGreen"
 
 
-def operator_login(
+def first_boot_login(
     spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
 ) -> OidcBootstrap | None:
-    """Describe the login; None when the spec has none, or the token issuer is unknown."""
-    oidc = spec.self_init.oidc if spec.self_init else None
-    if oidc is None or not spec.wants_operator_login or issuer is None:
+    """Describe the login of the first boot; None when it makes none, or the issuer is unknown."""
+    if not spec.wants_operator_login or issuer is None:
         return None
-    additional = oidc.additional_subjects or AdditionalSubjects()
+    return operator_login(spec, owner, issuer, installation)
+
+
+def operator_login(
+    spec: ClusterSpec, owner: Owner, issuer: TokenIssuer, installation: Installation
+) -> OidcBootstrap:
+    """Describe the login, whoever sets it up.
+
+    In a cluster without self-init the roles that the spec names are the user's own, and never
+    written. The usual ones are made all the same, for a spec that names none any more.
+    """
+    oidc = spec.self_init.oidc if spec.self_init else None
+    additional = (oidc.additional_subjects if oidc else None) or AdditionalSubjects()
+    roles = (_operator(spec, installation, additional), *_job_roles(spec, owner, additional))
     return OidcBootstrap(
         audience=installation.audience_of(owner.key),
-        issuer=oidc.issuer or issuer.issuer,
+        issuer=(oidc.issuer if oidc else None) or issuer.issuer,
         public_keys=issuer.public_keys,
-        roles=_roles(spec, owner, (installation.subject, *additional.operator), additional),
+        roles=roles,
     )
 
 
-def _roles(
-    spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], additional: AdditionalSubjects
-) -> tuple[AuthRole, ...]:
+def _operator(
+    spec: ClusterSpec, installation: Installation, additional: AdditionalSubjects
+) -> AuthRole:
     keys = spec.recovery_keys
     delivers_shares = keys is not None and keys.initial is not None
-    rewraps = spec.unseal.type == "static"
-    roles = [operator_role(_each(operators), hands_over=delivers_shares, rewraps=rewraps)]
-    # Only the self-init creates roles, and backups, upgrades or restores may be enabled later.
-    name = job_role(spec, "backup")
+    subjects = _each((installation.subject, *additional.operator))
+    return operator_role(subjects, hands_over=delivers_shares, rewraps=spec.unseal.type == "static")
+
+
+def _job_roles(
+    spec: ClusterSpec, owner: Owner, additional: AdditionalSubjects
+) -> tuple[AuthRole, ...]:
+    # All of them: backups, upgrades or restores may be enabled later, when nobody makes roles.
     test = spec.backup.restore_test if spec.backup else None
     canary = test.canary_path if test else None
-    roles.append(backup_role(name, _job(owner, "backup", additional.backup), canary=canary))
-    name = job_role(spec, "upgrade")
     blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
-    roles.append(
-        upgrade_role(name, _job(owner, "upgrade", additional.upgrade), blue_green=blue_green)
-    )
-    name = job_role(spec, "restore")
-    roles.append(restore_role(name, _job(owner, "restore", additional.restore)))
-    return tuple(roles)
+    subjects = {
+        job: _job(owner, job, getattr(additional, job)) for job in ("backup", "upgrade", "restore")
+    }
+    roles: dict[names.Job, AuthRole] = {
+        "backup": backup_role(_role_name(spec, "backup"), subjects["backup"], canary=canary),
+        "upgrade": upgrade_role(
+            _role_name(spec, "upgrade"), subjects["upgrade"], blue_green=blue_green
+        ),
+        "restore": restore_role(_role_name(spec, "restore"), subjects["restore"]),
+    }
+    return tuple(role for job, role in roles.items() if not _is_users_own(spec, job))
+
+
+def _role_name(spec: ClusterSpec, job: names.Job) -> str:
+    return job_role(spec, job) if spec.self_initializes else DEFAULTS[job]
+
+
+def _is_users_own(spec: ClusterSpec, job: names.Job) -> bool:
+    """Report whether a user made the role of that name: with self-init nobody else could."""
+    return not spec.self_initializes and chosen(getattr(spec, job), "jwtAuthRole") == DEFAULTS[job]
 
 
 def _job(owner: Owner, job: names.Job, additional: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from managers.bootstrap.seal.spec import seal_settings, stanza_of
 from managers.bootstrap.server_pod_part import audit_volume, server_part
 from managers.certs.pod_part import tls_part, tls_settings
 from managers.cluster.observe.status_evidence import restored
-from managers.cluster.resolve.operator_login import operator_login, wrong_audience
+from managers.cluster.resolve.operator_login import first_boot_login, wrong_audience
 from managers.context.installation import Installation
 from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
@@ -69,7 +69,7 @@ def resolve(
     refusal = _refusal(cluster, owner, observed, installation)
     if refusal is not None:
         return refusal
-    login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
+    login = first_boot_login(cluster.spec, owner, observed.token_issuer, installation)
     images = images_of(cluster.spec, installation, observed)
     initialized = is_initialized(cluster, observed)
     overrides = Overrides(
@@ -130,6 +130,7 @@ def _resolve(
         keeps_volumes=cluster.spec.deletion_policy == "Retain",
         self_init=spec.self_initializes,
         wants_operator_login=spec.wants_operator_login,
+        has_operator_login=cluster.has_operator_login,
         config=config,
         config_text=render_config(config),
         restart_text=restart_text(config),

@@ -286,7 +286,7 @@ def _user_access(facts: ConditionFacts) -> ConditionUpdate:
     return root_access(secret, exists=exists, initialized=facts.initialized)
 
 
-def _operator_login(facts: ConditionFacts) -> ConditionUpdate | None:
+def _operator_login(facts: ConditionFacts) -> ConditionUpdate:
     return operator_login(facts.spec, facts.operator_login, initialized=facts.initialized)
 
 

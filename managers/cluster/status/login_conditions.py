@@ -108,19 +108,18 @@ def recovery_keys(
 
 def operator_login(
     spec: ClusterSpec, status: OperatorLoginStatus | None, *, initialized: bool
-) -> ConditionUpdate | None:
-    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
-
-    None when the operator initialises the cluster: it uses the root token.
-    """
+) -> ConditionUpdate:
+    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with."""
     kind = "OperatorLoginReady"
-    if not spec.self_initializes:
-        return None
-    if not spec.wants_operator_login:
+    if spec.self_initializes and not spec.wants_operator_login:
         message = "spec.selfInit.oidc.enabled is not true: the operator only watches this cluster"
         return ConditionUpdate(kind, "False", "OperatorLoginMissing", message)
     if not initialized:
-        return ConditionUpdate(kind, "False", "NotInitialized", "The first boot sets up the login")
+        by = "first boot sets" if spec.self_initializes else "operator sets"
+        return ConditionUpdate(kind, "False", "NotInitialized", f"The {by} up the login")
+    if status is None and not spec.self_initializes:
+        message = "The login is set up with the root token, once a leader answers"
+        return ConditionUpdate(kind, "False", "Reconciling", message)
     if status is None:
         return ConditionUpdate(
             kind, "Unknown", "Unknown", "The keys of the login were not compared yet"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import managers.upgrade.preflight.bluegreen as bluegreen_checks
+import managers.upgrade.preflight.login as login_checks
 import managers.upgrade.preflight.servers as server_checks
 import managers.upgrade.preflight.spec as spec_checks
 from contracts.api.cluster.spec import OpenBaoCluster
@@ -137,7 +138,7 @@ CHECKS: tuple[Check, ...] = (
     Check("pods", "are all servers ready", server_checks.are_ready),
     Check("leader", "does exactly one lead", server_checks.has_one_leader),
     Check("quorum", "does the leader find all voters well", server_checks.quorum_is_well),
-    Check("login", "can it be asked who is a member", bluegreen_checks.can_log_in),
+    Check("login", "can the operator and its Jobs log in", login_checks.can_log_in),
     Check("templates", "is no server to be replaced", bluegreen_checks.are_newest),
     Check("volumes", "are all volumes bound, and none grows", server_checks.volumes_are_bound),
     Check("read-replicas", "are all read replicas ready", server_checks.read_replicas_are_ready),

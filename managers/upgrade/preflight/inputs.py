@@ -55,6 +55,11 @@ class PreflightInput:
         upgrade = self.cluster.spec.upgrade
         return upgrade.strategy if upgrade else "RollingUpdate"
 
+    @property
+    def is_blue_green(self) -> bool:
+        """Whether a second pool of servers takes over."""
+        return self.strategy == "BlueGreen"
+
     def versions(self) -> tuple[semver.Version, semver.Version] | None:
         """Return the base and the requested version; None when one of them is no version."""
         before, after = version_matrix.parse(self.base), version_matrix.parse(self.target.version)

@@ -137,11 +137,8 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
 
     The attempt is recorded before it is sent: a lost answer must not cause an immediate retry.
     """
-    endpoint = effect.endpoint
-    login = await logins.of(
-        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
-    )
-    if login is None:
+    endpoint, login = effect.endpoint, logins.of(resolved.owner)
+    if not resolved.has_operator_login:
         _note(context, effect, refused="the operator has no login")
         return
     _note(context, effect)
@@ -167,11 +164,8 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
 
     The next reconcile retries when the leader cannot be reached now.
     """
-    endpoint = effect.endpoint
-    login = await logins.of(
-        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
-    )
-    if login is None:
+    endpoint, login = effect.endpoint, logins.of(resolved.owner)
+    if not resolved.has_operator_login:
         _note(context, effect, refused="the operator has no login")
         return
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:

@@ -28,11 +28,8 @@ async def remove_peer(
     guard of the lease. The attempt is recorded before it is sent: a lost answer must not cause an
     immediate retry. Raises transient errors of the API server.
     """
-    endpoint = effect.endpoint
-    login = await logins.of(
-        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
-    )
-    if login is None:
+    endpoint, login = effect.endpoint, logins.of(resolved.owner)
+    if not resolved.has_operator_login:
         _refused(context, resolved, "the operator has no login")
         return
     if effect.claim and not await _mark(context, resolved, effect):

@@ -141,8 +141,8 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
         return Blocked(
             BLOCKED,
             f"{message}: the operator may not ask the leader for its members, so it takes no voter "
-            "away (it logs in with spec.selfInit.oidc.enabled, which is set before the cluster is "
-            f"made, or with the root token): set spec.replicas to {count}",
+            "away (condition OperatorLoginReady says why it cannot log in): set spec.replicas to "
+            f"{count}",
             BLOCKED_RECHECK,
         )
     if quorum.refused:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.contracts.api.case import Case
+from tests.contracts.api.clusters import with_request
 
 _TARGET = {"endpoint": "https://s3.example.com", "bucket": "b"}
 
@@ -32,7 +33,9 @@ CASES: dict[str, Case] = {
         "backup-prefix", "spec.backup.target.pathPrefix", backup({"pathPrefix": "a/../../other"})
     ),
     "a backup that cannot log in": Case(
-        "backup-login", "spec.backup.jwtAuthRole", backup(jwtAuthRole=None)
+        "backup-login",
+        "spec.backup.jwtAuthRole",
+        {**backup(jwtAuthRole=None), "selfInit": with_request()},
     ),
     "s3 without an endpoint": Case(
         "backup-s3-endpoint", "spec.backup.target.endpoint", backup({"endpoint": None})

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.contracts.api.case import Case
+from tests.contracts.api.clusters import with_request
 
 _GREEN = {"strategy": "BlueGreen", "jwtAuthRole": "upgrade"}
 
@@ -23,7 +24,9 @@ CASES: dict[str, Case] = {
         {"upgrade": {"blueGreen": {"preUpgradeSnapshot": True}}},
     ),
     "a second set of servers that nobody can log in to": Case(
-        "blue-green-role", "spec.upgrade.jwtAuthRole", {"upgrade": {"strategy": "BlueGreen"}}
+        "blue-green-role",
+        "spec.upgrade.jwtAuthRole",
+        {"upgrade": {"strategy": "BlueGreen"}, "selfInit": with_request()},
     ),
     "a new strategy together with a new version": Case(
         "upgrade-strategy-alone",

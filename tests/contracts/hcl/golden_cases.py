@@ -10,7 +10,7 @@ from contracts.api.rules.cluster import violations
 from contracts.hcl.render import ConfigInput, Join
 from contracts.records.observed import TokenIssuer
 from managers.cluster.reconcile import owner_of
-from managers.cluster.resolve.operator_login import operator_login
+from managers.cluster.resolve.operator_login import first_boot_login
 from managers.context.installation import Installation
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -33,7 +33,7 @@ def read_case(name: str) -> ConfigInput:
     cluster = OpenBaoCluster.from_object(obj)
     assert violations(cluster) == ()
     owner = owner_of({**obj, "metadata": {"uid": "uid", **obj["metadata"]}})
-    config = ConfigInput.of(cluster, operator_login(cluster.spec, owner, ISSUER, INSTALLATION))
+    config = ConfigInput.of(cluster, first_boot_login(cluster.spec, owner, ISSUER, INSTALLATION))
     join = GOLDEN / name / "join.yaml"
     if join.exists():
         config = replace(config, join=Join(**yaml.safe_load(join.read_text(encoding="utf-8"))))

@@ -13,9 +13,8 @@ from contracts.records.effects import ServerEndpoint
 from managers.bao import exchange, login
 from managers.bao.client import Bao, BaoError, JoinOrder
 from managers.context.pause_guard import PausedMeanwhileError
-from managers.context.secret_builder import secret_object
 from managers.workload.actions.raft_peers import remove_peer
-from runtime.builtin_kinds import PVC, SECRET
+from runtime.builtin_kinds import PVC
 from runtime.errors import LeaseLost
 from runtime.leader.leader import LeaderOptions
 from runtime.testing.clock import ManualClock
@@ -159,10 +158,13 @@ class Freezing(FakeApi):
 async def remove(there: list[Server], folder: Path, frozen: float, *, claim: bool) -> Server:
     """Run the effect that removes a member, with a standstill after the mark on the volume."""
     clock = ManualClock()
-    secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
-    api = Freezing(clock, frozen).holding((PVC, CLAIM), (SECRET, secret))
-    outside = Outside(api)
-    async with serving(folder, {"sys/storage/raft/remove-peer": (204, b"")}) as server:
+    outside = Outside(Freezing(clock, frozen).holding((PVC, CLAIM)))
+    granted = {"auth": {"client_token": "t1", "lease_duration": 3600}}
+    answers = {
+        "auth/jwt-operator/login": (200, granted),
+        "sys/storage/raft/remove-peer": (204, b""),
+    }
+    async with serving(folder, answers) as server:
         there.append(server)
         endpoint = ServerEndpoint(ADDRESS, server.authority.certificate.decode(), NAME)
         effect = replace(REMOVE, endpoint=endpoint)
@@ -189,7 +191,8 @@ async def test_a_leader_that_goes_on_at_once_removes_it(
     tmp_path: Path, servers: list[Server]
 ) -> None:
     server = await remove(servers, tmp_path, 1.0, claim=True)
-    (request,) = server.asked
+    (log_in, request) = server.asked
+    assert log_in.path == "/v1/auth/jwt-operator/login"
     assert (request.path, request.body) == (
         "/v1/sys/storage/raft/remove-peer",
         {"server_id": "x-2"},

@@ -54,13 +54,13 @@ class Bench:
         self.logins = Logins(self.api, self.clock, gen.INSTALLATION)
         self.cluster = cluster
 
-    async def login(self) -> ServiceAccountLogin:
-        source = await self.logins.of_cluster(self.cluster.read(), self.cluster.owner())
-        assert isinstance(source, ServiceAccountLogin)
+    def login(self) -> ServiceAccountLogin:
+        source = self.logins.of_cluster(self.cluster.read(), self.cluster.owner())
+        assert source is not None
         return source
 
     async def token(self) -> str:
-        return await (await self.login()).token(self.servers, AT)
+        return await self.login().token(self.servers, AT)
 
 
 async def test_b35_a_login_lasts_for_many_passes_of_every_reconciler() -> None:
@@ -117,7 +117,7 @@ async def test_a_token_that_a_server_refused_is_never_used_again() -> None:
     bench = Bench()
     await bench.token()
     bench.servers.trusts = False
-    assert (await bench.login()).forget()
+    assert bench.login().forget()
     with pytest.raises(Denied):
         await bench.token()
 
@@ -152,7 +152,7 @@ async def test_an_api_server_that_is_away_ends_no_login_that_lives() -> None:
     bench.api.refuse(REQUEST, TransportError("away"))
     assert await bench.token() == first
     bench.api.refuse(REQUEST, api_error(503))
-    (await bench.login()).forget()
+    bench.login().forget()
     with pytest.raises(BaoError):
         await bench.token()
 
@@ -167,7 +167,7 @@ async def test_who_leads_no_more_asks_for_no_token() -> None:
 async def test_nothing_that_is_kept_shows_a_token() -> None:
     bench = Bench()
     token = await bench.token()
-    shown = f"{await bench.login()!r} {bench.logins!r}"
+    shown = f"{bench.login()!r} {bench.logins!r}"
     assert token not in shown
     assert "jwt-1" not in shown
 
@@ -184,14 +184,50 @@ NO_TOKEN: dict[str, bytes] = {
 
 @pytest.mark.parametrize("content", NO_TOKEN.values(), ids=NO_TOKEN.keys())
 async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content: bytes) -> None:
-    """A refusal is a finding wherever a login is used; any other error would end each pass."""
+    """A refusal is a finding; any other error would end each pass."""
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
     bench.api.holding((SECRET, secret))
-    source = await bench.logins.of_cluster(bench.cluster.read(), bench.cluster.owner())
-    assert source is not None
+    found = await bench.logins.root_token(bench.cluster.owner())
+    assert found is not None
+    version, source = found
+    assert version == await bench.logins.root_token_version(bench.cluster.owner())
     with pytest.raises(Denied, match=r"Secret ns/x-root-token, key token: .*put the token"):
         await source.token(bench.servers, AT)
     assert not source.forget()
     with pytest.raises(Denied):
         await as_known(bench.servers, AT, source, bench.servers.members)
+
+
+async def test_a_secret_that_is_not_there_has_no_version() -> None:
+    bench = Bench(gen.cluster())
+    assert await bench.logins.root_token_version(bench.cluster.owner()) == ""
+    assert await bench.logins.root_token(bench.cluster.owner()) is None
+
+
+async def test_the_version_of_the_root_token_is_read_without_the_token() -> None:
+    bench = Bench(gen.cluster())
+    secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": b"root-abc"})
+    bench.api.holding((SECRET, secret))
+    assert await bench.logins.root_token_version(bench.cluster.owner())
+    assert bench.api.asked == ["peek Secret x-root-token"]
+
+
+FAILED = {"reason": "RootTokenMissing", "problem": "p"}
+# sentence: (cluster, whether the operator has a login there)
+HAS_LOGIN: dict[str, tuple[gen.Cluster, bool]] = {
+    "made by the first boot": (WISHING, True),
+    "a first boot that made none": (gen.cluster().self_init(), False),
+    "not set up yet": (gen.cluster(), True),
+    "set up": (gen.cluster().having(adminOps={"operatorLogin": {"keys": "k"}}), True),
+    "never set up": (gen.cluster().having(adminOps={"operatorLogin": FAILED}), False),
+    "taken away": (gen.cluster().having(adminOps={"operatorLogin": {**FAILED, "keys": "k"}}), True),
+}
+
+
+@pytest.mark.parametrize(("cluster", "has"), HAS_LOGIN.values(), ids=HAS_LOGIN.keys())
+def test_a_login_is_there_or_not(cluster: gen.Cluster, has: bool) -> None:
+    bench = Bench(cluster)
+    source = bench.logins.of_cluster(cluster.read(), cluster.owner())
+    assert (source is not None) is has
+    assert bench.api.asked == []

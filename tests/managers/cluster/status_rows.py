@@ -54,6 +54,9 @@ ROWS: Mapping[str, Row] = {
         {"applied": True, "reason": "r"}, {"applied": False, "reason": "r"}, heals=False
     ),
     "adminOps.recoveryKeys": Row({"stored": False}, {"stored": False}, heals=False),
+    "adminOps.operatorLogin": Row(
+        {"reason": "RootTokenMissing", "problem": "p"}, {"keys": "older"}, heals=False
+    ),
     "unseal": Row({"keys": "other=key-7", "step": "Settled"}, {"keys": "old=key"}),
     "tlsSecrets": Row(["another"], ["older"]),
     "workload.rollingSince": Row(MONTH_AGO, MONTH_AGO),

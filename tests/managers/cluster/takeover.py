@@ -67,7 +67,7 @@ class Takeover:
         here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
         monkeypatch.setattr(gen, "INSTALLATION", here)
         self.api = OwningApi()
-        self.manifest = gen.cluster(**spec_of(**spec))
+        self.manifest = gen.cluster(**spec_of(**spec)).logging_in()
         self.bench = Bench(self.manifest, self.api)
         self.raft: dict[str, bool] = {}
         """Members, and whether they vote."""

@@ -9,8 +9,7 @@ from contracts.api.group import CLUSTERS
 from managers.bao import login
 from managers.bao.client import Denied
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL
-from runtime.builtin_kinds import SECRET, STATEFUL_SET
-from runtime.types import ObjectKey
+from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
 from tests.managers.cluster.bench import KEY, Bench, booted
 from tests.managers.membership.servers import Servers
@@ -55,7 +54,7 @@ async def test_a_policy_that_was_narrowed_is_no_consent(monkeypatch: pytest.Monk
     assert bench.condition("Ready") == HELD
     (ready,) = [one for one in bench.cluster["status"]["conditions"] if one["type"] == "Ready"]
     assert f"{PATH} answered 403" in ready["message"]
-    assert "Secret x-root-token" in ready["message"]
+    assert "policy openbao-operator" in ready["message"]
     # Its certificates go on being renewed: a roll that lasts reloads what waits for its pod.
     assert bench.cluster["status"]["workload"]["rollingSince"]
     servers.trouble = None
@@ -70,9 +69,8 @@ async def test_a_cluster_that_never_got_an_answer_goes_by_its_pods(
     assert replaced(bench) == ["evict Pod x-2"]
 
 
-async def test_so_does_one_whose_login_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The token was revoked, and somebody deleted its Secret as the message says."""
-    bench = await to_be_rolled(monkeypatch, refusing(), ANSWERED)
-    del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, "x-root-token"))]
-    await bench.turn()
+async def test_so_does_one_whose_login_was_never_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older operator asked with the root token, and its Secret was deleted since."""
+    never = {"reason": "RootTokenMissing", "problem": "p"}
+    bench = await to_be_rolled(monkeypatch, refusing(), {**ANSWERED, "operatorLogin": never})
     assert replaced(bench) == ["evict Pod x-2"]

@@ -36,7 +36,16 @@ STEPS: dict[str, tuple[gen.Cluster, str, tuple[str, ...]]] = {
     "a policy without the autopilot": (OWN, STATE, ("policy openbao-operator", "read", STATE)),
     "a role that takes the account no more": (OWN, LOGIN, ("role openbao-operator", "OperatorLog")),
     "no token of the API server": (OWN, TOKEN, ("create", TOKEN)),
-    "a root token that was revoked": (STORED, MEMBERS, ("Secret x-root-token", "delete")),
+    "a policy that was narrowed after a first boot with a root token": (
+        STORED,
+        MEMBERS,
+        ("policy openbao-operator", "read", MEMBERS),
+    ),
+    "a login that was taken away": (
+        STORED,
+        LOGIN,
+        ("role openbao-operator", "Secret x-root-token", "OperatorLoginReady"),
+    ),
     "something in between": (OWN, "sys/leader", ("sys/leader", "without a login")),
 }
 

@@ -178,7 +178,7 @@ class Raft(Servers):
 
 async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
     """A cluster of three that serves, in the old version."""
-    life = UpgradeLife(gen.cluster(version=OLD, **spec))
+    life = UpgradeLife(gen.cluster(version=OLD, **spec).logging_in())
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Raft(life))
     await life.until_quiet()
     life.start_pods(1)

@@ -45,14 +45,20 @@ class Knowing(ClusterObserver):
         return ISSUER
 
 
+def _login(outside: Outside, cluster: gen.Cluster) -> StoredToken | None:
+    has = outside.logins.of_cluster(cluster.read(), cluster.owner()) is not None
+    return StoredToken("t") if has else None
+
+
 async def _look(
     servers: Told, cluster: gen.Cluster, *pods: gen.Pod, status: AdminOpsStatus | None = None
 ) -> dict[str, Any]:
-    duties = KeyDuties(Outside(FakeApi()).context, Knowing())
+    outside = Outside(FakeApi())
+    duties = KeyDuties(outside.context, Knowing(), outside.logins)
     read = cluster.read()
     read = read.model_copy(update={"status": read.status.model_copy(update={"admin_ops": status})})
     return await duties.run(
-        servers, [pod.facts() for pod in pods], StoredToken("t"), read, cluster.owner()
+        servers, [pod.facts() for pod in pods], _login(outside, cluster), read, cluster.owner()
     )
 
 
@@ -87,5 +93,5 @@ async def test_what_is_known_stays_while_nobody_answers(leading: bool) -> None:
 
 async def test_a_cluster_without_a_login_of_the_operator_has_no_keys_to_compare() -> None:
     servers = Told()
-    found = await _look(servers, gen.cluster(), gen.pod().ready(leading=True))
+    found = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
     assert (servers.asked, found["operator_login"]) == ([], None)

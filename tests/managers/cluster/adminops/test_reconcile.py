@@ -10,7 +10,8 @@ import pytest
 from contracts.api.group import CLUSTERS
 from managers.autopilot.decide import REFUSED_RECHECK
 from managers.bao import login
-from managers.bao.models import Member
+from managers.bao.client import Denied
+from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.apply.status_writer import StatusWriter
@@ -29,8 +30,8 @@ from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 WRITE = "apply/status OpenBaoCluster x"
-OLD = gen.cluster(replicas=1).initialized()
-LOGIN = OLD.self_init(login=True)
+OLD = gen.cluster(replicas=1).initialized().logging_in()
+LOGIN = gen.cluster(replicas=1).initialized().self_init(login=True)
 AUTHORITY = make_authority("x", gen.NOW)
 SERVER = issue_server(AUTHORITY, ("openbao-cluster-x.local",), (), gen.NOW)
 TLS = secret_object(
@@ -124,8 +125,8 @@ async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(
     )
     bench.servers.standby = {"10.0.0.1"}
     await bench.turn()
-    assert "members 10.0.0.2 root-abc" in bench.servers.asked
-    assert "members 10.0.0.1 root-abc" not in bench.servers.asked
+    assert "members 10.0.0.2 t1" in bench.servers.asked
+    assert "members 10.0.0.1 t1" not in bench.servers.asked
 
 
 async def test_the_root_token_of_the_first_boot_is_the_login(
@@ -134,9 +135,9 @@ async def test_the_root_token_of_the_first_boot_is_the_login(
     bench = Bench(monkeypatch, OLD, TLS, TOKEN)
     assert await bench.turn() == Done(QUIET_RECHECK)
     assert bench.servers.asked[-4:] == [
-        "members 10.0.0.1 root-abc",
-        "autopilot 10.0.0.1 root-abc",
-        "set autopilot 10.0.0.1 root-abc",
+        "members 10.0.0.1 t1",
+        "autopilot 10.0.0.1 t1",
+        "set autopilot 10.0.0.1 t1",
         "bye",
     ]
     assert bench.written["raft"]["voters"] == 1
@@ -157,7 +158,7 @@ async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members
     asked = bench.servers.asked
     read = [line for line in asked if line.startswith("autopilot")]
     assert len(read) == len([line for line in asked if line.startswith("members")]) == 3
-    assert asked.count("set autopilot 10.0.0.1 root-abc") == 1
+    assert asked.count("set autopilot 10.0.0.1 t1") == 1
     assert bench.written["autopilot"]["applied"] is True
 
 
@@ -169,14 +170,16 @@ async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(
     for _ in range(3):
         await bench.turn()
     assert autopilot_of(bench) == [
-        "autopilot 10.0.0.1 root-abc",
-        "set autopilot 10.0.0.1 root-abc",
+        "autopilot 10.0.0.1 t1",
+        "set autopilot 10.0.0.1 t1",
+        # A token that is refused is replaced once.
+        "set autopilot 10.0.0.1 t2",
     ]
     assert bench.written["autopilot"]["applied"] is False
     assert "policy" in bench.written["autopilot"]["message"]
     await bench.clock.advance(REFUSED_RECHECK.total_seconds())
     await bench.turn()
-    assert len(autopilot_of(bench)) == 4
+    assert len(autopilot_of(bench)) == 6
 
 
 async def test_a_cluster_that_is_gone_leaves_no_login_behind(
@@ -184,7 +187,7 @@ async def test_a_cluster_that_is_gone_leaves_no_login_behind(
 ) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
     gone = gen.cluster("gone").self_init(login=True)
-    await bench.logins.of_cluster(gone.read(), gone.owner())
+    bench.logins.of_cluster(gone.read(), gone.owner())
     assert len(bench.logins) == 1
     await bench.reconcile(gone.owner().key)
     assert len(bench.logins) == 0
@@ -198,11 +201,55 @@ async def test_the_same_answer_is_written_once(monkeypatch: pytest.MonkeyPatch) 
     assert WRITE not in bench.api.asked
 
 
-async def test_a_token_that_the_user_deleted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(monkeypatch, OLD, TLS)
+async def test_a_login_that_works_reads_no_root_token_and_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    await bench.turn()
+    await bench.turn()
+    assert WRITE not in bench.api.asked
+    assert not any("root-token" in line for line in bench.api.asked)
+
+
+async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS)
+    monkeypatch.setattr(bench.servers, "login", refused_login)
+    await bench.turn()
+    trouble = bench.written["operatorLogin"]
+    assert trouble["reason"] == "RootTokenMissing"
+    assert "Secret x-root-token" in trouble["problem"]
+    # From then on it is a cluster without a login.
+    bench.servers.asked.clear()
     await bench.turn()
     assert bench.written["lastError"]["reason"] == "MembershipUnknown"
-    assert not any(line.startswith("members") for line in bench.servers.asked)
+    assert bench.servers.asked == ["health 10.0.0.1", "bye"]
+    asked = bench.api.asked
+    assert asked.count("peek Secret x-root-token") == 1
+    assert WRITE in asked
+    await bench.turn()
+    assert WRITE not in bench.api.asked
+
+
+async def test_a_login_that_is_taken_away_is_told_in_the_same_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD.logging_in(keys="k"), TLS)
+    await bench.turn()
+    bench.servers.valid = lambda token: False
+    monkeypatch.setattr(bench.servers, "login", refused_login)
+    await bench.turn()
+    assert bench.written["operatorLogin"]["reason"] == "OperatorLoginRefused"
+    assert bench.written["operatorLogin"]["keys"] == "k"
+
+
+def no_answer(body: Object) -> Object:
+    raise TransportError("away")
+
+
+async def refused_login(address: str, mount: str, role: str, token: str) -> LoginToken:
+    raise Denied("auth/jwt-operator/login answered 403: permission denied", 403)
 
 
 async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
@@ -247,7 +294,7 @@ async def test_a_token_that_the_api_server_refuses_is_told(
 
 async def test_an_api_server_that_is_away_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
-    bench.api.refuse("create/token ServiceAccount the-operator", TransportError("away"))
+    monkeypatch.setattr(bench.api, "_token", no_answer)
     await bench.turn()
     assert bench.written["lastError"]["reason"] == "MembershipUnknown"
     assert "operatorLogin" not in bench.written
@@ -295,4 +342,4 @@ async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
     assert isinstance(outcome, Wait)
     assert outcome.after == gen.INSTALLATION.secret_recheck
     assert bench.sessions == []
-    assert bench.written == {}
+    assert bench.written == OLD.status["adminOps"]

@@ -20,6 +20,7 @@ BACKUP = {
 CLUSTER = (
     gen.cluster(version=NEW, upgrade={"preUpgradeSnapshot": True}, backup=BACKUP)
     .initialized(OLD)
+    .logging_in()
     .having(release={"version": OLD})
 )
 PODS = tuple(gen.pod(n).ready(leading=n == 0, version=OLD) for n in range(3))

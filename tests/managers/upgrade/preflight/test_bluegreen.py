@@ -7,72 +7,29 @@ from typing import Any
 
 import pytest
 
-from contracts.records.observed import Observed
-from contracts.records.upgrade import BlueGreenObservation, Release, UpgradeFacts
-from managers.upgrade.preflight.checks import PreflightResult, check
 from tests import gen
-from tests.contracts.api.clusters import with_request
-from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, GREEN, NEW, PODS, found
+from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, NEW, PODS, found
+from tests.managers.upgrade.preflight.questions import (
+    ALONE,
+    NOBODY,
+    OIDC,
+    SECOND,
+    asked,
+    said,
+    seen,
+)
 
-SECOND = CLUSTER.wanting(upgrade=GREEN)
-NOBODY = with_request()
-OIDC = {**NOBODY, "oidc": {"enabled": True}}
 ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]))
-ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
-
-
-def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
-    """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
-    facts = UpgradeFacts(asks_quorum=True, blue_green=BlueGreenObservation())
-    quorum = world.facts().quorum if answers else None
-    return replace(world.facts(), upgrade=facts, quorum=quorum)
-
-
-def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> PreflightResult:
-    read = cluster.read()
-    return check(read, observed, Release.requested(read), resuming=resuming)
-
-
-def said(verdict: PreflightResult, name: str) -> str:
-    return next(one for one in verdict.results if one.check == name).messages[0]
 
 
 @pytest.mark.parametrize(
     "wish",
     [{}, {"selfInit": OIDC}, {"selfInit": OIDC, "upgrade": ALONE}],
-    ids=["a root token", "its own login", "that of the operator for Jobs"],
+    ids=["a login that was set up", "that of the first boot", "that of the operator for Jobs"],
 )
 def test_with_a_login_and_new_servers_it_may_begin(wish: dict[str, Any]) -> None:
     verdict = asked(SECOND.wanting(**wish), seen())
     assert (found(verdict), verdict.well) == ([], True)
-
-
-class TestLogin:
-    def test_an_operator_that_can_ask_nobody_is_refused(self) -> None:
-        verdict = asked(SECOND.wanting(selfInit=NOBODY), seen(answers=False))
-        assert found(verdict) == ["login stop OperatorLoginMissing"]
-        assert "set spec.upgrade.strategy to RollingUpdate" in said(verdict, "login")
-
-    def test_jobs_that_cannot_log_in_are_refused(self) -> None:
-        verdict = asked(SECOND.wanting(upgrade=ALONE), seen())
-        assert "login stop OperatorLoginMissing" in found(verdict)
-        assert "spec.upgrade.jwtAuthRole" in said(verdict, "login")
-
-    @pytest.mark.parametrize(
-        ("wish", "named"),
-        [({}, "Secret x-root-token"), ({"selfInit": OIDC}, "condition OperatorLoginReady")],
-        ids=["a root token that is gone", "a login that is refused"],
-    )
-    def test_it_waits_while_the_leader_does_not_tell(
-        self, wish: dict[str, Any], named: str
-    ) -> None:
-        verdict = asked(SECOND.wanting(**wish), seen(answers=False))
-        assert found(verdict) == ["login wait OperatorLoginMissing"]
-        assert named in said(verdict, "login")
-
-    def test_who_did_not_look_does_not_know(self) -> None:
-        """`baoctl upgrade plan` asks no server."""
-        assert found(asked(SECOND, FINE.with_quorum(None).facts())) == []
 
 
 class TestTemplates:

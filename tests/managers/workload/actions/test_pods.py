@@ -7,9 +7,8 @@ import pytest
 from contracts.records.effects import MarkLog, ReloadPod, ReplacePod, ServerEndpoint, StepDown
 from managers.bao import login
 from managers.bao.client import BaoError, Denied
-from managers.context.secret_builder import secret_object
 from managers.workload.actions.pods import mark_log, reload_pod, replace_pod, step_down
-from runtime.builtin_kinds import POD, SECRET
+from runtime.builtin_kinds import POD
 from runtime.errors import ServerError
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
@@ -119,6 +118,10 @@ STEP_DOWN = StepDown(
 MARK = MarkLog("x-2", "uid-x-2", STEP_DOWN.endpoint)
 
 
+WITHOUT = replace(MEANT, has_operator_login=False)
+LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
+
+
 class TestServers:
     @pytest.fixture
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
@@ -127,20 +130,19 @@ class TestServers:
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
         return made
 
-    def there(self, *, token: bool = True) -> Outside:
-        secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
-        return Outside(FakeApi().holding((SECRET, secret)) if token else FakeApi())
+    def there(self) -> Outside:
+        return Outside(FakeApi())
 
     async def test_the_leader_is_asked_with_the_operators_login(self, servers: Servers) -> None:
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        assert servers.asked == ["step-down 10.0.0.1 root-abc", "bye"]
+        assert servers.asked == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
         noted = there.context.attempts.last("step-down", "uid-x-0")
         assert noted is not None
         assert noted.refused == ""
         ((_, reason, text),) = await there.told()
         assert reason == "LeaderSteppedDown"
-        assert "root-abc" not in text
+        assert "t1" not in text
 
     async def test_a_refusal_is_remembered(self, servers: Servers) -> None:
         servers.trouble = Denied("permission denied", 403)
@@ -163,8 +165,8 @@ class TestServers:
         assert noted.refused == ""
 
     async def test_a_login_that_is_gone_by_now_is_a_refusal(self, servers: Servers) -> None:
-        there = self.there(token=False)
-        await step_down(there.context, there.logins, MEANT, STEP_DOWN)
+        there = self.there()
+        await step_down(there.context, there.logins, WITHOUT, STEP_DOWN)
         noted = there.context.attempts.last("step-down", "uid-x-0")
         assert noted is not None
         assert noted.refused
@@ -175,8 +177,9 @@ class TestServers:
         there = self.there()
         await mark_log(there.context, there.logins, MEANT, MARK)
         assert servers.asked == [
-            "autopilot 10.0.0.1 root-abc",
-            "set autopilot 10.0.0.1 root-abc",
+            LOGIN,
+            "autopilot 10.0.0.1 t1",
+            "set autopilot 10.0.0.1 t1",
             "bye",
         ]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}

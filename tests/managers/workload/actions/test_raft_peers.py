@@ -11,9 +11,8 @@ from contracts.naming import labels
 from contracts.records.effects import DeleteClaim
 from managers.bao import login
 from managers.bao.client import BaoError, Denied
-from managers.context.secret_builder import secret_object
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
-from runtime.builtin_kinds import PVC, SECRET
+from runtime.builtin_kinds import PVC
 from runtime.errors import LeaseLost, ServerError
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
@@ -28,10 +27,12 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
     return made
 
 
-def there(*, token: bool = True) -> Outside:
-    secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
-    objects = [(PVC, CLAIM), *([(SECRET, secret)] if token else [])]
-    return Outside(FakeApi().holding(*objects))
+LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
+WITHOUT = replace(MEANT, has_operator_login=False)
+
+
+def there() -> Outside:
+    return Outside(FakeApi().holding((PVC, CLAIM)))
 
 
 def mark_of(outside: Outside) -> str | None:
@@ -45,7 +46,7 @@ class TestRemovePeer:
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) == "x-2"
-        assert servers.asked == ["remove-peer 10.0.0.1 x-2 root-abc", "bye"]
+        assert servers.asked == [LOGIN, "remove-peer 10.0.0.1 x-2 t1", "bye"]
         noted = outside.context.attempts.last("remove-peer", "uid-x-2")
         assert noted is not None
         assert noted.refused == ""
@@ -68,7 +69,7 @@ class TestRemovePeer:
         outside = there()
         bare = replace(REMOVE, uid="", claim="", claim_uid="")
         await remove_peer(outside.context, outside.logins, MEANT, bare)
-        assert servers.asked[0].startswith("remove-peer")
+        assert servers.asked[1].startswith("remove-peer")
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
 
     async def test_who_lost_the_lease_never_reaches_the_leader(self, servers: Servers) -> None:
@@ -105,8 +106,8 @@ class TestRemovePeer:
         assert outside.context.attempts.last("remove-peer", "uid-x") is None
 
     async def test_without_a_login_nothing_is_written(self, servers: Servers) -> None:
-        outside = there(token=False)
-        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        outside = there()
+        await remove_peer(outside.context, outside.logins, WITHOUT, REMOVE)
         assert (mark_of(outside), servers.asked) == (None, [])
         noted = outside.context.attempts.last("remove-peer", "uid-x")
         assert noted is not None

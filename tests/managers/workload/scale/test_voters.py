@@ -85,7 +85,7 @@ def test_a_volume_is_deleted_by_uid() -> None:
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        (servers(3).silent(), ("spec.replicas", "to 3", "oidc")),
+        (servers(3).silent(), ("spec.replicas", "to 3", "OperatorLoginReady")),
         (
             servers(3).tried("remove-peer", "uid-x", timedelta(0), "it answered 403"),
             ("it answered 403", "remove-peer", "spec.replicas to 3"),

@@ -1,0 +1,130 @@
+"""A cluster without self-init lives on the operator's own login, once its root token is revoked."""
+
+import base64
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import names
+from e2e.conftest import MakeNamespace
+from e2e.harness.bao import MOUNT, BaoError
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
+from runtime.builtin_kinds import JOB, SECRET
+from runtime.types import uid_of
+
+NAME = "drawn"
+SECRET_NAME = names.root_token_secret(NAME)
+ROLL_SECONDS = 150.0
+UPGRADE_SECONDS = 240.0
+SCALE_SECONDS = 180.0
+WAITS = "QuorumQuestionRefused"
+# A Secret is not watched: the servers are asked once a minute.
+RECHECK_SECONDS = 100.0
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
+    """Three servers of an older version, whose root token is revoked and whose Secret is gone."""
+    rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
+    namespace = make_namespace()
+    spec = {"replicas": 3, "version": OPENBAO_PREVIOUS, "configuration": STEADFAST}
+    api.create(CLUSTERS, manifest(namespace, NAME, **spec))
+    made = Cluster(api, namespace, NAME)
+    made.await_available(150.0)
+    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted", seconds=30.0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def administrator(cluster: Cluster) -> str:
+    """A token of a user; the root token of the first boot is revoked after it is made."""
+    secret = cluster.secret(SECRET_NAME)
+    assert secret is not None
+    root = base64.b64decode(secret["data"]["token"]).decode()
+    server = cluster.server(leader_of(cluster))
+    request = {"policies": ["root"], "no_parent": True, "ttl": "1h"}
+    token = str(server.post("auth/token/create", root, request)["auth"]["client_token"])
+    server.post("auth/token/revoke-self", root, {})
+    with pytest.raises(BaoError):
+        server.get("auth/token/lookup-self", root)
+    cluster.api.delete(SECRET, cluster.namespace, SECRET_NAME)
+    return token
+
+
+def leader_of(cluster: Cluster) -> str:
+    leader = until("one server leads", cluster.leader, 30.0)
+    return str(leader["metadata"]["name"])
+
+
+def uids(cluster: Cluster) -> set[str]:
+    return {uid_of(pod) for pod in cluster.pods()}
+
+
+def change(cluster: Cluster, **fields: object) -> None:
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": fields})
+
+
+def is_upgraded(cluster: Cluster) -> bool:
+    status = cluster.live()["status"]
+    return status.get("currentVersion") == OPENBAO and "upgrade" not in status
+
+
+@pytest.mark.timeout(400)
+def test_a_roll_needs_no_root_token(cluster: Cluster, administrator: str) -> None:
+    before, leader = uids(cluster), leader_of(cluster)
+    change(cluster, runtime={"restartAt": "once"})
+    until("all pods are new", lambda: before.isdisjoint(uids(cluster)), ROLL_SECONDS)
+    cluster.await_available(ROLL_SECONDS)
+    # It was asked with the operator's own login, before its pod went.
+    events = cluster.api.rig.kubectl("-n", cluster.namespace, "get", "events")
+    assert f"Asked {leader} to hand over its lead" in events
+    assert cluster.secret(SECRET_NAME) is None
+
+
+@pytest.mark.timeout(500)
+def test_an_upgrade_waits_for_a_login_that_was_taken_away(
+    cluster: Cluster, administrator: str
+) -> None:
+    """A token in a new Secret brings the login back, and the upgrade uses that login alone."""
+    before = uids(cluster)
+    cluster.server(leader_of(cluster)).delete(f"sys/auth/{MOUNT}", administrator)
+    change(cluster, version=OPENBAO)
+    cluster.await_condition("OperatorLoginReady", "False", "OperatorLoginRefused")
+    cluster.await_condition("Upgrading", "False", reason=WAITS)
+    assert uids(cluster) == before
+
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": SECRET_NAME, "namespace": cluster.namespace},
+        "stringData": {"token": administrator},
+    }
+    cluster.api.create(SECRET, secret)
+    trusted = "OperatorLoginTrusted"
+    cluster.await_condition("OperatorLoginReady", reason=trusted, seconds=RECHECK_SECONDS)
+    cluster.api.delete(SECRET, cluster.namespace, SECRET_NAME)
+    until("the upgrade is over", lambda: is_upgraded(cluster), UPGRADE_SECONDS)
+    assert before.isdisjoint(uids(cluster))
+    # The leader was asked by a Job, with a role of its own.
+    (job,) = cluster.api.list(JOB, cluster.namespace)
+    assert job["status"].get("succeeded") == 1
+
+
+@pytest.mark.timeout(400)
+def test_a_scale_down_needs_no_root_token(cluster: Cluster, administrator: str) -> None:
+    change(cluster, replicas=1)
+    until("one server is left", lambda: len(cluster.pods()) == 1, SCALE_SECONDS)
+    cluster.await_available()
+    members = cluster.server().members(cluster.operator_token())
+    assert [member["node_id"] for member in members] == [names.pod(NAME, 0)]
+    assert cluster.condition("OperatorLoginReady", "True") is not None
+    assert cluster.secret(SECRET_NAME) is None

@@ -1,0 +1,122 @@
+"""Sets up the operator's login at a cluster without self-init, once, with its root token.
+
+The operator tries its own login first. One that works proves that all of it was set up, because the
+operator's own role is written last. The status keeps which version of the Secret was used: a login
+that is refused later leads to no other use of the same token.
+
+Called by `managers.cluster.adminops.keys`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.naming import names
+from managers.bao.client import Bao, Denied
+from managers.bao.login import Logins, TokenSource
+from managers.cluster.observe.observer import ClusterObserver
+from managers.cluster.resolve.operator_login import operator_login
+from managers.jwt_auth.actions import read_operator_login, set_up
+from managers.jwt_auth.decide import (
+    MISSING,
+    issuer_unknown,
+    known,
+    not_repeated,
+    root_token_missing,
+    set_up_refused,
+)
+from runtime.apply.ownership import Owner
+
+NO_SECRET = "none"  # noqa: S105 - the version of a Secret that is not there
+"""In the status: the login worked, and there was no Secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leader:
+    """A session with the leader of a cluster, and the operator's own login there."""
+
+    bao: Bao
+    address: str
+    login: TokenSource
+
+
+class LoginSetup:
+    """Checks the login of one cluster, and sets it up when the root token was not used yet."""
+
+    def __init__(self, observer: ClusterObserver, logins: Logins) -> None:
+        self._observer = observer
+        self._logins = logins
+
+    async def check(
+        self, bao: Bao, address: str, cluster: OpenBaoCluster, owner: Owner
+    ) -> OperatorLoginStatus:
+        """Return the status of the login. One that works costs no request, and no read.
+
+        Raises BaoError when the leader does not answer, and the errors of the API server.
+        """
+        before = _status_of(cluster)
+        used = before.root_token_secret
+        leader = _Leader(bao, address, self._logins.of(owner))
+        oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
+        found = await read_operator_login(
+            bao,
+            address,
+            leader.login,
+            await self._observer.token_issuer(),
+            oidc.issuer if oidc else None,
+            # Keys that were never compared cannot be outdated.
+            before if before.keys else None,
+        )
+        if found is None or not found.reason:
+            used = used or await self._logins.root_token_version(owner) or NO_SECRET
+            return _with_secret(found or OperatorLoginStatus(), used)
+        if found.reason == MISSING:
+            # Without a token of the API server no login works, however it is set up.
+            return _with_secret(found, used)
+        version = await self._logins.root_token_version(owner)
+        if version in ("", used):
+            return _with_secret(_unchanged(owner, found, before, exists=bool(version)), used)
+        return await self._set_up(leader, cluster, owner, found)
+
+    async def _set_up(
+        self, leader: _Leader, cluster: OpenBaoCluster, owner: Owner, found: OperatorLoginStatus
+    ) -> OperatorLoginStatus:
+        """Use the root token. Whatever OpenBao answers, this version of the Secret is used up."""
+        secret, used = names.root_token_secret(owner.name), _status_of(cluster).root_token_secret
+        issuer = await self._observer.token_issuer()
+        if issuer is None or not issuer.public_keys:
+            return _with_secret(issuer_unknown(secret, found), used)
+        root_token = await self._logins.root_token(owner)
+        if root_token is None:
+            return _with_secret(found, used)
+        version, source = root_token
+        described = operator_login(cluster.spec, owner, issuer, self._observer.installation)
+        try:
+            token = await source.token(leader.bao, leader.address)
+            await set_up(leader.bao, leader.address, token, described)
+            await leader.login.token(leader.bao, leader.address)
+        except Denied as error:
+            return _with_secret(set_up_refused(str(error), secret, found), version)
+        return _with_secret(known(issuer), version)
+
+
+def _status_of(cluster: OpenBaoCluster) -> OperatorLoginStatus:
+    login = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
+    return login or OperatorLoginStatus()
+
+
+def _unchanged(
+    owner: Owner, found: OperatorLoginStatus, before: OperatorLoginStatus, *, exists: bool
+) -> OperatorLoginStatus:
+    """Return the status when there is no root token that was not used yet."""
+    secret = names.root_token_secret(owner.name)
+    if found.keys:
+        return not_repeated(secret, found)
+    # Why the set-up failed says more than that the login is still refused.
+    return before if exists else root_token_missing(secret)
+
+
+def _with_secret(status: OperatorLoginStatus, version: str) -> OperatorLoginStatus:
+    return status.model_copy(update={"root_token_secret": version})

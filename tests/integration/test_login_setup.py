@@ -1,0 +1,236 @@
+"""The login of the operator on a real server that had its first boot with a root token alone.
+
+A process that ends before any of its writes leaves what the next one completes, and the root token
+is needed for no other than these writes.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import AdminOpsStatus
+from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.hcl.render import ConfigInput, render_config, render_self_init
+from contracts.records.observed import TokenIssuer
+from managers.bao.client import Bao
+from managers.bao.login import Logins
+from managers.cluster.adminops.login_setup import LoginSetup
+from managers.cluster.observe.observer import ClusterObserver
+from managers.cluster.resolve.operator_login import operator_login
+from managers.context.secret_builder import secret_object
+from managers.jwt_auth.decide import known
+from runtime.builtin_kinds import SECRET
+from runtime.client.write_guard import unguarded
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.integration.account_tokens import ISSUER, Signer
+from tests.integration.bao_server import ROOT_TOKEN, BaoServer, serve
+
+CLUSTER = gen.cluster().initialized()
+KEY = ObjectKey(gen.NAMESPACE, "x-root-token")
+AUDIENCE = gen.INSTALLATION.audience_of(CLUSTER.owner().key)
+MOUNT = "sys/auth/jwt-operator"
+# Auth method, its settings, and policy and role of three jobs and of the operator.
+WRITES = 10
+READ_ONLY = ("GET", "LIST")
+
+
+class ProcessEnded(BaseException):
+    """The process of the operator is gone."""
+
+
+class Mortal(Bao):
+    """A session of a process that ends before one of its writes, the login not counted."""
+
+    lives = WRITES + 1
+
+    async def _call(self, method: str, address: str, path: str, **request: Any) -> Any:
+        if method not in READ_ONLY and not path.endswith("/login"):
+            self.lives -= 1
+            if not self.lives:
+                raise ProcessEnded
+        return await super()._call(method, address, path, **request)
+
+
+class TokenApi(FakeApi):
+    """An API server that signs tokens as a real one."""
+
+    def __init__(self, signer: Signer) -> None:
+        super().__init__()
+        self.signer = signer
+
+    def _token(self, body: Object) -> Object:
+        (audience,) = body["spec"]["audiences"]
+        token = self.signer.token(gen.INSTALLATION.subject, aud=[audience])
+        return {**super()._token(body), "status": {"token": token}}
+
+
+class Knowing(ClusterObserver):
+    """An observer that knows the issuer, and nothing else."""
+
+    def __init__(self, issuer: TokenIssuer) -> None:
+        self.installation = gen.INSTALLATION
+        self._issuer = issuer
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        return self._issuer
+
+
+class Operator:
+    """One process of the operator after the other, at one server."""
+
+    def __init__(self, server: BaoServer, authority: str) -> None:
+        self.server, self._authority = server, authority
+        self.signer = Signer()
+        self.issuer = TokenIssuer(ISSUER, (self.signer.public,))
+        self.api = TokenApi(self.signer).holding(
+            (SECRET, secret_object(CLUSTER.owner(), KEY.name, {"token": ROOT_TOKEN.encode()}))
+        )
+
+    async def run(
+        self, before: OperatorLoginStatus | None = None, *, lives: int = WRITES + 1
+    ) -> OperatorLoginStatus:
+        """Check the login once, in a new process."""
+        self.api.calls.clear()
+        setup = LoginSetup(Knowing(self.issuer), Logins(self.api, ManualClock(), gen.INSTALLATION))
+        port = urlsplit(self.server.url).port
+        assert port is not None
+        async with Mortal(self._authority, "127.0.0.1", port, guard=unguarded) as bao:
+            bao.lives = lives
+            return await setup.check(bao, "127.0.0.1", _with(before), CLUSTER.owner())
+
+    async def forget(self) -> None:
+        """Take the login out of OpenBao, as an administrator."""
+        await self.server.call("DELETE", MOUNT, token=ROOT_TOKEN)
+        for policy in (OPERATOR_ROLE, *DEFAULTS.values()):
+            await self.server.call("DELETE", f"sys/policies/acl/{policy}", token=ROOT_TOKEN)
+
+    async def log_in(self, role: str, subject: str) -> str:
+        """Log in with a role; "" when it is refused."""
+        jwt = self.signer.token(subject, aud=[AUDIENCE])
+        code, answer = await self.server.call(
+            "POST", "auth/jwt-operator/login", {"role": role, "jwt": jwt}
+        )
+        return str(answer["auth"]["client_token"]) if code == 200 else ""
+
+    def reads(self) -> list[str]:
+        """Whether the token in the Secret was read."""
+        return [line for line in self.api.asked if line == f"get Secret {KEY.name}"]
+
+
+def _with(before: OperatorLoginStatus | None) -> OpenBaoCluster:
+    cluster = CLUSTER.read()
+    status = cluster.status.model_copy(update={"admin_ops": AdminOpsStatus(operator_login=before)})
+    return cluster.model_copy(update={"status": status})
+
+
+@pytest.fixture
+async def operator(bao: Path, tmp_path: Path) -> AsyncIterator[Operator]:
+    async with _operator(bao, tmp_path) as started:
+        yield started
+
+
+@asynccontextmanager
+async def _operator(bao: Path, folder: Path) -> AsyncIterator[Operator]:
+    config = ConfigInput("c", "ns", root_token_file="/etc/bao/root-token/token")
+    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        await server.active()
+        yield Operator(server, (folder / "tls" / "ca.crt").read_text())
+
+
+async def capabilities(operator: Operator) -> Mapping[str, Mapping[str, list[str]]]:
+    """What each role may do, by its own token."""
+    found: dict[str, Mapping[str, list[str]]] = {}
+    for role in operator_login(
+        CLUSTER.read().spec, CLUSTER.owner(), operator.issuer, gen.INSTALLATION
+    ).roles:
+        token = await operator.log_in(role.name, role.subjects[0])
+        assert token, role.name
+        _, may = await operator.server.call(
+            "POST", "sys/capabilities-self", {"paths": sorted(role.rights)}, token
+        )
+        found[role.name] = {path: sorted(may["data"][path]) for path in role.rights}
+        assert found[role.name] == {path: sorted(all_) for path, all_ in role.rights.items()}
+    return found
+
+
+async def test_an_operator_that_dies_before_any_write_is_completed_by_the_next(
+    operator: Operator,
+) -> None:
+    for lives in range(1, WRITES + 1):
+        with pytest.raises(ProcessEnded):
+            await operator.run(lives=lives)
+        assert operator.reads()
+        assert not await operator.log_in(OPERATOR_ROLE, gen.INSTALLATION.subject), (
+            "a login that works says that everything is there"
+        )
+        status = await operator.run()
+        assert (status.reason, status.keys) == ("", known(operator.issuer).keys)
+        assert len(operator.reads()) == 1
+        assert len(await capabilities(operator)) == 4
+        await operator.forget()
+
+
+async def test_a_status_that_was_lost_is_no_reason_to_read_the_token_again(
+    operator: Operator,
+) -> None:
+    first = await operator.run()
+    again = await operator.run()
+    assert again == first
+    assert operator.reads() == []
+
+
+async def test_the_token_is_used_up_until_its_secret_changes(operator: Operator) -> None:
+    first = await operator.run()
+    await operator.forget()
+    refused = await operator.run(first)
+    assert refused.reason == "OperatorLoginRefused"
+    assert f"Secret {KEY.name}" in refused.problem
+    assert operator.reads() == []
+    assert await operator.run(refused) == refused, "an unchanged cluster costs no write"
+
+    secret = operator.api.objects[(SECRET, KEY)]
+    secret["metadata"]["resourceVersion"] = "changed"
+    restored = await operator.run(refused)
+    assert restored.reason == ""
+    assert restored.root_token_secret.endswith("/changed")
+    assert await capabilities(operator)
+
+
+async def test_a_token_that_is_refused_is_tried_once(operator: Operator) -> None:
+    await operator.server.call("POST", "auth/token/revoke-self", token=ROOT_TOKEN)
+    first = await operator.run()
+    assert first.reason == "OperatorLoginRefused"
+    assert operator.reads()
+    assert await operator.run(first) == first
+    assert operator.reads() == []
+
+
+async def test_a_method_that_somebody_made_before_gets_the_keys_of_the_api_server(
+    operator: Operator,
+) -> None:
+    """Somebody made the method before, with keys of their own choice."""
+    server = operator.server
+    await server.call("POST", MOUNT, {"type": "jwt"}, ROOT_TOKEN)
+    other = Signer()
+    settings = {"bound_issuer": ISSUER, "jwt_validation_pubkeys": [other.public]}
+    code, _ = await server.call("POST", "auth/jwt-operator/config", settings, ROOT_TOKEN)
+    assert code == 204
+    status = await operator.run()
+    assert status.reason == "", "static keys are the operator's to renew"
+    assert await capabilities(operator)
+
+
+async def test_a_method_of_another_type_is_told(operator: Operator) -> None:
+    await operator.server.call("POST", MOUNT, {"type": "userpass"}, ROOT_TOKEN)
+    status = await operator.run()
+    assert status.reason == "OperatorLoginRefused"
+    assert "auth/jwt-operator/config" in status.problem

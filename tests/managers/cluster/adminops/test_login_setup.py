@@ -1,0 +1,184 @@
+"""managers.cluster.adminops.login_setup: when the root token is used, and when not.
+
+tests/integration/test_login_setup.py does the same with a real server.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.records.observed import TokenIssuer
+from managers.bao.client import BaoError, Denied
+from managers.bao.models import LoginToken
+from managers.cluster.adminops.login_setup import NO_SECRET, LoginSetup
+from managers.cluster.observe.observer import ClusterObserver
+from managers.context.secret_builder import secret_object
+from managers.jwt_auth.decide import known
+from runtime.builtin_kinds import SECRET
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+from tests.managers.membership.servers import Servers
+
+ISSUER = TokenIssuer("https://issuer.example.com", ("PEM",))
+CLUSTER = gen.cluster().initialized()
+SECRET_OBJECT = secret_object(CLUSTER.owner(), "x-root-token", {"token": b"root-abc"})
+READ, PEEK = "get Secret x-root-token", "peek Secret x-root-token"
+TOKEN = "create/token ServiceAccount the-operator"
+
+
+class Knowing(ClusterObserver):
+    """An observer that knows the issuer, and nothing else."""
+
+    def __init__(self, issuer: TokenIssuer | None) -> None:
+        self.installation = gen.INSTALLATION
+        self._issuer = issuer
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        return self._issuer
+
+
+class Fresh(Servers):
+    """Servers that let the operator in once its own role was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+        self.valid = lambda token: token in ("root-abc", "t1", "t2")
+
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
+        if f"auth/{mount}/role/{role}" not in self.written:
+            raise Denied("auth/jwt-operator/login answered 403: permission denied", 403)
+        return await super().login(address, mount, role, token)
+
+    async def enable_login(self, address: str, token: str) -> None:
+        self._grant("enable", token)
+
+    async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        raise Denied("auth/jwt-operator/config answered 404", 404)
+
+    async def set_login_settings(
+        self, address: str, token: str, settings: Mapping[str, Any]
+    ) -> None:
+        self._grant("settings", token)
+
+    async def write(self, address: str, token: str, path: str, payload: Mapping[str, Any]) -> None:
+        self._grant(f"write {path}", token)
+        self.written.append(path)
+
+
+class Bench:
+    """One cluster, its servers, and what the API server holds."""
+
+    def __init__(self, cluster: gen.Cluster = CLUSTER, *, secret: bool = True) -> None:
+        self.cluster, self.servers = cluster, Fresh()
+        self.issuer: TokenIssuer | None = ISSUER
+        self.api = FakeApi().holding(*([(SECRET, SECRET_OBJECT)] if secret else []))
+        self.outside = Outside(self.api)
+
+    async def check(self, before: OperatorLoginStatus | None = None) -> OperatorLoginStatus:
+        setup = LoginSetup(Knowing(self.issuer), self.outside.logins)
+        known_before = before.to_object() if before else {}
+        cluster = self.cluster.having(adminOps={"operatorLogin": known_before})
+        return await setup.check(self.servers, "10.0.0.1", cluster.read(), cluster.owner())
+
+
+async def test_it_is_set_up_once_and_never_again() -> None:
+    bench = Bench()
+    status = await bench.check()
+    assert status.keys == known(ISSUER).keys
+    assert status.root_token_secret
+    assert bench.api.asked.count(READ) == 1
+    assert await bench.check(status) == status
+    assert bench.api.asked == []
+    assert "root-abc" not in str(status)
+
+
+async def test_the_operators_own_role_comes_last() -> None:
+    bench = Bench()
+    await bench.check()
+    assert bench.servers.written[-1] == "auth/jwt-operator/role/openbao-operator"
+    assert len(bench.servers.written) == 8
+
+
+async def test_a_role_that_the_spec_names_is_the_users_own() -> None:
+    store = {"endpoint": "https://s3.example.com", "bucket": "b"}
+    backup = {"schedule": "0 3 * * *", "target": store}
+    roles = {
+        "upgrade": {"jwtAuthRole": "openbao-operator-upgrade"},
+        "backup": {**backup, "jwtAuthRole": "mine"},
+    }
+    bench = Bench(CLUSTER.wanting(**roles))
+    await bench.check()
+    written = {path.rpartition("/")[2] for path in bench.servers.written}
+    assert written == {"openbao-operator", "openbao-operator-backup", "openbao-operator-restore"}
+
+
+async def test_a_leader_that_keeps_silent_is_asked_again_from_the_start() -> None:
+    bench = Bench()
+    bench.servers.refused = "write sys/policies/acl/openbao-operator-restore"
+    bench.servers.refused_by = BaoError("no answer")  # type: ignore[assignment]
+    with pytest.raises(BaoError):
+        await bench.check()
+    bench.servers.refused = ""
+    assert (await bench.check()).reason == ""
+
+
+async def test_without_the_keys_of_the_api_server_the_token_is_not_used() -> None:
+    bench = Bench()
+    bench.issuer = None
+    status = await bench.check()
+    assert (status.reason, status.root_token_secret) == ("OperatorLoginMissing", "")
+    assert READ not in bench.api.asked
+    bench.issuer = ISSUER
+    assert (await bench.check(status)).reason == ""
+
+
+async def test_without_a_token_of_the_api_server_none_is_used_either() -> None:
+    bench = Bench()
+    bench.api.refuse(TOKEN, api_error(403))
+    status = await bench.check()
+    assert status.reason == "OperatorLoginMissing"
+    assert not {READ, PEEK} & {*bench.api.asked}
+
+
+async def test_a_token_that_is_refused_is_not_tried_again_and_keeps_its_reason() -> None:
+    bench = Bench()
+    bench.servers.valid = lambda token: False
+    status = await bench.check()
+    assert status.reason == "OperatorLoginRefused"
+    assert "Secret x-root-token" in status.problem
+    bench.api.calls.clear()
+    assert await bench.check(status) == status
+    assert bench.api.asked.count(READ) == 0
+
+
+async def test_a_secret_that_is_gone_is_told_and_a_new_one_is_taken() -> None:
+    bench = Bench(secret=False)
+    status = await bench.check()
+    assert status.reason == "RootTokenMissing"
+    assert await bench.check(status) == status
+    bench.api.holding((SECRET, SECRET_OBJECT))
+    assert (await bench.check(status)).reason == ""
+
+
+async def test_a_login_that_was_there_before_is_recorded_with_the_secret_of_the_moment() -> None:
+    bench = Bench(secret=False)
+    bench.servers.written.append("auth/jwt-operator/role/openbao-operator")
+    bench.issuer = None
+    status = await bench.check()
+    assert (status.reason, status.root_token_secret) == ("", NO_SECRET)
+
+
+async def test_a_login_that_was_taken_away_stays_away() -> None:
+    bench = Bench()
+    status = await bench.check()
+    bench.servers.written.clear()
+    bench.outside.logins.of(bench.cluster.owner()).forget()
+    bench.api.calls.clear()
+    refused = await bench.check(status)
+    assert (refused.reason, refused.keys) == ("OperatorLoginRefused", status.keys)
+    assert refused.root_token_secret == status.root_token_secret
+    assert READ not in bench.api.asked
+    assert bench.servers.written == []

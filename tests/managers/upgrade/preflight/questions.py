@@ -1,0 +1,33 @@
+"""What the preflight checks are asked about an upgrade by a second pool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.records.observed import Observed
+from contracts.records.upgrade import BlueGreenObservation, Release, UpgradeFacts
+from managers.upgrade.preflight.checks import PreflightResult, check
+from tests import gen
+from tests.contracts.api.clusters import with_request
+from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, GREEN
+
+SECOND = CLUSTER.wanting(upgrade=GREEN)
+NOBODY = with_request()
+OIDC = {**NOBODY, "oidc": {"enabled": True}}
+ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
+
+
+def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
+    """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
+    facts = UpgradeFacts(asks_quorum=True, blue_green=BlueGreenObservation())
+    quorum = world.facts().quorum if answers else None
+    return replace(world.facts(), upgrade=facts, quorum=quorum)
+
+
+def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> PreflightResult:
+    read = cluster.read()
+    return check(read, observed, Release.requested(read), resuming=resuming)
+
+
+def said(verdict: PreflightResult, name: str) -> str:
+    return next(one for one in verdict.results if one.check == name).messages[0]
