@@ -87,7 +87,7 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
         jobs |= {"backup", "restore"}
     if spec.restore is not None:
         jobs.add("restore")
-    if spec.upgrade is not None or cluster.has_operator_login:
+    if spec.upgrade is not None or spec.wants_operator_login or not spec.self_initializes:
         jobs.add("upgrade")
     running = _RUNNING.get(lock.operation) if lock else None
     if running is not None:

@@ -73,3 +73,27 @@ async def test_a_server_is_taken_out_of_raft_by_its_node_id(tmp_path: Path) -> N
     async with serving(tmp_path, {path: (204, None)}) as server, server.client() as bao:
         await bao.remove_peer(ADDRESS, "token", "x-2")
     assert server.asked == [Asked("POST", f"/v1/{path}", "token", {"server_id": "x-2"})]
+
+
+MOUNT = "sys/auth/jwt-operator"
+
+
+async def test_a_login_method_that_is_there_already_is_no_refusal(tmp_path: Path) -> None:
+    taken = {"errors": ["path is already in use at jwt-operator/"]}
+    async with serving(tmp_path, {MOUNT: (400, taken)}) as server, server.client() as bao:
+        await bao.enable_login(ADDRESS, "token")
+    assert server.asked == [Asked("POST", f"/v1/{MOUNT}", "token", {"type": "jwt"})]
+
+
+@pytest.mark.parametrize("code", [400, 403])
+async def test_a_login_method_that_may_not_be_made_is_one(tmp_path: Path, code: int) -> None:
+    answers = {MOUNT: (code, {"errors": ["permission denied"]})}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        with pytest.raises(Denied):
+            await bao.enable_login(ADDRESS, "token")
+
+
+async def test_any_path_is_written(tmp_path: Path) -> None:
+    async with serving(tmp_path, {"sys/x": (204, None)}) as server, server.client() as bao:
+        await bao.write(ADDRESS, "token", "sys/x", {"a": "b"})
+    assert server.asked == [Asked("POST", "/v1/sys/x", "token", {"a": "b"})]

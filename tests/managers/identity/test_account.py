@@ -15,7 +15,7 @@ from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.outcome import Blocked
 from tests import gen
 
-NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
+NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}}).self_init()
 ROLES = {ROLE, ROLE_BINDING}
 ALL = {SERVICE_ACCOUNT, *ROLES}
 
@@ -205,27 +205,35 @@ BACKUP_ACCOUNT, RESTORE_ACCOUNT = "x-backup-serviceaccount", "x-restore-servicea
 UPGRADE_ACCOUNT = "x-upgrade-serviceaccount"
 
 
+# Its first boot made no role for jobs.
+ALONE = gen.cluster().self_init()
+
+
 def locked(operation: str) -> gen.Cluster:
-    return gen.cluster().having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
+    return ALONE.having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
 
 
 # sentence: (cluster, accounts beside that of the servers)
 JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
-    "no jobs are asked for": (gen.cluster(), []),
+    "no jobs are asked for": (ALONE, []),
     "what is backed up can be restored": (
-        gen.cluster(backup=BACKUP),
+        ALONE.wanting(backup=BACKUP),
         [BACKUP_ACCOUNT, RESTORE_ACCOUNT],
     ),
-    "restores alone": (gen.cluster(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
+    "restores alone": (ALONE.wanting(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
     "one restore that runs": (locked("Restore"), [RESTORE_ACCOUNT]),
     "a backup that runs on after spec.backup is gone": (locked("Backup"), [BACKUP_ACCOUNT]),
     "an upgrade that runs": (locked("Upgrade"), [UPGRADE_ACCOUNT]),
     "upgrades with a role of their own": (
-        gen.cluster(upgrade={"jwtAuthRole": "mine"}),
+        ALONE.wanting(upgrade={"jwtAuthRole": "mine"}),
         [UPGRADE_ACCOUNT],
     ),
     "a first boot that made the roles of jobs": (
         gen.cluster().self_init(login=True),
+        [UPGRADE_ACCOUNT],
+    ),
+    "roles of jobs that the operator makes after the first boot": (
+        gen.cluster(),
         [UPGRADE_ACCOUNT],
     ),
 }

@@ -14,7 +14,7 @@ from tests import gen
 
 
 def bodies(world: gen.World | None = None, **spec: Any) -> dict[Resource, Object]:
-    made = plan(gen.resolved(gen.cluster(**spec)), (world or gen.world()).facts())
+    made = plan(gen.resolved(gen.cluster(**spec).self_init()), (world or gen.world()).facts())
     assert (made.effects, made.outcome, made.gate) == ((), Done(), False)
     return {intent.resource: intent.body for intent in made.intents}
 

@@ -52,6 +52,12 @@ LOGINS: dict[str, tuple[gen.Cluster, Job, JobOverrides, JobLogin | str]] = {
         DEFAULT,
     ),
     "nobody made a role": (PLAIN.wanting(backup=backup()), "backup", JobOverrides(), MISSING),
+    "the operator made the role": (
+        PLAIN.logging_in(keys="k").wanting(backup=backup()),
+        "backup",
+        JobOverrides(),
+        DEFAULT,
+    ),
     "a role by name": (
         PLAIN.wanting(backup=OWN_ROLE),
         "backup",

@@ -292,6 +292,7 @@ ALWAYS = frozenset(
         "AutopilotConfigured",
         "StorageConfigured",
         "UserAccessBootstrap",
+        "OperatorLoginReady",
         "Conflict",
         "ProductionReady",
     }

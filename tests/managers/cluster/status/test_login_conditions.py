@@ -92,14 +92,27 @@ def test_whether_the_operator_can_log_in_is_told(
 ) -> None:
     spec = gen.cluster().self_init(KV, login=True).read().spec
     found = operator_login(spec, known, initialized=True)
-    assert found is not None
     assert found.status == status
 
 
 def test_an_operator_without_a_login_says_so() -> None:
     without = gen.cluster().self_init(KV).read().spec
     found = operator_login(without, None, initialized=True)
-    assert found is not None
     assert found.reason == "OperatorLoginMissing"
-    rooted = gen.cluster().read().spec
-    assert operator_login(rooted, None, initialized=True) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "initialized", "reason"),
+    [
+        (None, False, "NotInitialized"),
+        (None, True, "Reconciling"),
+        (OperatorLoginStatus(reason="RootTokenMissing", problem="why"), True, "RootTokenMissing"),
+        (OperatorLoginStatus(root_token_secret="uid/1"), True, "OperatorLoginTrusted"),
+    ],
+)
+def test_a_login_that_the_root_token_sets_up_is_told(
+    known: OperatorLoginStatus | None, *, initialized: bool, reason: str
+) -> None:
+    found = operator_login(gen.cluster().read().spec, known, initialized=initialized)
+    assert found.reason == reason
+    assert found.status == ("True" if reason == "OperatorLoginTrusted" else "False")
