@@ -45,8 +45,13 @@ def _plugin(**fields: Any) -> Spec:
     return {"version": "2.7.0", "plugins": [plugin]}
 
 
+_OWN = {"name": "own-login"}
+
+
 def _backup(target: Spec | None = None, **fields: Any) -> Spec:
-    store = {"endpoint": "https://s3.example.com", "bucket": "b", **(target or {})}
+    # A store without a Secret is refused for that alone.
+    usual = {"endpoint": "https://s3.example.com", "bucket": "b", "credentialsSecretRef": _OWN}
+    store = {**usual, **(target or {})}
     return {"backup": {"schedule": "0 3 * * *", "jwtAuthRole": "b", "target": store, **fields}}
 
 
