@@ -9,95 +9,21 @@ from contracts.conditions.catalogue_backup import BACKUP_TYPES
 from contracts.conditions.condition_type import ConditionType, Polarity
 from contracts.conditions.reason import Reason
 from contracts.conditions.reasons import REASONS
-from contracts.conditions.reasons_upgrade import UPGRADE_PROGRESS, UPGRADE_TROUBLE, UPGRADE_TYPES
+from contracts.conditions.reasons_upgrade import UPGRADE_TYPES
+from contracts.conditions.summary_reasons import SUMMARY
 
 __all__ = ["REASONS", "TYPES", "ConditionType", "Polarity", "Reason"]
 
-_PROGRESS = (
-    "Reconciling",
-    "NotReady",
-    "NoReplicasReady",
-    "FirstBoot",
-    "NotInitialized",
-    "RollingOut",
-    "DisruptionBudgetClosed",
-    "Reloading",
-    "RolloutStuck",
-    "LeaderUnknown",
-    "VotersMissing",
-    "MembershipUnknown",
-    "Deleting",
-    "Unknown",
-    "RotatingUnsealKey",
-    "SecretAccessPending",
-    "TransientError",
-    "ImageRegistryUnavailable",
-    "Hibernated",
-    "Hibernating",
-    "Waking",
-    "Fencing",
-    "PodsFenced",
-    "Maintenance",
-    "RestoreInProgress",
-    "StorageResizing",
-    "RecreatingStatefulSet",
-    "Scaling",
-    "ReadReplicasNotReady",
-    "ReadReplicasLeaving",
-    *UPGRADE_PROGRESS,
-)
-_TROUBLE = (
-    "InvalidSpec",
-    "UnsupportedFields",
-    "ForeignObject",
-    "Rejected",
-    "ScaleDownBlocked",
-    "StaleVolume",
-    "PodStuckTerminating",
-    "PrerequisitesMissing",
-    "TLSSecretMissing",
-    "TLSSecretInvalid",
-    "CASecretMissing",
-    "ACMECacheInvalid",
-    "AuditFileStorageInvalid",
-    "UnsealKeyMissing",
-    "UnsealKeyChanged",
-    "UnsealKeyRotationRefused",
-    "RootTokenMissing",
-    "SelfInitFailed",
-    "OIDCBootstrapConfigurationInvalid",
-    "DowngradeBlocked",
-    "ImageVersionMismatch",
-    "ImageVerificationFailed",
-    "SplitBrain",
-    "MultipleLeaders",
-    "ReadReplicaVotes",
-    "ReadReplicaRemovalRefused",
-    "Sealed",
-    "FencingRefused",
-    "StorageResizeNotSupported",
-    "StorageResizeFailed",
-    "StorageShrinkNotSupported",
-    "StorageClassChangeNotSupported",
-    "VolumeLost",
-    "StatefulSetImmutable",
-    *UPGRADE_TROUBLE,
-)
-# The three summary conditions of kstatus, and Degraded, carry the reason of whatever decided them.
-_SUMMARY = ("Ready", "AllReplicasReady", "Paused", *_PROGRESS, *_TROUBLE)
-
 # The order is the order of the conditions in a status: the summary first, advice last.
 TYPES: tuple[ConditionType, ...] = (
-    ConditionType("Ready", "good", "The cluster matches its spec and serves requests.", _SUMMARY),
+    ConditionType("Ready", "good", "The cluster matches its spec and serves requests.", SUMMARY),
     ConditionType(
         "Reconciling",
         "neutral",
         "The operator is bringing the cluster to the desired state.",
-        _SUMMARY,
+        SUMMARY,
     ),
-    ConditionType(
-        "Stalled", "bad", "The operator cannot continue without a user action.", _SUMMARY
-    ),
+    ConditionType("Stalled", "bad", "The operator cannot continue without a user action.", SUMMARY),
     ConditionType(
         "Available",
         "good",
@@ -115,7 +41,7 @@ TYPES: tuple[ConditionType, ...] = (
         ),
     ),
     ConditionType(
-        "Degraded", "bad", "A component that was healthy is not healthy any more.", _SUMMARY
+        "Degraded", "bad", "A component that was healthy is not healthy any more.", SUMMARY
     ),
     ConditionType(
         "TLSReady",
