@@ -127,7 +127,7 @@ def test_with_permission_it_reads_the_logs_of_its_node(
 
 
 @pytest.mark.timeout(200)
-def test_a_withdrawn_permission_leaves_the_pod_and_is_told(
+def test_a_withdrawn_permission_leaves_the_pod_and_is_reported(
     datacenter: DatacenterUnderTest,
 ) -> None:
     before = datacenter.uids("agent")

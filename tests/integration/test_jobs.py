@@ -10,12 +10,21 @@ import pytest_asyncio
 
 from contracts.api.group import BACKUPS
 from contracts.builders.job import backup_job, restore_job, restore_test_job
+from contracts.jobs.cloud_identity import ADDRESSES
 from e2e.harness.installation import install
 from e2e.rig import Rig
 from managers.jobs.client import ForeignError, Jobs
 from managers.jobs.status import Rights
 from runtime.apply.ownership import Owner
-from runtime.builtin_kinds import JOB, NAMESPACE, POD, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import (
+    JOB,
+    NAMESPACE,
+    NETWORK_POLICY,
+    POD,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE_ACCOUNT,
+)
 from runtime.client.client import Client
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
@@ -135,21 +144,22 @@ async def test_a_job_of_that_name_is_not_taken_for_ours(client: Client, run: Own
     assert seen.uid == uid_of(made)
 
 
-RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)
+RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS, metadata=ADDRESSES["s3"])
+OF_RUN = (ROLE, ROLE_BINDING, NETWORK_POLICY)
 
 
 async def test_the_rights_of_a_run_come_and_go_with_it(client: Client, run: Owner) -> None:
     jobs, key = Jobs(client), ObjectKey(run.namespace, "backup-nightly")
     await jobs.ensure_rights(run, RIGHTS)
-    before = [await client.get(kind, key) for kind in (ROLE, ROLE_BINDING)]
+    before = [await client.get(kind, key) for kind in OF_RUN]
     await jobs.ensure_rights(run, RIGHTS)
-    assert [await client.get(kind, key) for kind in (ROLE, ROLE_BINDING)] == before
+    assert [await client.get(kind, key) for kind in OF_RUN] == before
     widened = {**before[0], "rules": [{"apiGroups": [""], "resources": ["*"], "verbs": ["*"]}]}
     await client.update(ROLE, widened)
     await jobs.ensure_rights(run, RIGHTS)
     assert (await client.get(ROLE, key))["rules"] == before[0]["rules"]
     await jobs.withdraw_rights(run, "backup-nightly")
-    for kind in (ROLE, ROLE_BINDING):
+    for kind in OF_RUN:
         with pytest.raises(NotFound):
             await client.get(kind, key)
 
