@@ -16,7 +16,9 @@ from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOAD_KIND,
 from contracts.datacenter.objects import VALUES_MAX
 from managers.datacenter.lifecycle.service import DatacenterService
 from managers.datacenter.metrics import DatacenterMetrics
+from managers.datacenter.provider.by_kind import ServicesProvider
 from managers.datacenter.provider.kubernetes import KubernetesProvider
+from managers.datacenter.provider.other_kinds import OtherKinds
 from managers.datacenter.reconcile import (
     BEGUN_LOOK,
     BootstrapWorkloadReconciler,
@@ -79,7 +81,10 @@ def build_datacenter_controllers(
     registry = SourceRegistry()
     entry_points.fill(registry)
     store = KubernetesStore(parts.client, workloads, parts.clock)
-    provider = KubernetesProvider(parts.client, children, apply(children))
+    provider = ServicesProvider(
+        KubernetesProvider(parts.client, children, apply(children)),
+        OtherKinds(parts.client, apply),
+    )
     service = DatacenterService(
         store,
         {provider.name: provider},
@@ -169,7 +174,9 @@ def watch_rows(
     controller.watch(datacenters, enqueue_mapped(of_datacenter), _gate_news)
 
 
-_gate_news = any_of(part_changed("spec", "state"), part_changed("spec", "nodeAccess"))
+_gate_news = any_of(
+    *(part_changed("spec", field) for field in ("state", "nodeAccess", "objectKinds"))
+)
 _row_news = any_of(generation_changed, part_changed("status", "state"))
 
 

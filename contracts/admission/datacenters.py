@@ -16,7 +16,7 @@ from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPA
 from contracts.admission.verb_gated_fields import Verb, VerbGate
 from contracts.api.group import API_VERSION, GROUP, VERSION
 from contracts.datacenter import names
-from contracts.datacenter.grants import NODE_ACCESS_VERB
+from contracts.datacenter.grants import NODE_ACCESS_VERB, OBJECT_KINDS_VERB
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND, WORKLOADS
 from contracts.naming import labels
 from contracts.rbac.rules import APPS
@@ -34,8 +34,17 @@ NODE_ACCESS: Final = Verb(
     "use-node-access",
     "Let services of a datacenter read directories of their node, and run as root.",
 )
-"""On datacenters."""
-GATES: Final = (VerbGate("spec.nodeAccess", NODE_ACCESS),)
+"""On datacenters, as the next one."""
+OBJECT_KINDS: Final = Verb(
+    OBJECT_KINDS_VERB,
+    "mayUseObjectKinds",
+    "use-object-kinds",
+    "Let services of a datacenter bring objects of other kinds.",
+)
+GATES: Final = (
+    VerbGate("spec.nodeAccess", NODE_ACCESS),
+    VerbGate("spec.objectKinds", OBJECT_KINDS, "size({spec}.?objectKinds.orValue(dyn([]))) > 0"),
+)
 
 VALIDATE_DATACENTER = AdmissionPolicy(
     name="validate-datacenter",
@@ -49,7 +58,7 @@ VALIDATE_DATACENTER = AdmissionPolicy(
     conditions=(NamedExpression("spec-changes", IS_CHANGE),),
     variables=(
         *SPECS,
-        NamedExpression(NODE_ACCESS.variable, NODE_ACCESS.allowed()),
+        *(NamedExpression(gate.verb.variable, gate.verb.allowed()) for gate in GATES),
         NamedExpression("allowed", "variables.spec.?nodeAccess.orValue(dyn({}))"),
         NamedExpression(
             "folders",
@@ -71,6 +80,21 @@ VALIDATE_DATACENTER = AdmissionPolicy(
             message=(
                 "must be at or below a directory of spec.nodeAccess.hostPaths; let a holder of the "
                 f"verb {NODE_ACCESS_VERB} allow it there, or remove the volume"
+            ),
+        ),
+        Validation(
+            rule_id="object-kinds",
+            field="spec.bootstrapServices[*].objects[*].kind",
+            expression=(
+                "variables.services.all(service, service.?objects.orValue(dyn([])).all(one, "
+                "variables.spec.?objectKinds.orValue(dyn([])).exists(allowed, "
+                "allowed.kind == one.?kind.orValue(dyn('')) && "
+                "allowed.group == (string(one.?apiVersion.orValue(dyn(''))).contains('/') ? "
+                "string(one.apiVersion).split('/')[0] : ''))))"
+            ),
+            message=(
+                "must be a kind of spec.objectKinds; let a holder of the verb "
+                f"{OBJECT_KINDS_VERB} add it there, or remove the object"
             ),
         ),
         Validation(

@@ -7,7 +7,7 @@ Semantics: Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, a
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.admission.datacenters import NODE_ACCESS
+from contracts.admission.datacenters import NODE_ACCESS, OBJECT_KINDS
 from contracts.admission.managed_objects import MAINTAIN
 from contracts.admission.policy import PART_OF, PREFIX
 from contracts.admission.verb_gated_fields import RESTORE, VERBS, Verb
@@ -101,10 +101,11 @@ PLATFORM: Final = (
         "nearly every namespace. Rows are the operator's.",
         (Right("Keep them.", GROUP, _DATACENTER_KINDS, (*_READS, *_WRITES)),),
     ),
-    UserRole(
-        NODE_ACCESS.role,
-        NODE_ACCESS.why,
-        (Right(NODE_ACCESS.why, GROUP, (DATACENTERS.plural,), (NODE_ACCESS.name,)),),
+    *(
+        UserRole(
+            verb.role, verb.why, (Right(verb.why, GROUP, (DATACENTERS.plural,), (verb.name,)),)
+        )
+        for verb in (NODE_ACCESS, OBJECT_KINDS)
     ),
 )
 """They join nothing, for tenants have nothing to do with datacenters."""

@@ -9,7 +9,7 @@ cannot allow itself anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from contracts.api.meta import ApiModel, as_set
 from contracts.api.values.field_path import values_at
 from contracts.api.violation import Violation, shown
 from contracts.datacenter.container_files import NodePath
+from contracts.datacenter.object_refs import kind_of
 from contracts.datacenter.service_spec import BootstrapService
 
 HOST_PATHS_MAX: Final = 16
@@ -46,6 +47,62 @@ class NodeAccess(ApiModel):
 
 
 NO_ACCESS: Final = NodeAccess()
+
+
+OBJECT_KINDS_MAX: Final = 64
+OBJECT_KINDS_VERB: Final = "useobjectkinds"
+OBJECT_KIND_DENIED: Final = "ObjectKindDenied"
+"""The reason of a service with an object of a kind that its datacenter does not name."""
+_DEFINITIONS: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+class ObjectKind(ApiModel):
+    """A kind of which services of kind Objects may bring objects. There is no wildcard."""
+
+    group: str = Field(
+        description="API group of the kind, without a version; empty for the core group.",
+        examples=["cert-manager.io"],
+        pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
+        max_length=253,
+    )
+    kind: str = Field(
+        description="Name of the kind.",
+        examples=["ClusterIssuer"],
+        pattern=r"^[A-Z][A-Za-z0-9]*$",
+        max_length=63,
+    )
+    deletion_policy: Literal["Delete", "Retain"] | None = Field(
+        default=None,
+        description=(
+            "What becomes of its objects when no service brings them any more. Left out, Delete; "
+            "for a CustomResourceDefinition Retain, because all objects of that kind go with it."
+        ),
+        examples=["Retain"],
+    )
+
+    @property
+    def retains(self) -> bool:
+        """Whether objects of this kind outlive the service that brought them."""
+        if self.deletion_policy is None:
+            return (self.group, self.kind) == _DEFINITIONS
+        return self.deletion_policy == "Retain"
+
+
+def object_kind_violations(
+    service: BootstrapService, kinds: Iterable[ObjectKind], datacenter: str
+) -> Iterator[Violation]:
+    """Objects of a service whose kind its datacenter does not name."""
+    allowed = {(one.group, one.kind) for one in kinds}
+    for at, body in enumerate(service.objects or ()):
+        kind = kind_of(body)
+        if kind not in allowed:
+            message = (
+                f"must be a kind of spec.objectKinds of Datacenter {datacenter}; let a holder of "
+                f"the verb {OBJECT_KINDS_VERB} add group {kind[0] or '(core)'} and kind {kind[1]} "
+                "there, and give the operator the rights for it, or remove the object"
+            )
+            field = f"spec.service.objects[{at}].kind"
+            yield Violation(field, shown("/".join(filter(None, kind))), "object-kinds", message)
 
 
 def node_access_violations(

@@ -25,7 +25,7 @@ from contracts.api.meta import (
 from contracts.api.oversize import oversize
 from contracts.api.tenant import NamespaceName
 from contracts.api.violation import InvalidClusterError, Violation, shown
-from contracts.datacenter.grants import NodeAccess
+from contracts.datacenter.grants import OBJECT_KINDS_MAX, NodeAccess, ObjectKind
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from contracts.datacenter.service_spec import BootstrapService, Known, ServiceName
 from runtime.limits.nesting import too_many
@@ -131,6 +131,18 @@ class DatacenterSpec(ApiModel):
             "What services may see of their node, whichever source they come from; left out, "
             "nothing. Writing it takes the verb usenodeaccess on the Datacenter."
         ),
+    )
+    object_kinds: tuple[ObjectKind, ...] = Field(
+        default=(),
+        description=(
+            "Kinds of which services of kind Objects may bring objects, whichever source they "
+            "come from. Writing it takes the verb useobjectkinds on the Datacenter."
+        ),
+        max_length=OBJECT_KINDS_MAX,
+        json_schema_extra={
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["group", "kind"],
+        },
     )
     bootstrap_services: tuple[BootstrapService, ...] | None = Field(
         default=None,

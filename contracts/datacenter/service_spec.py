@@ -43,12 +43,15 @@ from contracts.datacenter.container_files import (
 )
 from runtime.memo import memoize
 
-Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster"]
+Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster", "Objects"]
+OBJECTS_KIND: Final = "Objects"
+"""The kind of a service that is objects of other kinds, and no pods of its own."""
 Role = Literal["Main", "Sidecar", "Init"]
 
 OPENBAO_READY = "openbao:ready"
 """What a service names in dependsOn to wait for the OpenBaoClusters of its datacenter."""
 PARTS_MAX = 16
+OBJECTS_MAX = 32
 REPLICAS_MAX = 1000
 
 ServiceName = Annotated[str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)]
@@ -228,7 +231,10 @@ class BootstrapService(ApiModel):
     )
     kind: Kind = Field(
         default="Deployment",
-        description="What runs it. OpenBaoCluster gives the datacenter a vault of its own.",
+        description=(
+            "What runs it. OpenBaoCluster gives the datacenter a vault of its own; Objects are "
+            "objects of other kinds."
+        ),
     )
     replicas: int | None = Field(
         default=None,
@@ -246,6 +252,13 @@ class BootstrapService(ApiModel):
         default=None,
         description="The spec of the OpenBaoCluster; for that kind, and for no other.",
         examples=[{"version": "2.7.2", "replicas": 3, "profile": "Development"}],
+    )
+    objects: Annotated[tuple[FreeObject, ...], Field(max_length=OBJECTS_MAX)] | None = Field(
+        default=None,
+        description=(
+            "The objects of a service of kind Objects. spec.objectKinds of the Datacenter must "
+            "name their kinds."
+        ),
     )
     depends_on: tuple[Dependency, ...] = Field(
         default=(),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from contracts.datacenter.grants import NO_ACCESS, NodeAccess
+from contracts.datacenter.grants import NO_ACCESS, NodeAccess, ObjectKind
 from contracts.datacenter.objects import State
 from contracts.datacenter.service_spec import BODIES, BootstrapService
 from contracts.datacenter.workload import RowState
@@ -33,6 +33,7 @@ class DatacenterInfo:
     labels: Mapping[str, str] = field(default_factory=dict)
     state: State = "Active"
     node_access: NodeAccess = NO_ACCESS
+    object_kinds: tuple[ObjectKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

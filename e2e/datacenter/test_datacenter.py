@@ -5,8 +5,6 @@ A hook of an installed package brings a fourth service, and breaks.
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import orjson
 import pytest
@@ -15,6 +13,7 @@ from contracts.api.group import API_VERSION
 from contracts.datacenter.kinds import SERVICE_SET_KIND, SERVICE_SETS
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import shipper, sleeper, vault
+from e2e.datacenter.hook_package import HOOK, Package
 from e2e.harness.audit import tally
 from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
 from e2e.harness.installation import Identity
@@ -28,42 +27,6 @@ from runtime.types import uid_of
 
 QUIET_SECONDS = 20.0
 SET = f"agents-{uuid.uuid4().hex[:6]}"
-HOOK = "probe-hook"
-_HOOK = """
-from pathlib import Path
-import json
-
-class Probe:
-    name = "probe-hook"
-    priority = 5
-    async def services(self, ctx, datacenter):
-        told = Path({file!r}).read_text()
-        if told == "broken":
-            raise RuntimeError("the inventory is away")
-        return json.loads(told)
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Package:
-    """An installed package with a hook, which says what a file says."""
-
-    folder: Path
-
-    @property
-    def file(self) -> Path:
-        """What the hook answers, as JSON; the word "broken" breaks it."""
-        return self.folder / "answer"
-
-    def install(self) -> None:
-        """Write the package as an installer leaves it."""
-        about = self.folder / "probe_hooks-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-hooks\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(
-            "[openbao_operator.datacenter_hooks]\nprobe = probe_hooks:Probe\n"
-        )
-        (self.folder / "probe_hooks.py").write_text(_HOOK.format(file=str(self.file)))
 
 
 @pytest.fixture(scope="module")

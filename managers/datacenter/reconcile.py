@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from contracts.api.group import API_VERSION
 from contracts.conditions.condition import clean_message
 from contracts.datacenter import names
-from contracts.datacenter.grants import NO_ACCESS, NodeAccess
+from contracts.datacenter.grants import NO_ACCESS, NodeAccess, ObjectKind
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
 from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
 from contracts.datacenter.rules.all_rules import datacenter_violations
@@ -66,6 +66,9 @@ FLEET: Final = 4096
 """Parsed Datacenters that are cached."""
 SHOWN: Final = 5
 CLOSED: Final[State] = "Maintenance"
+Grant = TypeVar("Grant")
+NODE_ACCESS: Final = TypeAdapter(NodeAccess)
+OBJECT_KINDS: Final = TypeAdapter(tuple[ObjectKind, ...])
 
 
 class NotRecordedError(Transient):
@@ -119,6 +122,7 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
         labels=spec.labels,
         state=spec.state,
         node_access=spec.node_access or NO_ACCESS,
+        object_kinds=spec.object_kinds,
     )
 
 
@@ -131,15 +135,22 @@ def _remains(live: Object) -> DatacenterInfo:
     requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
     # An unknown value of a newer version: it may forbid changes.
     state = next((name for name in GATES if name == requested), CLOSED)
-    access = _access_of(spec.get("nodeAccess") if isinstance(spec, dict) else None)
-    return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state, node_access=access)
+    allowed = spec if isinstance(spec, dict) else {}
+    return DatacenterInfo(
+        key_of(live).name,
+        uid_of(live),
+        "",
+        state=state,
+        node_access=_read_grant(NODE_ACCESS, allowed.get("nodeAccess"), NO_ACCESS),
+        object_kinds=_read_grant(OBJECT_KINDS, allowed.get("objectKinds"), ()),
+    )
 
 
-def _access_of(raw: Any) -> NodeAccess:
+def _read_grant(adapter: TypeAdapter[Grant], raw: Any, nothing: Grant) -> Grant:
     try:
-        return NodeAccess.model_validate(raw)
+        return adapter.validate_python(raw)
     except ValidationError:
-        return NO_ACCESS
+        return nothing
 
 
 class DatacenterReconciler:

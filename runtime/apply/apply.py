@@ -257,7 +257,8 @@ class OwnedApply:
 
     def _marked(self, owner: Owner, intent: Intent, live: Object | None) -> Object:
         metadata = dict(intent.body["metadata"])
-        metadata["ownerReferences"] = [owner.reference()]
+        if not intent.outlives_owner:
+            metadata["ownerReferences"] = [owner.reference()]
         metadata["annotations"] = {
             **metadata.get("annotations", {}),
             self._marks.owner_uid: owner.uid,

@@ -48,6 +48,8 @@ class Intent:
     resource: Resource
     body: Object
     keep: frozenset[str] = frozenset()
+    outlives_owner: bool = False
+    """Marked by the UID of its owner alone: no owner reference, so no garbage collection."""
     key: ObjectKey = field(init=False, repr=False, compare=False)
     """Namespace and name of the object."""
     _digest: str = field(default="", init=False, repr=False, compare=False)

@@ -22,7 +22,13 @@ from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
 from runtime import builtin_kinds as kinds
 from runtime.types import Object
-from tests.contracts.datacenter.services import datacenter_object, on_each_node, service
+from tests.contracts.datacenter.services import (
+    cluster_role,
+    datacenter_object,
+    objects,
+    on_each_node,
+    service,
+)
 from tests.integration import locked
 from tests.integration.locked import NAMESPACE, OPERATOR, TENANT, Place
 
@@ -130,6 +136,32 @@ def test_the_largest_datacenter_can_pay_for_its_questions(place: Place) -> None:
     body = datacenter_object(*bodies, name="big1", nodeAccess={"hostPaths": folders})
     place.ask().create(DATACENTERS, body)
     place.ask().delete(DATACENTERS, None, "big1")
+
+
+# --- objects of other kinds ---------------------------------------------------------------------
+
+ROLE_KIND = {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+
+
+def test_kinds_of_objects_take_a_verb_too(place: Place) -> None:
+    body = datacenter_object(objects(cluster_role()), name="rom1", objectKinds=[ROLE_KIND])
+    words = "spec.objectKinds: needs the verb useobjectkinds on this Datacenter"
+    tenant, operator = place.ask(TENANT), place.ask(OPERATOR)
+    assert words in _refused(lambda: tenant.create(DATACENTERS, body))
+    assert words in _refused(lambda: operator.create(DATACENTERS, body))
+    place.ask().create(DATACENTERS, body)
+    place.ask().delete(DATACENTERS, None, "rom1")
+    place.ask(TENANT).create(DATACENTERS, datacenter_object(name="rom1", objectKinds=[]))
+    place.ask().delete(DATACENTERS, None, "rom1")
+
+
+@pytest.mark.parametrize(
+    "kinds", [[], [{**ROLE_KIND, "kind": "ClusterRoleBinding"}], [{**ROLE_KIND, "group": ""}]]
+)
+def test_a_declared_object_is_of_an_allowed_kind(place: Place, kinds: list[Object]) -> None:
+    body = datacenter_object(objects(cluster_role()), name="rom2", objectKinds=kinds)
+    words = "objects[*].kind: must be a kind of spec.objectKinds"
+    assert words in _refused(lambda: place.ask().create(DATACENTERS, body))
 
 
 # --- how far it goes ----------------------------------------------------------------------------

@@ -211,8 +211,12 @@ FULL = service(
         part("beside", role="Sidecar"),
     ],
 )
-# An agent of the node takes a namespace that is opened: test_datacenter_node_access.py.
-_PLAIN = {what: body for what, body in FINE.items() if "of the node" not in what}
+# These take more: test_datacenter_node_access.py and test_datacenter_objects.py.
+_PLAIN = {
+    what: body
+    for what, body in FINE.items()
+    if " of the node" not in what and " of other kinds" not in what
+}
 BODIES: dict[str, Object] = {**_PLAIN, "everything": FULL, "vault": vault()}
 
 

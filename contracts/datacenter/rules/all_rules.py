@@ -9,6 +9,7 @@ express all of it.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
+from contracts.api.group import GROUP
 from contracts.api.rules.rule import Offence, RuleOf, broken_rules
 from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.values.pattern import Pattern
@@ -20,6 +21,7 @@ from contracts.datacenter.rules.container import PART_RULES
 from contracts.datacenter.rules.files import FILE_RULES
 from contracts.datacenter.rules.hook_results import Raw, listed, shaped
 from contracts.datacenter.rules.labels import LABEL_RULES
+from contracts.datacenter.rules.objects import OBJECT_RULES
 from contracts.datacenter.rules.openbao import openbao_violations
 from contracts.datacenter.rules.service import FORBIDDEN, SERVICE_RULES, ServiceRule
 from contracts.datacenter.rules.unique import UNIQUE_RULES, unique_names
@@ -36,12 +38,14 @@ BODY_RULES: tuple[ServiceRule, ...] = (
     *FILE_RULES,
     *LABEL_RULES,
     *UNIQUE_RULES,
+    *OBJECT_RULES,
 )
 """What holds of every service, in any object."""
 DATACENTER_NAME_MAX = 63
 _NAME = Pattern(NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
 _DECLARED = "spec.bootstrapServices"
+_OBJECT_KINDS = "spec.objectKinds"
 _OF_SET = "spec.services"
 _OF_WORKLOAD = "spec.service"
 
@@ -172,6 +176,12 @@ def _of_system(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
         yield _NAMESPACE, new.spec.namespace
 
 
+def _own_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+    for at, one in enumerate(new.spec.object_kinds):
+        if one.group == GROUP:
+            yield f"{_OBJECT_KINDS}[{at}].group", one.group
+
+
 def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
     if new.metadata.name != names.workload_name(new.spec.datacenter, new.spec.service.name):
         yield "metadata.name", new.metadata.name
@@ -215,6 +225,19 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         broken=_of_system,
         cel=f"!self.startsWith('{SYSTEM_PREFIX}')",
         got="self",
+        reason=FORBIDDEN,
+    ),
+    RuleOf(
+        id="datacenter-object-kinds",
+        at=f"{_OBJECT_KINDS}[]",
+        field=f"{_OBJECT_KINDS}[].group",
+        message=(
+            f"must not be {GROUP}, whose kinds say what the operator does; remove it, and write "
+            "objects of these kinds yourself"
+        ),
+        broken=_own_kinds,
+        cel=f"self.group != '{GROUP}'",
+        got="self.group",
         reason=FORBIDDEN,
     ),
     *_list_rules(_DECLARED, _declared),

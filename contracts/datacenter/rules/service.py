@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from contracts.api.rules.rule import CelReason, Offence
 from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
-from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
+from contracts.datacenter.service_spec import OBJECTS_KIND, OPENBAO_READY, BootstrapService
 from contracts.naming import names
 
 Find = Callable[[BootstrapService], Iterator[Offence]]
@@ -19,6 +19,7 @@ Find = Callable[[BootstrapService], Iterator[Offence]]
 FORBIDDEN: CelReason = "FieldValueForbidden"
 REQUIRED: CelReason = "FieldValueRequired"
 _VAULT = "OpenBaoCluster"
+_WITHOUT_PODS = (_VAULT, OBJECTS_KIND)
 _SCALED = ("Deployment", "StatefulSet")
 
 
@@ -42,12 +43,12 @@ class ServiceRule:
 
 def _main(service: BootstrapService) -> Iterator[Offence]:
     mains = [part.name for part in service.services if part.role == "Main"]
-    if service.kind != _VAULT and len(mains) != 1:
+    if service.kind not in _WITHOUT_PODS and len(mains) != 1:
         yield "services", ", ".join(mains) or None
 
 
 def _containers(service: BootstrapService) -> Iterator[Offence]:
-    if service.kind == _VAULT and service.services:
+    if service.kind in _WITHOUT_PODS and service.services:
         yield "services", ", ".join(part.name for part in service.services)
 
 
@@ -101,6 +102,7 @@ def _account(service: BootstrapService) -> Iterator[Offence]:
 
 _IS_VAULT = f"self.kind == '{_VAULT}'"
 _NO_VAULT = f"self.kind != '{_VAULT}'"
+_HAS_PODS = f"!(self.kind in {list(_WITHOUT_PODS)!r})"
 _NO_JOBS = " && ".join(
     f"!self.serviceAccountName.endsWith('{suffix}')" for suffix in names.JOB_ACCOUNT_SUFFIXES
 )
@@ -117,7 +119,7 @@ _OF_PODS = (
 
 def _of_pods(field: str) -> ServiceRule:
     def find(service: BootstrapService) -> Iterator[Offence]:
-        if service.kind == _VAULT and value_at(service, field):
+        if service.kind in _WITHOUT_PODS and value_at(service, field):
             yield field, service.kind
 
     scalar = field in ("runAsUser", "serviceAccountName")
@@ -126,11 +128,11 @@ def _of_pods(field: str) -> ServiceRule:
         id=f"openbao-{field}",
         field=field,
         message=(
-            "is not for kind OpenBaoCluster, whose pods are described by its own spec; remove it "
-            "and say it in openbao"
+            "is not for kinds OpenBaoCluster and Objects, which describe their pods themselves; "
+            "remove it and say it in openbao or objects"
         ),
         find=find,
-        cel=f"{_NO_VAULT} || !has(self.{field}){empty}",
+        cel=f"{_HAS_PODS} || !has(self.{field}){empty}",
         reason=FORBIDDEN,
     )
 
@@ -144,14 +146,17 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
             "none; give the others role Sidecar or Init"
         ),
         find=_main,
-        cel=f"{_IS_VAULT} || (has(self.services) && self.services.exists_one(p, p.role == 'Main'))",
+        cel=(
+            f"!({_HAS_PODS}) || "
+            "(has(self.services) && self.services.exists_one(p, p.role == 'Main'))"
+        ),
     ),
     ServiceRule(
         id="openbao-containers",
         field="services",
-        message="must be empty for kind OpenBaoCluster, which makes its own pods; remove it",
+        message="must be empty for kinds OpenBaoCluster and Objects; remove it",
         find=_containers,
-        cel=f"{_NO_VAULT} || !has(self.services) || size(self.services) == 0",
+        cel=f"{_HAS_PODS} || !has(self.services) || size(self.services) == 0",
         reason=FORBIDDEN,
     ),
     ServiceRule(

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts.datacenter.grants import NODE_ACCESS_DENIED, node_access_violations
+from contracts.datacenter.grants import (
+    NODE_ACCESS_DENIED,
+    OBJECT_KIND_DENIED,
+    node_access_violations,
+    object_kind_violations,
+)
 from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 
+SHOWN: Final = 5
+"""Most violations that a message names."""
 REMAINS: Final = "; what runs of it goes on, unchanged, until no source requests the service"
 
 
 def refusal(record: ServiceRecord) -> ProviderError | None:
     """Return why nothing may be created or changed for a record; None if it may."""
-    datacenter, service = record.datacenter, record.desired.service
-    found = tuple(node_access_violations(service, datacenter.node_access, datacenter.name))
-    if not found or record.retiring:
+    if record.retiring:
         return None
+    place, service = record.datacenter, record.desired.service
+    of_node = tuple(node_access_violations(service, place.node_access, place.name))
+    of_kinds = tuple(object_kind_violations(service, place.object_kinds, place.name))
+    if not of_node and not of_kinds:
+        return None
+    reason = NODE_ACCESS_DENIED if of_node else OBJECT_KIND_DENIED
     remains = REMAINS if record.progress.provider_ref else ""
-    return ProviderError(NODE_ACCESS_DENIED, "; ".join(map(str, found)) + remains, terminal=True)
+    text = "; ".join(map(str, (*of_node, *of_kinds)[:SHOWN])) + remains
+    return ProviderError(reason, text, terminal=True)

@@ -23,7 +23,7 @@ from typing import Final, Literal, get_args
 
 from contracts import state_machine
 from contracts.conditions.condition import clean_message
-from contracts.datacenter.grants import NODE_ACCESS_DENIED
+from contracts.datacenter.grants import NODE_ACCESS_DENIED, OBJECT_KIND_DENIED
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload import REFS_MAX, RowState
 from contracts.datacenter.workload_records import (
@@ -52,7 +52,7 @@ STATES: Final[tuple[RowState, ...]] = get_args(RowState)
 
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
 """The record names a provider that is not installed; cleared as soon as it is observed."""
-NO_ATTEMPTS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED})
+NO_ATTEMPTS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED, OBJECT_KIND_DENIED})
 """Failures without an attempt: they are found anew each time, and are over when they are not."""
 
 RECHECKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}

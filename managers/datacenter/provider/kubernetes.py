@@ -111,7 +111,7 @@ class KubernetesProvider:
         ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
         NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost passes through.
         """
-        with _as_provider_error():
+        with as_provider_error():
             self._require_same_kind(record)
             used_vaults = self._vaults_for(record, vaults)
             intents = _rendered(record, used_vaults)
@@ -135,7 +135,7 @@ class KubernetesProvider:
         ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
         """
         self._verified.pop(record.id, None)
-        with _as_provider_error():
+        with as_provider_error():
             held = self._cached(record) or await self._live(record)
             if not held:
                 return True
@@ -248,7 +248,7 @@ class KubernetesProvider:
         if live is not None and intent.resource == STATEFUL_SET and IMMUTABLE in applied.message:
             await self._recreate(STATEFUL_SET, live)
             return None
-        raise _refusal(applied)
+        raise refusal(applied)
 
     async def _recreate(self, resource: Resource, live: Object) -> None:
         """Delete an object to recreate it; pods and volumes of a StatefulSet stay."""
@@ -367,13 +367,14 @@ _ERRORS: Final[tuple[tuple[type[Exception], str, bool], ...]] = (
 )
 
 
-def _refusal(applied: Applied) -> ProviderError:
+def refusal(applied: Applied) -> ProviderError:
+    """Return the error for an object that was not applied."""
     reason, terminal = _REFUSALS[applied.verdict]
     return ProviderError(reason, applied.message, terminal=terminal)
 
 
 @contextlib.contextmanager
-def _as_provider_error() -> Iterator[None]:
+def as_provider_error() -> Iterator[None]:
     """Convert errors of the API server to ProviderError; others pass through."""
     try:
         yield

@@ -185,6 +185,7 @@ class TestPeople:
             ("datacenter-view", ()),
             ("datacenter-admin", ()),
             ("use-node-access", ()),
+            ("use-object-kinds", ()),
         ]
         written = {
             name
@@ -202,7 +203,10 @@ class TestPeople:
             for rule in _rules([role])
             if gated & set(rule["verbs"])
         ]
-        assert holders == [("use-node-access", ["datacenters"])]
+        assert holders == [
+            ("use-node-access", ["datacenters"]),
+            ("use-object-kinds", ["datacenters"]),
+        ]
 
     def test_no_rule_has_a_wildcard(self) -> None:
         for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):

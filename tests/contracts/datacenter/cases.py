@@ -7,7 +7,9 @@ from contracts.datacenter.rules.labels import LABEL_RULES
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
+    cluster_role,
     helper,
+    objects,
     on_each_node,
     part,
     service,
@@ -21,6 +23,8 @@ SYSTEM_SECRET = "fra1-vault-unseal-key"
 _PORT = {"name": "http", "port": 8080}
 _DATA = {"name": "data", "mountPath": "/data"}
 _LOGS = {**_DATA, "kind": "HostPath", "hostPath": "/var/log"}
+_ROLE = cluster_role()
+_IN_ANOTHER = {"name": "a", "namespace": "kube-system"}
 _LABEL_FIELDS = sorted({rule.field for rule in LABEL_RULES})
 
 
@@ -228,6 +232,8 @@ def _files() -> dict[str, Case]:
             "services[0].volumes[0].hostPath",
             with_main(volumes=[{**_DATA, "hostPath": "/var/log"}]),
         ),
+        "no object": Case("objects-required", "objects", objects()),
+        "objects of a Deployment": Case("objects-stray", "objects", service(objects=[_ROLE])),
         "a size of a directory of the node": Case(
             "volume-host-size",
             "services[0].volumes[0].size",
@@ -291,7 +297,21 @@ _SHARED_PORTS: dict[str, tuple[str, Object]] = {
     "service-port": ("servicePort", {"name": "b", "port": 90, "servicePort": 8080}),
     "port-names": ("name", {"name": "http", "port": 90}),
 }
+_OBJECTS: tuple[tuple[str, int, str, tuple[Object, ...]], ...] = (
+    ("incomplete", 1, "metadata.name", (_ROLE, cluster_role(metadata={}))),
+    ("incomplete", 0, "kind", (cluster_role(kind=None),)),
+    ("metadata", 0, "metadata.namespace", (cluster_role(metadata=_IN_ANOTHER),)),
+    ("metadata", 0, "status", (cluster_role(status={}),)),
+    ("unique", 1, "metadata.name", (_ROLE, _ROLE)),
+    ("own-kinds", 0, "apiVersion", (cluster_role(apiVersion="openbao.org/v1", kind="Datacenter"),)),
+)
 CODE_CASES: dict[str, Case] = {
+    **{
+        f"an object: {rule} {field}": Case(
+            f"objects-{rule}", f"objects[{at}].{field}", objects(*bodies)
+        )
+        for rule, at, field, bodies in _OBJECTS
+    },
     "three containers in a circle": Case("part-circle", "services", _three_in_a_circle()),
     **{
         f"another {what} of a shared volume": Case(

@@ -3,7 +3,9 @@
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
+    cluster_role,
     helper,
+    objects,
     on_each_node,
     part,
     service,
@@ -88,6 +90,9 @@ FINE: dict[str, Object] = {
         {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"},
         {"name": "hidden", "mountPath": "/b", "kind": "HostPath", "hostPath": "/var/.b/c..d"},
         runAsUser=0,
+    ),
+    "objects of other kinds": objects(
+        cluster_role(), cluster_role("other"), dependsOn=["vault"], deletionPolicy="Orphan"
     ),
     "one path in two containers": service(
         services=[

@@ -51,6 +51,20 @@ def on_each_node(*volumes: Object, **fields: Any) -> Object:
     return service(kind="DaemonSet", services=[part(volumes=list(volumes))], **fields)
 
 
+def objects(*bodies: Object, name: str = "definitions", **fields: Any) -> Object:
+    """A service of kind Objects."""
+    return _without_none({"name": name, "kind": "Objects", "objects": list(bodies), **fields})
+
+
+def cluster_role(name: str = "reader", **fields: Any) -> Object:
+    """An object of a kind that the operator knows nothing of."""
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+    api_version = "rbac.authorization.k8s.io/v1"
+    metadata = {"name": name}
+    made = {"apiVersion": api_version, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    return _without_none({**made, **fields})
+
+
 def vault(name: str = "vault", **fields: Any) -> Object:
     """A service of kind OpenBaoCluster; None removes a field."""
     return _without_none({"name": name, "kind": "OpenBaoCluster", "openbao": VAULT_SPEC, **fields})

@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contracts.datacenter.grants import NO_ACCESS, NodeAccess, node_access_violations
+from contracts.datacenter.grants import (
+    NO_ACCESS,
+    NodeAccess,
+    ObjectKind,
+    node_access_violations,
+    object_kind_violations,
+)
 from contracts.datacenter.service_spec import BootstrapService
-from tests.contracts.datacenter.services import on_each_node, service
+from tests.contracts.datacenter.services import cluster_role, objects, on_each_node, service
 
 
 def _refused(body: dict[str, Any], access: NodeAccess) -> dict[str, str]:
@@ -95,3 +101,47 @@ def test_a_path_that_is_not_plain_is_refused_on_both_sides(path: str) -> None:
 @pytest.mark.parametrize("path", ["/var", "/var/.hidden/a.b/c..d", "/a b"])
 def test_a_plain_path_is_read(path: str) -> None:
     assert NodeAccess.model_validate({"hostPaths": [path]}).host_paths == (path,)
+
+
+# --- objects of other kinds ---------------------------------------------------------------------
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def _unknown_kinds(body: dict[str, Any], *kinds: ObjectKind) -> list[str]:
+    read = BootstrapService.model_validate(body)
+    return [str(one) for one in object_kind_violations(read, kinds, "fra1")]
+
+
+def test_a_kind_is_allowed_by_group_and_name() -> None:
+    body = objects(cluster_role(), {**cluster_role("core"), "apiVersion": "v1"})
+    allowed = ObjectKind(group=RBAC, kind="ClusterRole")
+    assert _unknown_kinds(body, allowed) == [
+        "spec.service.objects[1].kind: must be a kind of spec.objectKinds of Datacenter fra1; let "
+        "a holder of the verb useobjectkinds add group (core) and kind ClusterRole there, and give "
+        "the operator the rights for it, or remove the object (got ClusterRole)"
+    ]
+    assert _unknown_kinds(body, allowed, ObjectKind(group="", kind="ClusterRole")) == []
+    assert len(_unknown_kinds(body)) == 2
+    assert len(_unknown_kinds(body, ObjectKind(group=RBAC, kind="Role"))) == 2
+
+
+@pytest.mark.parametrize("named", [{"group": "*", "kind": "A"}, {"group": "a.b", "kind": "*"}])
+def test_there_is_no_wildcard(named: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="pattern"):
+        ObjectKind.model_validate(named)
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "policy", "expected"),
+    [
+        ("apiextensions.k8s.io", "CustomResourceDefinition", None, True),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", "Delete", False),
+        (RBAC, "ClusterRole", None, False),
+        (RBAC, "ClusterRole", "Retain", True),
+    ],
+)
+def test_definitions_outlive_their_service(
+    group: str, kind: str, policy: Any, expected: bool
+) -> None:
+    assert ObjectKind(group=group, kind=kind, deletion_policy=policy).retains is expected

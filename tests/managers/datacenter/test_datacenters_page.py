@@ -7,9 +7,16 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from contracts.api.schema.crd import Schema, unknown_fields
-from contracts.datacenter.grants import NO_ACCESS, NodeAccess, node_access_violations
+from contracts.datacenter.grants import (
+    NO_ACCESS,
+    NodeAccess,
+    ObjectKind,
+    node_access_violations,
+    object_kind_violations,
+)
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
@@ -27,6 +34,7 @@ from managers.datacenter.lifecycle.plan import GATES
 from managers.datacenter.lifecycle.state_machine import NO_ATTEMPTS
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.kubernetes import KubernetesProvider
+from managers.datacenter.provider.other_kinds import OtherKinds
 from managers.datacenter.reconcile import ASK_AGAIN, DEGRADED_AGAIN
 from managers.datacenter.sources import entry_points, hooks
 from tests.house.papers import manifests
@@ -83,11 +91,21 @@ def _snippet(first: str) -> dict[str, Any]:
 
 
 def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
-    allowed = _snippet("# in spec of the Datacenter, by")["nodeAccess"]
+    allowed = _snippet("# in spec of the Datacenter, by a holder of the verb\n")["nodeAccess"]
     access = NodeAccess.model_validate(allowed, extra="forbid")
     (agent,) = read_services([_snippet("# in bootstrapServices, in a B")], "services")
     assert list(node_access_violations(agent, access, "fra1")) == []
     assert len(list(node_access_violations(agent, NO_ACCESS, "fra1"))) == 2
+
+
+def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
+    kinds = TypeAdapter(tuple[ObjectKind, ...]).validate_python(
+        _snippet("# in spec of the Datacenter, by a holder of the verbs")["objectKinds"]
+    )
+    blocks = re.findall(r"^```yaml\n(# three services.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    bodies = read_services(yaml.safe_load(blocks[0]), "services")
+    assert [one.kind for one in bodies] == ["Objects", "Deployment", "Objects"]
+    assert [one for body in bodies for one in object_kind_violations(body, kinds, "fra1")] == []
 
 
 def test_the_hook_gives_what_the_operator_takes() -> None:
@@ -145,9 +163,13 @@ def test_every_reason_stands_there_with_its_condition() -> None:
 def test_every_error_of_the_provider_stands_there() -> None:
     promised = {
         word
-        for method in (KubernetesProvider.provision, KubernetesProvider.deprovision)
+        for method in (
+            KubernetesProvider.provision,
+            KubernetesProvider.deprovision,
+            OtherKinds.provision,
+        )
         for word in re.findall(r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("Errors:")[2])
-    } - {"LeaseLost"}
+    } - {"LeaseLost", "KubernetesProvider"}
     assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | NO_ATTEMPTS
 
 

@@ -231,6 +231,12 @@ def test_the_namespace_of_a_datacenter(
     assert broken_rules(found) == {(rule, "spec.namespace") for rule in expected}
 
 
+def test_a_datacenter_allows_no_kind_of_the_operator() -> None:
+    kinds = [{"group": "", "kind": "ConfigMap"}, {"group": "openbao.org", "kind": "Datacenter"}]
+    found = datacenter_violations(Datacenter.from_object(datacenter_object(objectKinds=kinds)))
+    assert broken_rules(found) == {("datacenter-object-kinds", "spec.objectKinds[1].group")}
+
+
 @pytest.mark.parametrize(
     ("name", "expected"), [("fra1.log-shipper", True), ("fra1-log-shipper", False), ("x", False)]
 )

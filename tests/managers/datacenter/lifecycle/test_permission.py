@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from contracts.datacenter.grants import NODE_ACCESS_DENIED, NodeAccess
+from contracts.datacenter.grants import (
+    NODE_ACCESS_DENIED,
+    OBJECT_KIND_DENIED,
+    NodeAccess,
+    ObjectKind,
+)
 from managers.datacenter.lifecycle.permission import REMAINS
+from tests.contracts.datacenter.services import cluster_role
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, Bench, Given
 
@@ -76,3 +82,19 @@ async def test_a_failed_attempt_before_is_counted_apart(bench: Bench) -> None:
     failure = (await bench.row()).progress.failure
     assert failure is not None
     assert failure.reason == NODE_ACCESS_DENIED
+
+
+ROLES = service("roles", kind="Objects", services=(), objects=(cluster_role(),))
+KINDS = (ObjectKind(group="rbac.authorization.k8s.io", kind="ClusterRole"),)
+
+
+async def test_a_kind_that_is_not_allowed_is_refused_until_it_is(bench: Bench) -> None:
+    bench.registry.register(Given("network", ROLES))
+    await bench.run([DNS])
+    assert await bench.states() == {"dns": "Running", "roles": "Failed"}
+    failure = (await bench.row("roles")).progress.failure
+    assert failure is not None
+    assert failure.reason == OBJECT_KIND_DENIED
+    assert bench.provider.asked("provision") == ["dns"]
+    await bench.run([DNS], where=replace(FRA, object_kinds=KINDS))
+    assert await bench.states() == {"dns": "Running", "roles": "Running"}

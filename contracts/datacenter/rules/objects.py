@@ -1,0 +1,117 @@
+"""Rules about services of kind Objects: objects of other kinds that a service brings.
+
+Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. Which
+kinds a datacenter takes is no rule of a service but a grant (contracts.datacenter.grants).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from contracts.api.group import GROUP
+from contracts.api.rules.rule import Offence
+from contracts.datacenter.object_refs import kind_of, name_of
+from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, ServiceRule
+from contracts.datacenter.service_spec import OBJECTS_KIND, BootstrapService
+
+_METADATA: Final = frozenset({"name", "labels", "annotations"})
+_NOT_WRITTEN: Final = ("status",)
+_IS_OBJECTS = f"self.kind == '{OBJECTS_KIND}'"
+
+
+def _none(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind == OBJECTS_KIND and not service.objects:
+        yield "objects", None
+
+
+def _stray(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind != OBJECTS_KIND and service.objects:
+        yield "objects", service.kind
+
+
+def _incomplete(service: BootstrapService) -> Iterator[Offence]:
+    for at, body in enumerate(service.objects or ()):
+        for field in ("apiVersion", "kind"):
+            if not isinstance(body.get(field), str) or not body[field]:
+                yield f"objects[{at}].{field}", body.get(field)
+        if not name_of(body):
+            yield f"objects[{at}].metadata.name", None
+
+
+def _too_much(service: BootstrapService) -> Iterator[Offence]:
+    for at, body in enumerate(service.objects or ()):
+        for field in _NOT_WRITTEN:
+            if field in body:
+                yield f"objects[{at}].{field}", field
+        metadata: Any = body.get("metadata")
+        for field in metadata if isinstance(metadata, Mapping) else ():
+            if field not in _METADATA:
+                yield f"objects[{at}].metadata.{field}", metadata[field]
+
+
+def _twice(service: BootstrapService) -> Iterator[Offence]:
+    seen: set[tuple[str, str, str]] = set()
+    for at, body in enumerate(service.objects or ()):
+        mark = (*kind_of(body), name_of(body))
+        if mark in seen:
+            yield f"objects[{at}].metadata.name", mark[2]
+        seen.add(mark)
+
+
+def _own_kinds(service: BootstrapService) -> Iterator[Offence]:
+    for at, body in enumerate(service.objects or ()):
+        if kind_of(body)[0] == GROUP:
+            yield f"objects[{at}].apiVersion", body.get("apiVersion")
+
+
+OBJECT_RULES: tuple[ServiceRule, ...] = (
+    ServiceRule(
+        id="objects-required",
+        field="objects",
+        message="must hold an object for kind Objects; add one, or choose another kind",
+        find=_none,
+        cel=f"!({_IS_OBJECTS}) || (has(self.objects) && size(self.objects) > 0)",
+        reason=REQUIRED,
+    ),
+    ServiceRule(
+        id="objects-stray",
+        field="objects",
+        message="is only for kind Objects; remove it or set that kind",
+        find=_stray,
+        cel=f"{_IS_OBJECTS} || !has(self.objects) || size(self.objects) == 0",
+        got="self.kind",
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="objects-incomplete",
+        field="objects",
+        message="must have apiVersion, kind and metadata.name in each object; add them",
+        find=_incomplete,
+        reason=REQUIRED,
+    ),
+    ServiceRule(
+        id="objects-metadata",
+        field="objects",
+        message=(
+            "must have no status, and name, labels and annotations alone in metadata; remove it "
+            "(a namespaced object is made in the namespace of the datacenter)"
+        ),
+        find=_too_much,
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="objects-unique",
+        field="objects",
+        message="must name each object once, by group, kind and name; remove one",
+        find=_twice,
+    ),
+    ServiceRule(
+        id="objects-own-kinds",
+        field="objects",
+        message=(
+            f"must be of no kind of {GROUP}, which say what the operator does; write them "
+            "yourself, or use kind OpenBaoCluster"
+        ),
+        find=_own_kinds,
+        reason=FORBIDDEN,
+    ),
+)

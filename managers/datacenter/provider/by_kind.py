@@ -1,0 +1,56 @@
+"""The provider of this Kubernetes cluster for every kind of service.
+
+Uses managers.datacenter.provider.kubernetes for what runs pods or a vault, and other_kinds for
+services of kind Objects. Called by managers.datacenter.lifecycle.driver.
+"""
+
+from __future__ import annotations
+
+from contracts.datacenter.service_spec import OBJECTS_KIND
+from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
+from managers.datacenter.interfaces import Provider, ProviderError
+from managers.datacenter.provider.other_kinds import OtherKinds
+
+
+class ServicesProvider:
+    """A managers.datacenter.interfaces.Provider."""
+
+    def __init__(self, workloads: Provider, others: OtherKinds) -> None:
+        self._workloads = workloads
+        self._others = others
+
+    @property
+    def name(self) -> str:
+        """What spec.provider of a datacenter calls it."""
+        return self._workloads.name
+
+    async def observe(self, record: ServiceRecord) -> Observation:
+        """Read the state of the service."""
+        if _is_objects(record):
+            return await self._others.observe(record)
+        return await self._workloads.observe(record)
+
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+        """Create or update all objects; raises what the two providers raise."""
+        was_objects = record.progress.provider_ref.startswith(f"{OBJECTS_KIND} ")
+        if record.progress.provider_ref and was_objects != _is_objects(record):
+            message = (
+                f"kind {record.desired.service.kind}: a service of kind {OBJECTS_KIND} becomes no "
+                "other one, and no other one becomes one; set it back, or remove the service and "
+                "add it anew once it is gone"
+            )
+            raise ProviderError("KindFixed", message, terminal=True)
+        if _is_objects(record):
+            await self._others.provision(record)
+        else:
+            await self._workloads.provision(record, vaults)
+
+    async def deprovision(self, record: ServiceRecord) -> bool:
+        """Delete the objects of the record; True once all of them are gone."""
+        if _is_objects(record):
+            return await self._others.deprovision(record)
+        return await self._workloads.deprovision(record)
+
+
+def _is_objects(record: ServiceRecord) -> bool:
+    return record.desired.service.kind == OBJECTS_KIND

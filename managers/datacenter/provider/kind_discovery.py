@@ -1,0 +1,79 @@
+"""Where the API server serves a kind that is known by its apiVersion and name alone.
+
+Uses the discovery documents of the API server (Kubernetes API reference, APIResourceList), which
+every account may read. Called by managers.datacenter.provider.other_kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import orjson
+
+from managers.datacenter.interfaces import ProviderError
+from runtime.client.client import Client
+from runtime.errors import NotFound
+from runtime.types import Resource
+
+KIND_NOT_SERVED: Final = "KindNotServed"
+REMEMBERED: Final = 1024
+_API_VERSION = re.compile(r"(?:([a-z0-9][-a-z0-9.]*)/)?(v[a-z0-9]+)")
+
+
+class KindDiscovery:
+    """Finds resources by kind. What was found is kept: a kind keeps its plural and its scope."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._found: dict[tuple[str, str], Resource] = {}
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """Return the resource of a kind; raises ProviderError KindNotServed."""
+        found = self._found.get((api_version, kind))
+        if found is not None:
+            return found
+        for resource in await self._served(api_version):
+            if resource.kind == kind:
+                if len(self._found) >= REMEMBERED:
+                    self._found.clear()
+                self._found[api_version, kind] = resource
+                return resource
+        message = (
+            f"the API server serves no kind {kind} in {api_version}; install its definition first, "
+            "as a service that this one names in dependsOn"
+        )
+        raise ProviderError(KIND_NOT_SERVED, message)
+
+    async def preferred(self, group: str, kind: str) -> Resource | None:
+        """Return the resource of a kind in the version that the API server prefers, if any."""
+        if not group:
+            return await self._maybe("v1", kind)
+        try:
+            about: Any = orjson.loads(await self._client.get_raw(f"/apis/{group}"))
+        except NotFound:
+            return None
+        return await self._maybe(about["preferredVersion"]["groupVersion"], kind)
+
+    async def _maybe(self, api_version: str, kind: str) -> Resource | None:
+        try:
+            return await self.resource(api_version, kind)
+        except ProviderError:
+            return None
+
+    async def _served(self, api_version: str) -> list[Resource]:
+        parts = _API_VERSION.fullmatch(api_version)
+        if parts is None:
+            message = f"apiVersion {api_version[:80]!r} is none; correct it, such as apps/v1"
+            raise ProviderError("Rejected", message, terminal=True)
+        group, version = parts[1] or "", parts[2]
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        try:
+            listed: Any = orjson.loads(await self._client.get_raw(path))
+        except NotFound:
+            return []
+        return [
+            Resource(group, version, one["kind"], one["name"], namespaced=one["namespaced"])
+            for one in listed.get("resources") or ()
+            if "/" not in one["name"]
+        ]

@@ -1,0 +1,56 @@
+"""A cache of what one list returned, for objects of kinds that no informer watches.
+
+Used by managers.datacenter.provider.other_kinds, for the time of one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from runtime.cache.informer import EventHandler
+from runtime.cache.store import IndexFunction
+from runtime.types import Object, ObjectKey, key_of
+
+Objects = list[Object]
+
+
+class ListedObjects:
+    """A runtime.cache.cache.Cache that never changes by itself."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._objects = {key_of(one): one for one in objects}
+
+    def get(self, key: ObjectKey) -> Object | None:
+        """Return an object; None when the list had none of that name."""
+        return self._objects.get(key)
+
+    def list(self, namespace: str | None = None) -> Objects:
+        """Return all objects, or those of a namespace."""
+        return [one for key, one in self._objects.items() if namespace in (None, key.namespace)]
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """Return nothing: there are no indexes."""
+        return []
+
+    def add_index(self, name: str, fn: IndexFunction) -> None:
+        """Ignore it."""
+
+    def add_handler(self, handler: EventHandler, /) -> object:
+        """Ignore it: nothing changes by itself."""
+        return None
+
+    def observe(self, obj: Object) -> None:
+        """Take in the answer to a write."""
+        self._objects[key_of(obj)] = obj
+
+    def may_hide(self, key: ObjectKey) -> bool:
+        """Return True: the list selects by labels."""
+        return True
+
+    def doubt(self, key: ObjectKey) -> None:
+        """Forget an object."""
+        self._objects.pop(key, None)
+
+    async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it
+        """Return at once."""
+        return None

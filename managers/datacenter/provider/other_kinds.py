@@ -1,0 +1,297 @@
+"""Runs services of kind Objects: applies objects of any kind that its datacenter names.
+
+Uses runtime.apply.apply to write them and managers.datacenter.provider.kind_discovery to find where
+they are served. Called by managers.datacenter.provider.by_kind. No informer watches these kinds:
+what there is of a record is listed by its labels, with every observation. An object that outlives
+its service (a CustomResourceDefinition) has no owner reference, so that no garbage collection ever
+takes it, and all objects of its kind with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.api.meta import thaw
+from contracts.datacenter import names
+from contracts.datacenter.grants import ObjectKind
+from contracts.datacenter.object_refs import kind_of, name_of
+from contracts.datacenter.service_spec import OBJECTS_KIND
+from contracts.datacenter.workload_records import Observation, ServiceRecord
+from contracts.naming import labels
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.provider.kind_discovery import KindDiscovery
+from managers.datacenter.provider.kubernetes import as_provider_error, owner_of, refusal
+from managers.datacenter.provider.listed_objects import ListedObjects
+from managers.datacenter.provider.objects import unmarking
+from runtime.apply.apply import OwnedApply
+from runtime.apply.intent import Intent, contains
+from runtime.apply.ownership import Ownership, ownership_of
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
+from runtime.errors import Conflict, Forbidden, NotFound, PatchFailed
+from runtime.types import (
+    Object,
+    ObjectKey,
+    Resource,
+    annotations_of,
+    is_terminating,
+    key_of,
+    resource_version_of,
+    uid_of,
+)
+
+MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
+Slot = tuple[Resource, ObjectKey]
+_DEFINITION: Final = "CustomResourceDefinition"
+SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is of a record, and what it is to be."""
+
+    desired: tuple[Intent, ...]
+    live: Mapping[Slot, Object]
+
+    @property
+    def leftovers(self) -> list[Slot]:
+        """Objects of a former body."""
+        keep = {(one.resource, one.key) for one in self.desired}
+        return [slot for slot in self.live if slot not in keep]
+
+
+class OtherKinds:
+    """Applies and deletes the objects of services of kind Objects."""
+
+    def __init__(self, client: Client, apply: MakeApply) -> None:
+        self._client = client
+        self._apply = apply
+        self._discovery = KindDiscovery(client)
+        self._settled: dict[str, tuple[str, Mapping[Slot, str]]] = {}
+
+    async def observe(self, record: ServiceRecord) -> Observation:
+        """List what there is of a record, by its labels."""
+        with as_provider_error():
+            if record.retiring:
+                return _observation(record, _Found((), await self._present(record)), complete=False)
+            found = await self._find(record)
+        return _observation(record, found, complete=self._is_complete(record, found))
+
+    async def provision(self, record: ServiceRecord) -> None:
+        """Apply all objects, in their order, and take away those of a former body.
+
+        ProviderErrors: KindNotServed is not terminal; for the others see KubernetesProvider.
+        """
+        with as_provider_error():
+            found = await self._find(record)
+            applied = dict(found.live)
+            for intent in found.desired:
+                slot = (intent.resource, intent.key)
+                live = found.live.get(slot)
+                cache = ListedObjects([live] if live is not None else ())
+                made = await self._apply({intent.resource: cache}).ensure(owner_of(record), intent)
+                if not made.in_place or made.live is None:
+                    raise refusal(made)
+                applied[slot] = made.live
+            for slot in found.leftovers:
+                await self._let_go(record, slot[0], found.live[slot])
+                applied.pop(slot)
+            # The API server may store a value in another form than it was sent.
+            self._settled[record.id] = (record.desired.digest, _versions(applied))
+
+    async def deprovision(self, record: ServiceRecord) -> bool:
+        """Delete the objects of a record, the last of its body first; True once none is left."""
+        self._settled.pop(record.id, None)
+        with as_provider_error():
+            live = await self._present(record)
+            bodies = record.desired.service.objects or ()
+            order = [(kind_of(body), name_of(body)) for body in bodies]
+            for resource, key in sorted(live, key=lambda slot: _place(order, slot), reverse=True):
+                await self._let_go(record, resource, live[resource, key])
+            return not live
+
+    # --- reading ------------------------------------------------------------------------------
+
+    async def _find(self, record: ServiceRecord) -> _Found:
+        intents = []
+        for body in map(thaw, record.desired.service.objects or ()):
+            resource = await self._discovery.resource(body["apiVersion"], body["kind"])
+            intents.append(_intent(record, resource, body))
+        kinds = dict.fromkeys(one.resource for one in intents)
+        return _Found(tuple(intents), await self._listed(record, kinds))
+
+    async def _present(self, record: ServiceRecord) -> Mapping[Slot, Object]:
+        """What there is of a record that is being removed."""
+        kinds: dict[Resource, None] = {}
+        for body in record.desired.service.objects or ():
+            group, kind = kind_of(body)
+            resource = await self._discovery.preferred(group, kind)
+            # A kind that is not served any more has no objects.
+            kinds |= {} if resource is None else {resource: None}
+        return await self._listed(record, kinds)
+
+    async def _listed(
+        self, record: ServiceRecord, wanted: Mapping[Resource, None]
+    ) -> dict[Slot, Object]:
+        """List the objects of a record: those of the kinds of its body, and of all that are
+        allowed, for a former body may have had them."""
+        found: dict[Slot, Object] = {}
+        for resource in wanted:
+            found |= await self._of_kind(record, resource)
+        seen = {(one.group, one.kind) for one in wanted}
+        for allowed in record.datacenter.object_kinds:
+            if (allowed.group, allowed.kind) in seen:
+                continue
+            former = await self._discovery.preferred(allowed.group, allowed.kind)
+            if former is not None:
+                # Without the rights to list it, nothing of it was ever made.
+                with contextlib.suppress(Forbidden):
+                    found |= await self._of_kind(record, former)
+        return found
+
+    async def _of_kind(self, record: ServiceRecord, resource: Resource) -> dict[Slot, Object]:
+        marks = names.marks(record.datacenter.name, record.name)
+        selector = ",".join(f"{key}={value}" for key, value in sorted(marks.items()))
+        namespace = record.datacenter.namespace if resource.namespaced else None
+        options = ListOptions(label_selector=selector)
+        try:
+            listed = await self._client.list(resource, namespace, options=options)
+        except NotFound:
+            return {}
+        owner = owner_of(record)
+        return {
+            (resource, key_of(one)): one
+            for one in listed.items
+            if ownership_of(one, owner, MARKS) is Ownership.MINE
+        }
+
+    def _is_complete(self, record: ServiceRecord, found: _Found) -> bool:
+        """Return whether the objects are as the body says; what was verified is not compared."""
+        if found.leftovers or any(is_terminating(live) for live in found.live.values()):
+            return False
+        state = record.desired.digest, _versions(found.live)
+        if self._settled.get(record.id) == state:
+            return True
+        matches = all(
+            (live := found.live.get((one.resource, one.key))) is not None
+            and annotations_of(live).get(MARKS.intent_hash) == one.digest
+            and contains(live, one.body)
+            for one in found.desired
+        )
+        if matches:
+            self._settled[record.id] = state
+        return matches
+
+    # --- letting go ---------------------------------------------------------------------------
+
+    async def _let_go(self, record: ServiceRecord, resource: Resource, live: Object) -> None:
+        """Delete an object in the observed version, or leave it without our marks."""
+        if is_terminating(live):
+            return
+        service = record.desired.service
+        if service.deletion_policy == "Orphan" or _retains(record, resource):
+            await self._leave(record, resource, live)
+            return
+        with contextlib.suppress(NotFound, Conflict):
+            await self._client.delete(
+                resource, key_of(live), uid=uid_of(live), resource_version=resource_version_of(live)
+            )
+
+    async def _leave(self, record: ServiceRecord, resource: Resource, live: Object) -> None:
+        """Take our marks off, and let a later row of this name take the object over."""
+        name = names.workload_name(record.datacenter.name, record.name)
+        path = f"/metadata/annotations/{labels.ADOPT.replace('/', '~1')}"
+        ops = [
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+            *unmarking(record, MARKS, live),
+            {"op": "add", "path": path, "value": name},
+        ]
+        with contextlib.suppress(NotFound, Conflict, PatchFailed):
+            await self._client.json_patch(resource, key_of(live), ops, field_manager=FIELD_MANAGER)
+
+
+def _intent(record: ServiceRecord, resource: Resource, body: dict[str, Any]) -> Intent:
+    """Build the intent for an object: ours are its namespace and our labels."""
+    metadata = body["metadata"]
+    place: Object = {"namespace": record.datacenter.namespace} if resource.namespaced else {}
+    users = metadata.get("labels") or {}
+    whole = {
+        **body,
+        "metadata": {
+            "name": metadata["name"],
+            **place,
+            "labels": names.child_labels(record.datacenter.name, record.name, users),
+            "annotations": labels.users_own(metadata.get("annotations") or {}),
+        },
+    }
+    # Of a kind that nobody knows here, what is empty may mean something.
+    return Intent(
+        resource, whole, frozenset(_names_in(body)), outlives_owner=_retains(record, resource)
+    )
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _names_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _names_in(inner)
+
+
+def _retains(record: ServiceRecord, resource: Resource) -> bool:
+    """Return whether objects of a kind stay; a kind that is not allowed any more is not deleted
+    on a guess if that could take other objects with it."""
+    kind = resource.group, resource.kind
+    named = (one for one in record.datacenter.object_kinds if (one.group, one.kind) == kind)
+    return next(named, ObjectKind(group=kind[0], kind=kind[1])).retains
+
+
+def _place(order: list[tuple[tuple[str, str], str]], slot: Slot) -> int:
+    resource, key = slot
+    mark = (resource.group, resource.kind), key.name
+    return order.index(mark) if mark in order else len(order)
+
+
+def _versions(live: Mapping[Slot, Object]) -> dict[Slot, str]:
+    return {slot: f"{uid_of(one)}/{_generation(one)}" for slot, one in live.items()}
+
+
+def _generation(live: Object) -> str:
+    # A kind without generations changes its version with every write.
+    generation = live["metadata"].get("generation")
+    return f"g{generation}" if generation else resource_version_of(live)
+
+
+def _observation(record: ServiceRecord, found: _Found, *, complete: bool) -> Observation:
+    waits = [
+        f"{resource.kind} {key}"
+        for (resource, key) in ((one.resource, one.key) for one in found.desired)
+        if not _is_ready(resource, found.live.get((resource, key)))
+    ]
+    refs = {f"{slot[0].kind}/{slot[1].name}": f"{slot[0].kind} {slot[1]}" for slot in found.live}
+    return Observation(
+        present=bool(found.live),
+        digest=record.desired.digest if complete else "",
+        well=not waits,
+        ready=len(found.desired) - len(waits),
+        wanted=len(found.desired),
+        message=f"waits for {', '.join(waits[:SHOWN])}" if waits else "",
+        provider_ref=f"{OBJECTS_KIND} {record.name}" if found.live else "",
+        service_refs=tuple(sorted(refs.items())),
+    )
+
+
+def _is_ready(resource: Resource, live: Object | None) -> bool:
+    """Return whether an object is there; of a definition, whether its kind is served."""
+    if live is None or is_terminating(live):
+        return False
+    if resource.kind != _DEFINITION:
+        return True
+    conditions = (live.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Established" and one["status"] == "True" for one in conditions)

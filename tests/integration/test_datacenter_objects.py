@@ -1,0 +1,220 @@
+"""Services of kind Objects on a real API server: applied, kept in form, and let go of."""
+
+import random
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from contracts.datacenter.grants import ObjectKind
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    DesiredService,
+    ServiceRecord,
+    ServiceSource,
+)
+from contracts.naming import labels
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider.other_kinds import OtherKinds
+from runtime.apply.apply import OptimisticApply, OwnedApply
+from runtime.apply.apply_cache import ApplyCache
+from runtime.builtin_kinds import NAMESPACE
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import NotFound
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey, Resource, labels_of, uid_of
+from tests.contracts.datacenter.services import cluster_role, objects
+
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+DEFINITIONS = Resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    namespaced=False,
+)
+
+
+@pytest_asyncio.fixture
+async def place(installed: object, client: Client) -> AsyncIterator["Place"]:
+    """A namespace, and names that nobody else uses."""
+    made = Place(client, uuid.uuid4().hex[:8])
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace}}
+    await client.create(NAMESPACE, body, field_manager="somebody")
+    yield made
+    for resource, name in ((DEFINITIONS, f"{made.plural}.{made.group}"), (ROLES, made.role)):
+        try:
+            live = await client.get(resource, ObjectKey("", name))
+            await client.delete(resource, ObjectKey("", name), uid=uid_of(live))
+        except NotFound:
+            continue
+
+
+class Place:
+    """What one test has of the API server."""
+
+    def __init__(self, client: Client, mark: str) -> None:
+        self.client, self.mark = client, mark
+        self.namespace, self.role = f"dc-{mark}", f"issuer-{mark}"
+        self.group, self.plural = f"g{mark}.example.com", "issuers"
+        self.provider = OtherKinds(client, self._apply)
+        self.issuers = Resource(self.group, "v1", "Issuer", self.plural)
+
+    def _apply(self, caches: Mapping[Resource, Cache]) -> OwnedApply:
+        return OptimisticApply(
+            self.client,
+            caches,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=Metrics(),
+            settled=ApplyCache(SystemClock(), random.Random(1)),
+        )
+
+    def record(self, *bodies: Object, uid: str = "row-1", **fields: Any) -> ServiceRecord:
+        """A row, as its store has it."""
+        kinds = (
+            ObjectKind(group=DEFINITIONS.group, kind=DEFINITIONS.kind),
+            ObjectKind(group=ROLES.group, kind=ROLES.kind),
+            ObjectKind(group=self.group, kind="Issuer"),
+        )
+        info = DatacenterInfo(f"fra{self.mark}", "uid-fra", self.namespace, object_kinds=kinds)
+        service = BootstrapService.model_validate(objects(*bodies, **fields))
+        return ServiceRecord(uid, info, DesiredService(service, ServiceSource("hook/net")))
+
+    def definition(self) -> Object:
+        """The definition of a kind of this test."""
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": schema},
+        }
+        return {
+            "apiVersion": DEFINITIONS.api_version,
+            "kind": DEFINITIONS.kind,
+            "metadata": {"name": f"{self.plural}.{self.group}"},
+            "spec": {
+                "group": self.group,
+                "scope": "Namespaced",
+                "names": {"kind": "Issuer", "plural": self.plural, "singular": "issuer"},
+                "versions": [version],
+            },
+        }
+
+    def issuer(self, **spec: Any) -> Object:
+        """An object of it; what is empty in it means something."""
+        return {
+            "apiVersion": f"{self.group}/v1",
+            "kind": "Issuer",
+            "metadata": {"name": "own", "labels": {"team": "a"}},
+            "spec": spec or {"selfSigned": {}},
+        }
+
+    async def settled(self, record: ServiceRecord) -> None:
+        """Apply a row, and wait until everything of it is as it says."""
+        await self.provider.provision(record)
+        clock = SystemClock()
+        end = clock.monotonic() + 30.0
+        while True:
+            seen = await self.provider.observe(record)
+            if seen.well and seen.digest == record.desired.digest:
+                return
+            assert clock.monotonic() < end, seen
+            await clock.sleep(0.1)
+
+
+async def test_a_definition_and_an_object_of_it(place: Place) -> None:
+    first = place.record(place.definition())
+    assert not (await place.provider.observe(first)).present
+    await place.settled(first)
+    second = place.record(place.issuer(), uid="row-2", name="issuers")
+    await place.settled(second)
+    live = await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
+    assert live["spec"] == {"selfSigned": {}}
+    assert labels_of(live)["team"] == "a"
+    assert [one["uid"] for one in live["metadata"]["ownerReferences"]] == ["row-2"]
+    # Whatever becomes of the row, the garbage collector takes no definition.
+    name = ObjectKey("", f"{place.plural}.{place.group}")
+    assert "ownerReferences" not in (await place.client.get(DEFINITIONS, name))["metadata"]
+
+
+async def test_before_its_definition_an_object_waits_and_says_why(place: Place) -> None:
+    with pytest.raises(ProviderError, match=r"serves no kind Issuer in g\w+\.example\.com/v1") as e:
+        await place.provider.provision(place.record(place.issuer()))
+    assert (e.value.reason, e.value.terminal) == ("KindNotServed", False)
+
+
+async def test_what_somebody_changes_is_noticed_and_put_back(place: Place) -> None:
+    record = place.record(cluster_role(place.role))
+    await place.settled(record)
+    key = ObjectKey("", place.role)
+    before = await place.client.get(ROLES, key)
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    ops = [{"op": "replace", "path": "/rules", "value": rules}]
+    await place.client.json_patch(ROLES, key, ops, field_manager="somebody")
+    assert (await place.provider.observe(record)).digest == ""
+    await place.settled(record)
+    after = await place.client.get(ROLES, key)
+    assert after["rules"] == before["rules"]
+    # An unchanged row costs no write.
+    await place.provider.observe(record)
+    again = await place.client.get(ROLES, key)
+    assert again["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
+
+
+async def test_what_a_body_brings_no_more_is_deleted(place: Place) -> None:
+    await place.settled(place.record(place.definition()))
+    both = place.record(cluster_role(place.role), place.issuer(), uid="row-2", name="issuers")
+    await place.settled(both)
+    one = place.record(cluster_role(place.role), uid="row-2", name="issuers")
+    assert (await place.provider.observe(one)).digest == ""
+    await place.settled(one)
+    with pytest.raises(NotFound):
+        await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
+
+
+async def test_an_object_of_somebody_else_stays_as_it_is(place: Place) -> None:
+    theirs = await place.client.create(ROLES, cluster_role(place.role), field_manager="somebody")
+    record = place.record(cluster_role(place.role, rules=[]))
+    with pytest.raises(ProviderError, match="belongs to nobody that we know") as caught:
+        await place.provider.provision(record)
+    assert (caught.value.reason, caught.value.terminal) == ("Foreign", True)
+    assert await place.provider.deprovision(replace(record, retiring=True))
+    assert await place.client.get(ROLES, ObjectKey("", place.role)) == theirs
+
+
+async def test_at_the_end_a_definition_stays_and_the_rest_goes(place: Place) -> None:
+    record = place.record(cluster_role(place.role), place.definition())
+    await place.settled(record)
+    gone = replace(record, retiring=True)
+    while not await place.provider.deprovision(gone):
+        pass
+    with pytest.raises(NotFound):
+        await place.client.get(ROLES, ObjectKey("", place.role))
+    key = ObjectKey("", f"{place.plural}.{place.group}")
+    left = await place.client.get(DEFINITIONS, key)
+    assert labels.MANAGED_BY not in labels_of(left)
+    # A later row of that name takes it over, and no other one does.
+    other = place.record(place.definition(), uid="row-3", name="another")
+    with pytest.raises(ProviderError, match="belongs to"):
+        await place.provider.provision(other)
+    later = place.record(place.definition(), uid="row-4")
+    await place.settled(later)
+    assert uid_of(await place.client.get(DEFINITIONS, key)) == uid_of(left)
+
+
+async def test_orphaned_objects_stay(place: Place) -> None:
+    record = place.record(cluster_role(place.role), deletionPolicy="Orphan")
+    await place.settled(record)
+    while not await place.provider.deprovision(replace(record, retiring=True)):
+        pass
+    left = await place.client.get(ROLES, ObjectKey("", place.role))
+    assert "ownerReferences" not in left["metadata"]
