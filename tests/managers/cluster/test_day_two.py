@@ -240,6 +240,9 @@ ON_A_POD: dict[str, tuple[str, set[str]]] = {
 }
 
 
+LOGIN = "create/token ServiceAccount the-operator"
+
+
 @pytest.mark.parametrize("mark", ON_A_POD)
 async def test_attack_t12_marks_on_a_pod_do_no_more_than_its_deletion(mark: str) -> None:
     value, worst = ON_A_POD[mark]
@@ -248,7 +251,7 @@ async def test_attack_t12_marks_on_a_pod_do_no_more_than_its_deletion(mark: str)
     pod["metadata"]["annotations"][mark] = value
     bench.api.holding((POD, pod))
     await bench.turn()
-    assert set(bench.writes) - {STATUS} <= worst
+    assert set(bench.writes) - {STATUS, LOGIN} <= worst
     assert live(bench, STATEFUL_SET, "x")["spec"]["replicas"] == 3
 
 

@@ -17,8 +17,9 @@ LONG_AGO = {"release": {"version": OLDER}, "currentVersion": OLDER, "initialized
 
 
 def whole(status: Any) -> None:
-    """Lose all of it."""
+    """Lose all of it. The adminops reconciler, which does not run here, finds its login again."""
     status.clear()
+    status["adminOps"] = {"operatorLogin": {"rootTokenSecret": "uid-secret/1"}}
 
 
 async def test_a_lost_status_upgrades_nobody_without_the_lock(
