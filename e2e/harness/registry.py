@@ -4,6 +4,7 @@ Two processes share one store: one allows anonymous reads, the other requires a 
 serve TLS with their own CA, which containerd of the rig and the operator are configured with.
 """
 
+import hashlib
 import os
 import subprocess
 import tarfile
@@ -21,6 +22,8 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig, builds, pki
 from e2e.rig.images import openbao_reference, server_images
 from e2e.rig.versions import COSIGN_TOOL, CRANE_TOOL, OPENBAO, REGISTRY_SERVER
+from managers.images.cosign import BUNDLE
+from managers.images.registry import INDEX
 
 OPEN_PORT = 5000
 CLOSED_PORT = 5001
@@ -28,6 +31,7 @@ USER, PASSWORD = "reader", "open sesame"
 # bcrypt of PASSWORD, the one form that the registry knows: 2^5 rounds, which suit a test.
 _HTPASSWD = f"{USER}:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n"
 REPOSITORY = "team/openbao"
+_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,26 @@ class Registry:
             f"{self._node}:{OPEN_PORT}/{REPOSITORY}@{digest}",
         )  # fmt: skip
 
+    def attach(self, digest: str, bundle: bytes) -> None:
+        """Attach a bundle to an image, under the tag at which cosign puts it for this registry."""
+        layout = self._folder / f"bundle-{hashlib.sha256(bundle).hexdigest()}"
+        (layout / "blobs" / "sha256").mkdir(parents=True)
+        (layout / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
+        layer = _stored(layout, BUNDLE, bundle)
+        empty = _stored(layout, "application/vnd.oci.empty.v1+json", b"{}")
+        manifest = {
+            "schemaVersion": 2,
+            "mediaType": _MANIFEST,
+            "artifactType": BUNDLE,
+            "config": empty,
+            "layers": [layer],
+        }
+        child = _stored(layout, _MANIFEST, orjson.dumps(manifest)) | {"artifactType": BUNDLE}
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [child]}
+        (layout / "index.json").write_bytes(orjson.dumps(index))
+        name = self.image(digest.replace(":", "-"))
+        self._call(self._tools.crane, "push", "--index", str(layout), name)
+
     def requests(self) -> int:
         """Return the number of requests that both have served."""
         logs = (self._folder / f"registry-{port}.log" for port in (OPEN_PORT, CLOSED_PORT))
@@ -191,6 +215,13 @@ class Registry:
             done.stderr = f"{program.name} {arguments[0]}: {done.stderr[-1500:]}"
             raise subprocess.CalledProcessError(done.returncode, argv, done.stdout, done.stderr)
         return done.stdout
+
+
+def _stored(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
+    """Store a blob of an image layout and return its descriptor."""
+    name = hashlib.sha256(content).hexdigest()
+    (layout / "blobs" / "sha256" / name).write_bytes(content)
+    return {"mediaType": kind, "digest": f"sha256:{name}", "size": len(content)}
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
 from runtime.builtin_kinds import POD, SECRET, STATEFUL_SET
 from runtime.types import annotations_of, uid_of
+from tests.managers.images.sigstore_services import ISSUER, SUBJECT, KeylessSigner
 
 KEY, OTHER_KEY = "release", "somebody"
 
@@ -35,6 +36,7 @@ class Place:
     namespace: str
     key: str
     other_key: str
+    signer: KeylessSigner
     digest: str
 
     def policy(self, **fields: Any) -> dict[str, Any]:
@@ -56,20 +58,39 @@ def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regis
 
 
 @pytest.fixture(scope="module")
-def operator(
-    images: Registry, launcher: Launcher, audit: AuditLog, controller: Identity
-) -> Iterator[Operator]:
-    """An operator that trusts the registry's certificate."""
-    yield from unrefused(launcher, audit, controller, {"SSL_CERT_FILE": str(images.authority)})
+def signer() -> KeylessSigner:
+    """Somebody with an identity, and stand-ins of the services of Sigstore."""
+    return KeylessSigner()
 
 
 @pytest.fixture(scope="module")
-def place(api: Api, images: Registry, operator: Operator, make_namespace: MakeNamespace) -> Place:
+def operator(
+    images: Registry,
+    signer: KeylessSigner,
+    launcher: Launcher,
+    audit: AuditLog,
+    controller: Identity,
+) -> Iterator[Operator]:
+    """An operator that trusts the registry's certificate, and those services."""
+    root = images.authority.with_name("trusted_root.json")
+    root.write_bytes(signer.trusted_root())
+    settings = {"SSL_CERT_FILE": str(images.authority), "SIGSTORE_TRUSTED_ROOT": str(root)}
+    yield from unrefused(launcher, audit, controller, settings)
+
+
+@pytest.fixture(scope="module")
+def place(
+    api: Api,
+    images: Registry,
+    signer: KeylessSigner,
+    operator: Operator,
+    make_namespace: MakeNamespace,
+) -> Place:
     """Push one image and sign it."""
     key, other_key = images.new_key(KEY), images.new_key(OTHER_KEY)
     digest = images.push(VERSION)
     images.sign(digest, KEY)
-    return Place(api, images, operator, make_namespace(), key, other_key, digest)
+    return Place(api, images, operator, make_namespace(), key, other_key, signer, digest)
 
 
 def image_of(pod: dict[str, Any]) -> str:
@@ -157,6 +178,26 @@ def test_what_is_not_proven_never_becomes_a_pod(place: Place) -> None:
     # Somebody signs it after all.
     place.registry.sign(unsigned, KEY)
     clusters["unsigned"].await_available(240.0)
+
+
+@pytest.mark.timeout(300)
+def test_an_identity_proves_what_it_signed(place: Place, namespace: str) -> None:
+    place = replace(place, namespace=namespace)
+    tag = f"{VERSION}_keyless"
+    found = place.registry.push(tag, keyless="yes")
+    named = f"{place.registry.image(tag).removesuffix(f':{tag}')}@{found}"
+    exact = {"enabled": True, "issuer": ISSUER, "subject": SUBJECT}
+    place.registry.attach(found, place.signer.bundle(found))
+    other = place.create("other", named, {**exact, "subject": f"{SUBJECT}0"})
+    condition = other.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
+    assert "its signer is another one" in condition["message"]
+    assert place.api.find(STATEFUL_SET, place.namespace, "other") is None
+    pattern = {"enabled": True, "issuerRegExp": f"^{ISSUER}$", "subjectRegExp": "@refs/tags/v"}
+    for name, policy in {"exact": exact, "pattern": pattern}.items():
+        cluster = place.create(name, named, policy)
+        cluster.await_available(180.0)
+        assert image_of(cluster.pods()[0]) == named
+        cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=5.0)
 
 
 @pytest.mark.timeout(300)
