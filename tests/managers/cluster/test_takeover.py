@@ -67,7 +67,7 @@ class TestFromIdleToIdle:
         await world.settle()
         await world.restart()
         await world.bench.turn()
-        assert world.bench.writes == []
+        assert world.writes == []
 
     async def test_what_happened_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = await begun(monkeypatch)
@@ -181,10 +181,10 @@ class TestPaused:
         before = world.status["blueGreen"]
         world.ask_for(paused=True)
         await world.turn()
-        assert world.bench.writes == ["apply/status OpenBaoCluster x"]
+        assert world.writes == ["apply/status OpenBaoCluster x"]
         for _ in range(5):
             await world.turn()
-            assert world.bench.writes == []
+            assert world.writes == []
         assert world.status["blueGreen"] == before
         world.ask_for(paused=False)
         await world.settle()

@@ -51,7 +51,7 @@ async def _upgraded(world: Takeover) -> None:
             world.kubernetes()
             await world.restart()
             continue
-        if len(world.phases) > 2 and world.phase == "Idle" and not world.bench.writes:
+        if len(world.phases) > 2 and world.phase == "Idle" and not world.writes:
             return
 
 

@@ -70,7 +70,7 @@ class TestHeld:
             await world.turn()
         for _ in range(20):
             await world.turn()
-            assert world.bench.writes == []
+            assert world.writes == []
         assert world.bench.condition("Upgrading") == ("True", "BlueGreenHold")
         order(world, promote="go-1")
         await world.settle()
@@ -106,7 +106,7 @@ class TestSafeMode:
         await world.restart()
         for _ in range(5):
             await world.turn()
-            assert world.bench.writes == []
+            assert world.writes == []
         world.ask_for(breakGlassAck=world.status["breakGlass"]["nonce"])
         await world.settle()
         assert not world.status["breakGlass"]["active"]

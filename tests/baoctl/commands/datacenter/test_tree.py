@@ -84,8 +84,8 @@ fra1  Active  eu-central/eu-central-1a  namespace dc-fra1  2/5 running  Ready=Fa
 ├─ conflict: service agent: set/a and set/b give it
 └─ services
    ├─ broken          Unreadable                                     BootstrapWorkload fra1.broken\
-: spec.service.kind: Input should be 'Deployment', 'StatefulSet', 'DaemonSet' or 'OpenBaoCluster' \
-(got Job)
+: spec.service.kind: Input should be 'Deployment', 'StatefulSet', 'DaemonSet', 'OpenBaoCluster' or \
+'Objects' (got Job)
    ├─ exporter        Running     Deployment      1/1  hook/network
    └─ vault           Running     OpenBaoCluster  3/3  declared
       └─ log-shipper  Failed      DaemonSet       0/1  set/logging   attempt 3, next at 12:00:08Z \

@@ -8,7 +8,7 @@ from runtime.types import Object
 from tests import gen
 
 OLD, NEW = "2.4.4", "2.5.5"
-CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD})
+CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD}).logging_in()
 PODS = tuple(gen.pod(n).ready(leading=n == 1, version=OLD) for n in range(3))
 
 

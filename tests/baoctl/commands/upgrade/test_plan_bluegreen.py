@@ -22,6 +22,7 @@ CLUSTER = (
     .initialized(OLD)
     .having(release={"version": OLD})
     .wanting(upgrade=SECOND)
+    .logging_in()
 )
 GREEN = revision_of(Release(NEW), 3)
 PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"

@@ -41,7 +41,8 @@ async def test_what_runs_pods_goes_to_the_provider_of_workloads() -> None:
     world = World()
     await world.provider.provision(SHIPPER, ())
     assert (await world.provider.observe(SHIPPER)).present
-    assert not await world.provider.deprovision(SHIPPER)
+    assert await world.provider.deprovision(SHIPPER)
+    assert not (await world.provider.observe(SHIPPER)).present
     assert world.provider.name == world.workloads.name
     assert world.workloads.asked("provision") == ["a"]
 
