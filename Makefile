@@ -134,10 +134,11 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate pages
 
 .PHONY: requirements
+# pip takes a pin for a package with an extra only if the pin names it.
 requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
-	@$(UV) $(LOCK) --output-file requirements/runtime.txt
-	@$(UV) $(LOCK) --extra dev --output-file requirements/dev.txt
+	@$(UV) $(LOCK) --no-strip-extras --output-file requirements/runtime.txt
+	@$(UV) $(LOCK) --no-strip-extras --extra dev --output-file requirements/dev.txt
 	@$(UV) $(subst pyproject.toml,requirements/docs.in,$(LOCK)) --output-file requirements/docs.txt
 	@for one in moto/requirements azurite/node; do \
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \

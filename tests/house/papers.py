@@ -17,7 +17,7 @@ CHANGE_KINDS = ("added", "changed", "fixed", "removed", "security")
 
 _ADR = re.compile(r"(\d{8})-[a-z0-9]+(-[a-z0-9]+)*\.md")
 _CHANGE = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(CHANGE_KINDS)})\.md")
-_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==([^\s;]+)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 _TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\s]+)`")
