@@ -224,8 +224,8 @@ class BackupActions:
     async def _create_job(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
         run, name = _job_owner(facts), facts.status.job_name
         spec = _cluster(facts).spec.backup
-        asked = metadata_addresses(spec.target) if spec else ()
-        rights = Rights(template.cluster, name, template.account, BACKUPS, metadata=asked)
+        addresses = metadata_addresses(spec.target) if spec else ()
+        rights = Rights(template.cluster, name, template.account, BACKUPS, metadata=addresses)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 

@@ -109,10 +109,10 @@ def issuer_unknown(secret: str, previous: OperatorLoginStatus | None) -> Operato
     return _failed(_keys(previous), MISSING, message)
 
 
-def not_repeated(secret: str, found: OperatorLoginStatus) -> OperatorLoginStatus:
+def not_repeated(secret: str, current: OperatorLoginStatus) -> OperatorLoginStatus:
     """Return the status: a login that worked is refused, and no token is there to set it up."""
-    message = f"{found.problem}. Or {_put_token(secret)}"
-    return _failed(found.keys, found.reason, message)
+    message = f"{current.problem}. Or {_put_token(secret)}"
+    return _failed(current.keys, current.reason, message)
 
 
 def _put_token(secret: str) -> str:

@@ -115,9 +115,9 @@ class RestoreActions:
         if template is None or execution is None or not isinstance(facts.source, SnapshotSource):
             return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
         run = run_of(observation.live)
-        asked = metadata_addresses(facts.source.store)
+        addresses = metadata_addresses(facts.source.store)
         rights = Rights(
-            template.cluster, execution.job_name, template.account, RESTORES, metadata=asked
+            template.cluster, execution.job_name, template.account, RESTORES, metadata=addresses
         )
         job = restore_job(template, facts.source.store, environment(observation, facts.source))
         try:

@@ -164,8 +164,10 @@ class RestoreTestActions:
         if not isinstance(sidecar, Sidecar):
             return sidecar
         owner = _owner(observed, subject)
-        asked = metadata_addresses(backup.target)
-        rights = Rights(template.cluster, run.job_name, template.account, BACKUPS, metadata=asked)
+        addresses = metadata_addresses(backup.target)
+        rights = Rights(
+            template.cluster, run.job_name, template.account, BACKUPS, metadata=addresses
+        )
         job = job_of(observed.cluster, template, sidecar, subject, run)
         try:
             await self._dependencies.jobs.ensure_rights(owner, rights)

@@ -60,7 +60,7 @@ class LoginSetup:
         used = before.root_token_secret
         leader = _Leader(bao, address, self._logins.of(owner))
         oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
-        found = await read_operator_login(
+        current = await read_operator_login(
             bao,
             address,
             leader.login,
@@ -69,28 +69,28 @@ class LoginSetup:
             # Keys that were never compared cannot be outdated.
             before if before.keys else None,
         )
-        if found is None or not found.reason:
+        if current is None or not current.reason:
             used = used or await self._logins.root_token_version(owner) or NO_SECRET
-            return _with_secret(found or OperatorLoginStatus(), used)
-        if found.reason == MISSING:
+            return _with_secret(current or OperatorLoginStatus(), used)
+        if current.reason == MISSING:
             # Without a token of the API server no login works, however it is set up.
-            return _with_secret(found, used)
+            return _with_secret(current, used)
         version = await self._logins.root_token_version(owner)
         if version in ("", used):
-            return _with_secret(_unchanged(owner, found, before, exists=bool(version)), used)
-        return await self._set_up(leader, cluster, owner, found)
+            return _with_secret(_unchanged(owner, current, before, exists=bool(version)), used)
+        return await self._set_up(leader, cluster, owner, current)
 
     async def _set_up(
-        self, leader: _Leader, cluster: OpenBaoCluster, owner: Owner, found: OperatorLoginStatus
+        self, leader: _Leader, cluster: OpenBaoCluster, owner: Owner, current: OperatorLoginStatus
     ) -> OperatorLoginStatus:
         """Use the root token. Whatever OpenBao answers, this version of the Secret is used up."""
         secret, used = names.root_token_secret(owner.name), _status_of(cluster).root_token_secret
         issuer = await self._observer.token_issuer()
         if issuer is None or not issuer.public_keys:
-            return _with_secret(issuer_unknown(secret, found), used)
+            return _with_secret(issuer_unknown(secret, current), used)
         root_token = await self._logins.root_token(owner)
         if root_token is None:
-            return _with_secret(found, used)
+            return _with_secret(current, used)
         version, source = root_token
         described = operator_login(cluster.spec, owner, issuer, self._observer.installation)
         try:
@@ -98,7 +98,7 @@ class LoginSetup:
             await set_up(leader.bao, leader.address, token, described)
             await leader.login.token(leader.bao, leader.address)
         except Denied as error:
-            return _with_secret(set_up_refused(str(error), secret, found), version)
+            return _with_secret(set_up_refused(str(error), secret, current), version)
         return _with_secret(known(issuer), version)
 
 
@@ -108,12 +108,12 @@ def _status_of(cluster: OpenBaoCluster) -> OperatorLoginStatus:
 
 
 def _unchanged(
-    owner: Owner, found: OperatorLoginStatus, before: OperatorLoginStatus, *, exists: bool
+    owner: Owner, current: OperatorLoginStatus, before: OperatorLoginStatus, *, exists: bool
 ) -> OperatorLoginStatus:
     """Return the status when there is no root token that was not used yet."""
     secret = names.root_token_secret(owner.name)
-    if found.keys:
-        return not_repeated(secret, found)
+    if current.keys:
+        return not_repeated(secret, current)
     # Why the set-up failed says more than that the login is still refused.
     return before if exists else root_token_missing(secret)
 

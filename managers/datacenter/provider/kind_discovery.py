@@ -26,18 +26,18 @@ class KindDiscovery:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._found: dict[tuple[str, str], Resource] = {}
+        self._known: dict[tuple[str, str], Resource] = {}
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind; raises ProviderError KindNotServed."""
-        found = self._found.get((api_version, kind))
-        if found is not None:
-            return found
+        known = self._known.get((api_version, kind))
+        if known is not None:
+            return known
         for resource in await self._served(api_version):
             if resource.kind == kind:
-                if len(self._found) >= REMEMBERED:
-                    self._found.clear()
-                self._found[api_version, kind] = resource
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[api_version, kind] = resource
                 return resource
         message = (
             f"the API server serves no kind {kind} in {api_version}; install its definition first, "
@@ -64,7 +64,10 @@ class KindDiscovery:
     async def _served(self, api_version: str) -> list[Resource]:
         parts = _API_VERSION.fullmatch(api_version)
         if parts is None:
-            message = f"apiVersion {api_version[:80]!r} is none; correct it, such as apps/v1"
+            message = (
+                f"apiVersion {api_version[:80]!r} is not a version of an API; write one such as "
+                "apps/v1"
+            )
             raise ProviderError("Rejected", message, terminal=True)
         group, version = parts[1] or "", parts[2]
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"

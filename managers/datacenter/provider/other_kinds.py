@@ -51,7 +51,7 @@ SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _State:
     """What there is of a record, and what it is to be."""
 
     desired: tuple[Intent, ...]
@@ -77,9 +77,9 @@ class OtherKinds:
         """List what there is of a record, by its labels."""
         with as_provider_error():
             if record.retiring:
-                return _observation(record, _Found((), await self._present(record)), complete=False)
-            found = await self._find(record)
-        return _observation(record, found, complete=self._is_complete(record, found))
+                return _observation(record, _State((), await self._present(record)), complete=False)
+            state = await self._find(record)
+        return _observation(record, state, complete=self._is_complete(record, state))
 
     async def provision(self, record: ServiceRecord) -> None:
         """Apply all objects, in their order, and take away those of a former body.
@@ -87,18 +87,18 @@ class OtherKinds:
         ProviderErrors: KindNotServed is not terminal; for the others see KubernetesProvider.
         """
         with as_provider_error():
-            found = await self._find(record)
-            applied = dict(found.live)
-            for intent in found.desired:
+            state = await self._find(record)
+            applied = dict(state.live)
+            for intent in state.desired:
                 slot = (intent.resource, intent.key)
-                live = found.live.get(slot)
+                live = state.live.get(slot)
                 cache = ListedObjects([live] if live is not None else ())
                 made = await self._apply({intent.resource: cache}).ensure(owner_of(record), intent)
                 if not made.in_place or made.live is None:
                     raise refusal(made)
                 applied[slot] = made.live
-            for slot in found.leftovers:
-                await self._let_go(record, slot[0], found.live[slot])
+            for slot in state.leftovers:
+                await self._let_go(record, slot[0], state.live[slot])
                 applied.pop(slot)
             # The API server may store a value in another form than it was sent.
             self._settled[record.id] = (record.desired.digest, _versions(applied))
@@ -116,13 +116,13 @@ class OtherKinds:
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def _find(self, record: ServiceRecord) -> _Found:
+    async def _find(self, record: ServiceRecord) -> _State:
         intents = []
         for body in map(thaw, record.desired.service.objects or ()):
             resource = await self._discovery.resource(body["apiVersion"], body["kind"])
             intents.append(_intent(record, resource, body))
         kinds = dict.fromkeys(one.resource for one in intents)
-        return _Found(tuple(intents), await self._listed(record, kinds))
+        return _State(tuple(intents), await self._listed(record, kinds))
 
     async def _present(self, record: ServiceRecord) -> Mapping[Slot, Object]:
         """What there is of a record that is being removed."""
@@ -135,14 +135,14 @@ class OtherKinds:
         return await self._listed(record, kinds)
 
     async def _listed(
-        self, record: ServiceRecord, wanted: Mapping[Resource, None]
+        self, record: ServiceRecord, kinds: Mapping[Resource, None]
     ) -> dict[Slot, Object]:
         """List the objects of a record: those of the kinds of its body, and of all that are
         allowed, for a former body may have had them."""
-        found: dict[Slot, Object] = {}
-        for resource in wanted:
-            found |= await self._of_kind(record, resource)
-        seen = {(one.group, one.kind) for one in wanted}
+        live: dict[Slot, Object] = {}
+        for resource in kinds:
+            live |= await self._of_kind(record, resource)
+        seen = {(one.group, one.kind) for one in kinds}
         for allowed in record.datacenter.object_kinds:
             if (allowed.group, allowed.kind) in seen:
                 continue
@@ -150,8 +150,8 @@ class OtherKinds:
             if former is not None:
                 # Without the rights to list it, nothing of it was ever made.
                 with contextlib.suppress(Forbidden):
-                    found |= await self._of_kind(record, former)
-        return found
+                    live |= await self._of_kind(record, former)
+        return live
 
     async def _of_kind(self, record: ServiceRecord, resource: Resource) -> dict[Slot, Object]:
         marks = names.marks(record.datacenter.name, record.name)
@@ -169,21 +169,21 @@ class OtherKinds:
             if ownership_of(one, owner, MARKS) is Ownership.MINE
         }
 
-    def _is_complete(self, record: ServiceRecord, found: _Found) -> bool:
+    def _is_complete(self, record: ServiceRecord, state: _State) -> bool:
         """Return whether the objects are as the body says; what was verified is not compared."""
-        if found.leftovers or any(is_terminating(live) for live in found.live.values()):
+        if state.leftovers or any(is_terminating(live) for live in state.live.values()):
             return False
-        state = record.desired.digest, _versions(found.live)
-        if self._settled.get(record.id) == state:
+        settled = record.desired.digest, _versions(state.live)
+        if self._settled.get(record.id) == settled:
             return True
         matches = all(
-            (live := found.live.get((one.resource, one.key))) is not None
+            (live := state.live.get((one.resource, one.key))) is not None
             and annotations_of(live).get(MARKS.intent_hash) == one.digest
             and contains(live, one.body)
-            for one in found.desired
+            for one in state.desired
         )
         if matches:
-            self._settled[record.id] = state
+            self._settled[record.id] = settled
         return matches
 
     # --- letting go ---------------------------------------------------------------------------
@@ -268,21 +268,21 @@ def _generation(live: Object) -> str:
     return f"g{generation}" if generation else resource_version_of(live)
 
 
-def _observation(record: ServiceRecord, found: _Found, *, complete: bool) -> Observation:
+def _observation(record: ServiceRecord, state: _State, *, complete: bool) -> Observation:
     waits = [
         f"{resource.kind} {key}"
-        for (resource, key) in ((one.resource, one.key) for one in found.desired)
-        if not _is_ready(resource, found.live.get((resource, key)))
+        for (resource, key) in ((one.resource, one.key) for one in state.desired)
+        if not _is_ready(resource, state.live.get((resource, key)))
     ]
-    refs = {f"{slot[0].kind}/{slot[1].name}": f"{slot[0].kind} {slot[1]}" for slot in found.live}
+    refs = {f"{slot[0].kind}/{slot[1].name}": f"{slot[0].kind} {slot[1]}" for slot in state.live}
     return Observation(
-        present=bool(found.live),
+        present=bool(state.live),
         digest=record.desired.digest if complete else "",
         well=not waits,
-        ready=len(found.desired) - len(waits),
-        wanted=len(found.desired),
+        ready=len(state.desired) - len(waits),
+        wanted=len(state.desired),
         message=f"waits for {', '.join(waits[:SHOWN])}" if waits else "",
-        provider_ref=f"{OBJECTS_KIND} {record.name}" if found.live else "",
+        provider_ref=f"{OBJECTS_KIND} {record.name}" if state.live else "",
         service_refs=tuple(sorted(refs.items())),
     )
 
