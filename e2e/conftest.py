@@ -44,6 +44,13 @@ LONG = (
     "backup_schedule",
     "upgrade_crash_sweep",
     "fencing",
+    "upgrade_rolling",
+    "upgrade_faults",
+    "versions",
+    "operator_init",
+    "multi_tenant",
+    "zombie",
+    "tls_external",
 )
 
 
