@@ -13,6 +13,7 @@ from e2e.harness.operator import Launcher, Operator
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
+from e2e.rig.versions import OPENBAO, OPENBAO_RELEASES
 from runtime.builtin_kinds import NAMESPACE
 
 SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
@@ -43,7 +44,8 @@ def first_boot(
     operator = launcher.start(controller)
     operator.await_leading()
     start, watch = audit.mark(), Stopwatch()
-    rig.kubectl("apply", "-f", str(SAMPLE))
+    text = SAMPLE.read_text(encoding="utf-8").replace(OPENBAO_RELEASES[-1], OPENBAO)
+    rig.kubectl("apply", "-f", "-", input=text)
     cluster = Cluster(api, SAMPLE_NAMESPACE, "quickstart")
     cluster.await_available()
     print(f"\nthree servers Available after {watch.seconds:.1f} s")

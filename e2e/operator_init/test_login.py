@@ -15,11 +15,12 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
+from e2e.rig.versions import OPENBAO_PREVIOUS, OPENBAO_RELEASES
 from runtime.builtin_kinds import JOB, SECRET
 from runtime.types import uid_of
 
 NAME = "drawn"
+NEWEST = OPENBAO_RELEASES[-1]
 SECRET_NAME = names.root_token_secret(NAME)
 ROLL_SECONDS = 150.0
 UPGRADE_SECONDS = 240.0
@@ -34,7 +35,7 @@ def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
     """Three servers of an older version, whose root token is revoked and whose Secret is gone."""
-    rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
+    rig.load_openbao((OPENBAO_PREVIOUS, NEWEST))
     namespace = make_namespace()
     spec = {"replicas": 3, "version": OPENBAO_PREVIOUS, "configuration": STEADFAST}
     api.create(CLUSTERS, manifest(namespace, NAME, **spec))
@@ -75,7 +76,7 @@ def change(cluster: Cluster, **fields: object) -> None:
 
 def is_upgraded(cluster: Cluster) -> bool:
     status = cluster.live()["status"]
-    return status.get("currentVersion") == OPENBAO and "upgrade" not in status
+    return status.get("currentVersion") == NEWEST and "upgrade" not in status
 
 
 @pytest.mark.timeout(400)
@@ -97,7 +98,7 @@ def test_an_upgrade_waits_for_a_login_that_was_taken_away(
     """A token in a new Secret brings the login back, and the upgrade uses that login alone."""
     before = uids(cluster)
     cluster.server(leader_of(cluster)).delete(f"sys/auth/{MOUNT}", administrator)
-    change(cluster, version=OPENBAO)
+    change(cluster, version=NEWEST)
     cluster.await_condition("OperatorLoginReady", "False", "OperatorLoginRefused")
     cluster.await_condition("Upgrading", "False", reason=WAITS)
     assert uids(cluster) == before

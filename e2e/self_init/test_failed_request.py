@@ -10,7 +10,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout
-from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
+from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST, OPENBAO_RELEASES
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 
 BAD: Object = {
@@ -50,7 +50,10 @@ def test_a_server_whose_collector_was_away_is_not_called_ready(
         "httpOptions": {"uri": f"http://collector.{namespace}.svc:8080/"},
     }
     requests = self_init(key_value_engine())
-    spec = {"replicas": 1, "selfInit": requests, "audit": [away]}
+    # 2.4.0 has no such audit device.
+    newest = OPENBAO_RELEASES[-1]
+    api.rig.load_openbao((newest,))
+    spec = {"version": newest, "replicas": 1, "selfInit": requests, "audit": [away]}
     api.create(CLUSTERS, manifest(namespace, "audits", **spec))
     cluster = Cluster(api, namespace, "audits")
     assert_stops(cluster)
