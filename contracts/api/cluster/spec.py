@@ -285,7 +285,7 @@ class OpenBaoCluster(ApiModel):
         """
         if self.spec.self_initializes:
             return self.spec.wants_operator_login
-        login = self._login_status
+        login = self.operator_login_status
         return login is None or bool(login.keys) or not login.reason
 
     @property
@@ -293,11 +293,12 @@ class OpenBaoCluster(ApiModel):
         """OpenBao has the roles of the jobs: from the first boot, or set up after it."""
         if self.spec.self_initializes:
             return self.spec.wants_operator_login
-        login = self._login_status
+        login = self.operator_login_status
         return login is not None and bool(login.keys)
 
     @property
-    def _login_status(self) -> OperatorLoginStatus | None:
+    def operator_login_status(self) -> OperatorLoginStatus | None:
+        """What the adminops reconciler last wrote about the login; None before its first check."""
         return self.status.admin_ops.operator_login if self.status.admin_ops else None
 
     @property

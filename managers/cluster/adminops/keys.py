@@ -82,7 +82,7 @@ class KeyDuties:
     ) -> OperatorLoginStatus | None:
         if not cluster.spec.self_initializes:
             return await self._setup.check(bao, address, cluster, owner)
-        before = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
+        before = cluster.operator_login_status
         oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
         if login is None or oidc is None or not cluster.spec.wants_operator_login:
             return before

@@ -56,7 +56,7 @@ class LoginSetup:
 
         Raises BaoError when the leader does not answer, and the errors of the API server.
         """
-        before = _status_of(cluster)
+        before = cluster.operator_login_status or OperatorLoginStatus()
         used = before.root_token_secret
         leader = _Leader(bao, address, self._logins.of(owner))
         oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
@@ -78,19 +78,19 @@ class LoginSetup:
         version = await self._logins.root_token_version(owner)
         if version in ("", used):
             return _with_secret(_unchanged(owner, current, before, exists=bool(version)), used)
-        return await self._set_up(leader, cluster, owner, current)
+        return await self._set_up(leader, cluster, owner, _with_secret(current, used))
 
     async def _set_up(
         self, leader: _Leader, cluster: OpenBaoCluster, owner: Owner, current: OperatorLoginStatus
     ) -> OperatorLoginStatus:
         """Use the root token. Whatever OpenBao answers, this version of the Secret is used up."""
-        secret, used = names.root_token_secret(owner.name), _status_of(cluster).root_token_secret
+        secret, used = names.root_token_secret(owner.name), current.root_token_secret
         issuer = await self._observer.token_issuer()
         if issuer is None or not issuer.public_keys:
             return _with_secret(issuer_unknown(secret, current), used)
         root_token = await self._logins.root_token(owner)
         if root_token is None:
-            return _with_secret(current, used)
+            return current
         version, source = root_token
         described = operator_login(cluster.spec, owner, issuer, self._observer.installation)
         try:
@@ -100,11 +100,6 @@ class LoginSetup:
         except Denied as error:
             return _with_secret(set_up_refused(str(error), secret, current), version)
         return _with_secret(known(issuer), version)
-
-
-def _status_of(cluster: OpenBaoCluster) -> OperatorLoginStatus:
-    login = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
-    return login or OperatorLoginStatus()
 
 
 def _unchanged(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status import AutopilotStatus
+from contracts.api.cluster.status import AdminOpsStatus, AutopilotStatus
 from contracts.api.violation import InvalidClusterError
 from contracts.pools.voter_pool import serving_set, voter_sets
 from contracts.records.observed import ServerClientConfig
@@ -97,7 +98,7 @@ class AdminOpsReconciler:
             answers = await ask(bao, servers, login, health=bool(readers))
             if login is not None and answers.members is None:
                 # A token that was refused is forgotten by now: the login itself may be, too.
-                keys = await self._keys.run(bao, servers, login, cluster, owner)
+                keys = await self._keys.run(bao, servers, login, _with_keys(cluster, keys), owner)
             autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
             unfinished = await rewrap(
                 self._context, cluster, owner, SealSession(bao, servers, login)
@@ -131,3 +132,10 @@ class AdminOpsReconciler:
         if applied.refused:
             self._context.attempts.note(refusal(owner.uid, settings, now))
         return autopilot_status(applied)
+
+
+def _with_keys(cluster: OpenBaoCluster, keys: Mapping[str, Any]) -> OpenBaoCluster:
+    """Return the cluster as if these parts of status.adminOps were written already."""
+    admin_ops = (cluster.status.admin_ops or AdminOpsStatus()).model_copy(update=keys)
+    status = cluster.status.model_copy(update={"admin_ops": admin_ops})
+    return cluster.model_copy(update={"status": status})

@@ -27,7 +27,7 @@ def _set_up(inputs: PreflightInput) -> Wait | None:
     cluster = inputs.cluster
     if cluster.spec.self_initializes:
         return None
-    login = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
+    login = cluster.operator_login_status
     if login is None:
         secret = names.root_token_secret(cluster.metadata.name)
         message = f"the operator first sets up its login, with the root token in Secret {secret}"

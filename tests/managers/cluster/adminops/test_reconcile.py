@@ -8,6 +8,7 @@ import base64
 import pytest
 
 from contracts.api.group import CLUSTERS
+from contracts.records.observed import TokenIssuer
 from managers.autopilot.decide import REFUSED_RECHECK
 from managers.bao import login
 from managers.bao.client import Denied
@@ -15,6 +16,7 @@ from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.observe.observer import ClusterObserver
 from managers.context.secret_builder import secret_object
 from managers.context.service_account_token import REFUSED_SECONDS
 from managers.membership.decide import CONVERGING_RECHECK, QUIET_RECHECK
@@ -232,6 +234,19 @@ async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
     assert WRITE not in bench.api.asked
 
 
+async def test_a_root_token_that_is_denied_is_used_once_in_a_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS, TOKEN)
+    monkeypatch.setattr(bench.servers, "login", refused_login)
+    monkeypatch.setattr(bench.servers, "enable_login", refused_login_setup, raising=False)
+    monkeypatch.setattr(ClusterObserver, "token_issuer", an_issuer)
+    await bench.turn()
+    assert bench.api.asked.count("get Secret x-root-token") == 1
+    assert bench.written["operatorLogin"]["reason"] == "OperatorLoginRefused"
+    assert bench.written["operatorLogin"]["rootTokenSecret"]
+
+
 async def test_a_login_that_is_taken_away_is_told_in_the_same_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -246,6 +261,14 @@ async def test_a_login_that_is_taken_away_is_told_in_the_same_pass(
 
 def no_answer(body: Object) -> Object:
     raise TransportError("away")
+
+
+async def an_issuer(observer: ClusterObserver) -> TokenIssuer:
+    return TokenIssuer("https://issuer.example.com", ("PEM",))
+
+
+async def refused_login_setup(address: str, token: str) -> None:
+    raise Denied("sys/auth/jwt-operator answered 403: permission denied", 403)
 
 
 async def refused_login(address: str, mount: str, role: str, token: str) -> LoginToken:
