@@ -41,7 +41,7 @@ _TROUBLE = (ApiError, OSError, BaoError, KeyError, AssertionError)
 
 
 def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluster:
-    """Create three voters, with a login and a secrets engine for the client."""
+    """Create three voters, or `replicas`, with a login and a secrets engine for the client."""
     requests = (key_value_engine(), *client_login(namespace))
     wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests), **spec}
     api.create(CLUSTERS, manifest(namespace, name, **wanted))

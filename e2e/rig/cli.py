@@ -13,6 +13,7 @@ from e2e.rig.processes import uptime_seconds
 from e2e.rig.rig import Rig
 from e2e.rig.versions import (
     CONTROL_PLANE,
+    KUBE_ROUTER_SERVER,
     MINIO_SERVER,
     NODE,
     OPENBAO,
@@ -155,5 +156,7 @@ def build(versions: tuple[str, ...]) -> None:
         binaries.obtain(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
         images.server_images(rig.cache, versions, rig.progress)
         # Long builds of what only tests start: no test has the time for them.
-        builds.build(rig.cache, (OPENBAO_OLDEST_SERVER, MINIO_SERVER), rig.progress)
+        builds.build(
+            rig.cache, (OPENBAO_OLDEST_SERVER, MINIO_SERVER, KUBE_ROUTER_SERVER), rig.progress
+        )
         installed.result()

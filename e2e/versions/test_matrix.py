@@ -10,19 +10,16 @@ from typing import NamedTuple
 
 import pytest
 
-from contracts.api.group import CLUSTERS
 from contracts.records.bluegreen import SYNCING
 from e2e.conftest import sweep
 from e2e.demo.objects import Object, uid_of
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
-from e2e.harness.manifests import STEADFAST, client_login, key_value_engine, self_init
-from e2e.harness.manifests import cluster as manifest
-from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.manifests import STEADFAST
+from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.takeover import by_second_set, taking_over
 from e2e.harness.upgrades import Requests, change
 from e2e.harness.waiting import throughout
-from e2e.harness.writing import may_write
 from e2e.versions.outcome import BLUE_GREEN, ROLLING, Operators, Outcome, assert_all_run, outcome_of
 
 NAME = "pair"
@@ -66,20 +63,8 @@ def bring_up(api: Api, namespace: str, operators: Operators) -> Iterator[BringUp
     """Make a cluster of a version, strategy and size; it is deleted after the test."""
 
     def make(version: str, strategy: str, size: int) -> Cluster:
-        made = Cluster(api, namespace, NAME)
-        wanted = {
-            "version": version,
-            "replicas": size,
-            "configuration": STEADFAST,
-            "selfInit": self_init(key_value_engine(), *client_login(namespace)),
-            "upgrade": UPGRADES[strategy],
-        }
-        api.create(CLUSTERS, manifest(namespace, NAME, **wanted))
-        may_write(made)
-        made.await_available(180.0)
-        if size > 1:
-            made.await_condition("RaftMembershipReady", reason="AllVoters")
-        return made
+        spec = {"version": version, "replicas": size, "upgrade": UPGRADES[strategy]}
+        return steady_voters(api, namespace, NAME, configuration=STEADFAST, **spec)
 
     yield make
     sweep(api, namespace)
