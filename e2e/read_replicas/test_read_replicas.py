@@ -1,5 +1,6 @@
 """The life cycle of one voter and two read replicas."""
 
+import orjson
 import pytest
 
 from contracts.api.group import CLUSTERS
@@ -18,6 +19,8 @@ from runtime.types import Resource, uid_of
 
 NAME = "readers"
 POOL = {"replicas": 2, "service": {"enabled": True}}
+AUDIT = {"type": "file", "path": "stdout", "fileOptions": {"filePath": "stdout"}}
+READS = 20
 ENDPOINT_SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 # A new voter gets its vote from the autopilot after ten seconds; a non-voter must not in far more.
 LONG = 25.0
@@ -29,7 +32,8 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     """A cluster that is Ready, and a client that may write."""
     namespace = make_namespace()
     requests = (key_value_engine(), *client_login(namespace))
-    wanted = manifest(namespace, NAME, readReplicas=POOL, selfInit=self_init(*requests))
+    spec = {"readReplicas": POOL, "selfInit": self_init(*requests), "audit": [AUDIT]}
+    wanted = manifest(namespace, NAME, **spec)
     watch = Stopwatch()
     api.create(CLUSTERS, wanted)
     made = Cluster(api, namespace, NAME)
@@ -68,6 +72,23 @@ def test_they_answer_reads_themselves(cluster: Cluster) -> None:
         server.post(f"{SECRETS}/by-{ordinal}", token, {"value": str(ordinal)})
         await_value(server, token, ordinal)
         assert server.health()["standby"] is True
+        before = audited_reads(cluster, reader(ordinal), ordinal)
+        for _ in range(READS):
+            server.get(f"{SECRETS}/by-{ordinal}", token)
+        assert audited_reads(cluster, reader(ordinal), ordinal) == before + READS
+        assert audited_reads(cluster, f"{NAME}-0", ordinal) == 0, "the leader answered none"
+
+
+def audited_reads(cluster: Cluster, server: str, number: int) -> int:
+    """Count the reads of a secret that a server answered, by its audit log."""
+    log = cluster.api.rig.kubectl("-n", cluster.namespace, "logs", server)
+    entries = [orjson.loads(line) for line in log.splitlines() if line.startswith("{")]
+    return sum(
+        entry.get("type") == "response"
+        and entry["request"]["operation"] == "read"
+        and entry["request"]["path"] == f"{SECRETS}/by-{number}"
+        for entry in entries
+    )
 
 
 def await_value(server: Server, token: str, number: int) -> None:
