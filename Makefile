@@ -140,7 +140,7 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	@$(UV) $(LOCK) --no-strip-extras --output-file requirements/runtime.txt
 	@$(UV) $(LOCK) --no-strip-extras --extra dev --output-file requirements/dev.txt
 	@$(UV) $(subst pyproject.toml,requirements/docs.in,$(LOCK)) --output-file requirements/docs.txt
-	@for one in moto/requirements azurite/node; do \
+	@for one in moto/requirements pykmip/requirements azurite/node; do \
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done
 

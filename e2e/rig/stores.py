@@ -1,4 +1,4 @@
-"""Object stores that are not Go programs: moto from PyPI, azurite from npm.
+"""Servers that are not Go programs: moto and PyKMIP from PyPI, azurite from npm.
 
 Each is installed at its locked hashes into a content-addressed folder, as the servers of
 e2e.rig.builds are, so a second run installs nothing.
@@ -20,6 +20,7 @@ from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
 
 _MOTO = TOOLS / "moto"
+_PYKMIP = TOOLS / "pykmip"
 _AZURITE = TOOLS / "azurite"
 _LOCK = "package-lock.json"
 # No scripts of packages: azurite needs none, and they would run as root.
@@ -45,14 +46,23 @@ def install(cache: Cache, progress: Progress) -> Stores:
         return Stores(moto.result(), azurite.result())
 
 
+def install_kmip(cache: Cache, progress: Progress) -> Path:
+    """Install PyKMIP, and return the Python that has its server and its client."""
+    return _python("pykmip", _PYKMIP / "requirements.txt", cache, progress)
+
+
 def _moto(cache: Cache, progress: Progress) -> tuple[str, ...]:
-    lock = _MOTO / "requirements.txt"
+    python = _python("moto", _MOTO / "requirements.txt", cache, progress)
+    return (str(python), "-m", "moto.server")
+
+
+def _python(name: str, lock: Path, cache: Cache, progress: Progress) -> Path:
+    """Return the Python of an environment with what a lock file names."""
 
     def fill(folder: Path) -> None:
-        _into_venv("installing moto", folder, lock, progress)
+        _into_venv(f"installing {name}", folder, lock, progress)
 
-    home = installed(cache, "moto", (lock,), fill, progress)
-    return (str(home / "bin" / "python"), "-m", "moto.server")
+    return installed(cache, name, (lock,), fill, progress) / "bin" / "python"
 
 
 def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:

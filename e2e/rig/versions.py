@@ -39,10 +39,14 @@ CRANE = "v0.22.1"
 REGISTRY = "v3.1.2"
 # The newest commit that the module proxy has; it has no release of this numbering.
 MINIO = "v0.0.0-20260212201848-7aac2a2c5b7c"
-# No Go: locked in e2e/tools/moto and e2e/tools/azurite.
+# No Go: locked in e2e/tools/moto, e2e/tools/pykmip and e2e/tools/azurite.
 MOTO = "5.2.5"
+PYKMIP = "0.11.0"
 # The last one that does without Node.js 22 and without 200 MB of telemetry.
 AZURITE = "3.35.0"
+# The newest releases that the module proxy has: what serves a KMS plugin, and the seal in it.
+KMS_PLUGIN = "v2.3.0"
+AWS_KMS = "v2.3.0"
 # The newest release that the module proxy has. k3s enforces with the same policy controller.
 KUBE_ROUTER = "v2.1.0"
 # Not a server: only its CustomResourceDefinitions are used.
@@ -151,6 +155,18 @@ COSIGN_TOOL = Server("cosign", "cosign", "github.com/sigstore/cosign/v3/cmd/cosi
 CRANE_TOOL = Server("crane", "crane", "github.com/google/go-containerregistry/cmd/crane")
 REGISTRY_SERVER = Server(
     "registry", "registry", "github.com/distribution/distribution/v3/cmd/registry"
+)
+# Plugins of OpenBao. From 2.7 on the seal awskms is one; the other is the engine of one-time
+# passwords as a program of its own, which compiles nearly nothing that the oldest server has not.
+KMS_PLUGIN_PROGRAM = Server(
+    "kms-plugin", "kms-plugin", "tools/kms-plugin", nosumdb="github.com/openbao/*", cost=35
+)
+TOTP_PLUGIN_PROGRAM = replace(
+    OPENBAO_OLDEST_SERVER,
+    name="totp",
+    package="github.com/openbao/openbao/builtin/logical/totp/cmd/totp",
+    stamps="",
+    cost=15,
 )
 # The object store with real credentials. A test server only, and never shipped (AGPL-3).
 MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio", cost=112)

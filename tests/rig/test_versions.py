@@ -24,6 +24,8 @@ SERVERS = (
     versions.HOSTILE_SERVER,
     versions.KUBE_ROUTER_SERVER,
     versions.OPENBAO_OLDEST_SERVER,
+    versions.KMS_PLUGIN_PROGRAM,
+    versions.TOTP_PLUGIN_PROGRAM,
 )
 # Small programs of our own, which are their module.
 OURS = (
@@ -33,6 +35,7 @@ OURS = (
     versions.HOSTILE_SERVER,
     versions.COREDNS_SERVER,
     versions.KUBE_ROUTER_SERVER,
+    versions.KMS_PLUGIN_PROGRAM,
 )
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
@@ -47,7 +50,13 @@ REQUIRED = {
     "bao": ("github.com/openbao/openbao", versions.OPENBAO_SOURCE),
     "gateway-api": ("sigs.k8s.io/gateway-api", versions.GATEWAY_API),
     "hcl": ("github.com/hashicorp/hcl", versions.HCL),
+    "kms-plugin": ("github.com/openbao/go-kms-wrapping/plugin/v2", versions.KMS_PLUGIN),
 }
+
+
+def test_the_kms_plugin_holds_the_seal_of_the_table() -> None:
+    text = (TOOLS / "kms-plugin" / "go.mod").read_text()
+    assert f"github.com/openbao/go-kms-wrapping/wrappers/awskms/v2 {versions.AWS_KMS}\n" in text
 
 
 @pytest.mark.parametrize("module", REQUIRED)
@@ -87,14 +96,15 @@ def test_the_stamps_name_the_version() -> None:
     assert versions.OPENBAO_OLDEST_SERVER.stamps.endswith("fullVersion=2.4.0")
 
 
-def test_the_stores_that_are_no_go_programs_are_locked_at_the_versions_of_the_table() -> None:
-    moto = (TOOLS / "moto" / "requirements.txt").read_text()
-    assert re.search(rf"^moto=={re.escape(versions.MOTO)}\b", moto, re.M)
+def test_the_servers_that_are_no_go_programs_are_locked_at_the_versions_of_the_table() -> None:
+    for name, version in {"moto": versions.MOTO, "pykmip": versions.PYKMIP}.items():
+        locked = (TOOLS / name / "requirements.txt").read_text()
+        assert re.search(rf"^{name}=={re.escape(version)}\b", locked, re.M)
     folder = TOOLS / "azurite"
     wanted = orjson.loads((folder / "package.json").read_bytes())["dependencies"]
-    locked = orjson.loads((folder / "package-lock.json").read_bytes())["packages"]
+    tree = orjson.loads((folder / "package-lock.json").read_bytes())["packages"]
     assert wanted == {"azurite": versions.AZURITE}
-    assert locked["node_modules/azurite"]["version"] == versions.AZURITE
+    assert tree["node_modules/azurite"]["version"] == versions.AZURITE
 
 
 def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
@@ -110,6 +120,7 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
     "lock",
     [
         "moto/requirements.txt",
+        "pykmip/requirements.txt",
         "azurite/node.txt",
         *(f"wheels/{one.package}-{one.version}.txt" for one in versions.WHEELS),
     ],

@@ -335,4 +335,7 @@ replace (
 	github.com/openbao/openbao/api/auth/userpass/v2 => github.com/openbao/openbao/api/auth/userpass/v2 v2.2.0
 )
 
-tool github.com/openbao/openbao
+tool (
+	github.com/openbao/openbao
+	github.com/openbao/openbao/builtin/logical/totp/cmd/totp
+)
