@@ -1,0 +1,1 @@
+"""Settings that only newer servers have, on one cluster that uses them all."""
