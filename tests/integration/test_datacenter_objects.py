@@ -26,6 +26,8 @@ from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import NAMESPACE
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
+from runtime.client.impersonation import Impersonating
 from runtime.clock import SystemClock
 from runtime.errors import NotFound
 from runtime.metrics.metrics import Metrics
@@ -33,6 +35,22 @@ from runtime.types import Object, ObjectKey, Resource, labels_of, uid_of
 from tests.contracts.datacenter.services import cluster_role, objects
 
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+BINDINGS = Resource(
+    ROLES.group, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+)
+RIGHTS = (
+    {
+        "apiGroups": [ROLES.group],
+        "resources": [ROLES.plural],
+        "verbs": ["list", "get", "create", "patch", "update", "delete"],
+    },
+    # The rig checks the rights to the owner, as OpenShift does.
+    {
+        "apiGroups": ["openbao.org"],
+        "resources": ["bootstrapworkloads/finalizers"],
+        "verbs": ["update"],
+    },
+)
 DEFINITIONS = Resource(
     "apiextensions.k8s.io",
     "v1",
@@ -189,6 +207,41 @@ async def test_an_object_of_somebody_else_stays_as_it_is(place: Place) -> None:
     assert (caught.value.reason, caught.value.terminal) == ("Foreign", True)
     assert await place.provider.deprovision(replace(record, retiring=True))
     assert await place.client.get(ROLES, ObjectKey("", place.role)) == theirs
+
+
+async def test_rights_that_are_taken_away_are_reported_and_change_nothing(
+    place: Place, client: Client, credentials: KubeconfigCredentials
+) -> None:
+    """The grants to somebody of this test: first all of ClusterRoles, then none."""
+    user = f"operator-{place.mark}"
+    record = place.record(cluster_role(place.role, rules=[]))
+    role = {"metadata": {"name": user}, "rules": list(RIGHTS)}
+    reference = {"apiGroup": ROLES.group, "kind": "ClusterRole", "name": user}
+    subject = {"apiGroup": ROLES.group, "kind": "User", "name": user}
+    binding = {"metadata": {"name": user}, "roleRef": reference, "subjects": [subject]}
+    made = await client.create(ROLES, role, field_manager="somebody")
+    bound = await client.create(BINDINGS, binding, field_manager="somebody")
+    limited = Client(
+        Impersonating(credentials, user), user_agent="itest", clock=SystemClock(), metrics=Metrics()
+    )
+    try:
+        granted = Place(limited, place.mark)
+        await granted.settled(record)
+        await client.delete(BINDINGS, ObjectKey("", user), uid=uid_of(bound))
+        before = await client.get(ROLES, ObjectKey("", place.role))
+        actions = {
+            "observe": granted.provider.observe,
+            "provision": granted.provider.provision,
+            "deprovision": granted.provider.deprovision,
+        }
+        for name, action in actions.items():
+            with pytest.raises(ProviderError, match=rf"{user}\W.* cannot list") as caught:
+                await action(record)
+            assert (caught.value.reason, caught.value.terminal) == ("Forbidden", True), name
+        assert await client.get(ROLES, ObjectKey("", place.role)) == before
+    finally:
+        await limited.close()
+        await client.delete(ROLES, ObjectKey("", user), uid=uid_of(made))
 
 
 async def test_at_the_end_a_definition_stays_and_the_rest_goes(place: Place) -> None:
