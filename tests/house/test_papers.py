@@ -16,8 +16,8 @@ from tests.house.checkout import ROOT, Source, files, sources
 from tests.house.rule import expect_none
 
 README = ROOT / "README.md"
-RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK = (
-    ROOT / f"requirements/{name}.txt" for name in ("runtime", "dev", "docs")
+RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK, RELEASE_LOCK, CLI_LOCK = (
+    ROOT / f"requirements/{name}.txt" for name in ("runtime", "dev", "docs", "release", "cli")
 )
 _KUSTOMIZATIONS = [ROOT / path for path in files() if path.endswith("kustomization.yaml")]
 _SCHEMA = open_api_schema()
@@ -82,7 +82,11 @@ def test_a_change_in_form_is_not_reported() -> None:
     assert not list(papers.change_problems("first-boot.added.md", "It boots.\n"))
 
 
-@pytest.mark.parametrize("lock", [RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK], ids=lambda lock: lock.name)
+@pytest.mark.parametrize(
+    "lock",
+    [RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK, RELEASE_LOCK, CLI_LOCK],
+    ids=lambda lock: lock.name,
+)
 def test_locks_are_exact(lock: Path) -> None:
     expect_none(papers.lock_problems(lock.name, lock.read_text()), "lock")
 
@@ -113,11 +117,15 @@ def test_locks_hold_what_pyproject_asks_for() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     needed, tools = papers.dependencies(read("pyproject.toml"))
-    site = papers.requirements(read("requirements/docs.in"))
+    others = [
+        name
+        for file in ("docs", "release")
+        for name in papers.requirements(read(f"requirements/{file}.in"))
+    ]
     document = read("docs/dependencies.md")
     expect_none(
-        papers.undocumented_dependencies([*needed, *tools, *site], document),
-        "in pyproject.toml and requirements/docs.in, or in docs/dependencies.md, not in both",
+        papers.undocumented_dependencies([*needed, *tools, *others], document),
+        "in pyproject.toml and requirements/*.in, or in docs/dependencies.md, not in both",
     )
 
 

@@ -1,0 +1,5 @@
+"""`python -m release`."""
+
+from release.main import main
+
+main()

@@ -1,0 +1,122 @@
+"""`python -m release`: writes every file of a release into one folder.
+
+The same checkout gives the same bytes: no file holds a time or a path. Called by `make release`.
+"""
+
+import filecmp
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from baoctl import __version__
+from e2e.rig.binaries import obtain
+from e2e.rig.paths import REPOSITORY, Cache, cache_root
+from e2e.rig.versions import KUBECTL
+from release.checksums import FILE as CHECKSUMS
+from release.checksums import checksums
+from release.cli_archive import PLATFORMS, Tools, cli_archive
+from release.manifests import Checkout, install_files
+from release.notes import release_notes
+from release.sbom import FILE as SBOM
+from release.sbom import sbom
+
+NOTES = "RELEASE_NOTES.md"
+_WORK = REPOSITORY / "build" / "release"
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What a release is called, and where its image is."""
+
+    version: str
+    image: str
+
+
+def write_manifests(checkout: Checkout, release: Release, out: Path) -> None:
+    """Write what is made of text alone: the installation files and the notes."""
+    for name, text in install_files(checkout, release.image, release.version).items():
+        (out / name).write_text(text, encoding="utf-8")
+    changes = [path for path in (checkout.root / "changes").glob("*.*.md")]
+    texts = ((path.name, path.read_text(encoding="utf-8")) for path in changes)
+    (out / NOTES).write_text(release_notes(release.version, texts), encoding="utf-8")
+
+
+def write(
+    checkout: Checkout, release: Release, tools: Tools, platforms: Sequence[str], out: Path
+) -> None:
+    """Write all files of a release into an empty folder, the checksums last."""
+    write_manifests(checkout, release, out)
+    sbom(checkout.root, release.version, tools, out / SBOM)
+    for platform in platforms:
+        cli_archive(checkout.root, _WORK, platform, tools, out / f"kubectl-bao-{platform}")
+    (out / CHECKSUMS).write_text(checksums(out), encoding="utf-8")
+
+
+def differing(first: Path, second: Path) -> list[str]:
+    """Name the files that are not the same in two folders."""
+    names = {path.name for folder in (first, second) for path in folder.iterdir()}
+    _, mismatch, missing = filecmp.cmpfiles(first, second, sorted(names), shallow=False)
+    return sorted((*mismatch, *missing))
+
+
+def _checked_version(_: click.Context, __: click.Parameter, value: str) -> str:
+    if value != __version__:
+        raise click.BadParameter(
+            f"{value!r}: must be {__version__}, which baoctl/__init__.py says and the programs "
+            "print; change it there for another release"
+        )
+    return value
+
+
+def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
+    if _IMAGE.fullmatch(value) is None:
+        raise click.BadParameter(
+            f"{value[:80]!r}: must be a repository without a tag, as in "
+            "registry.example.com/openbao-operator"
+        )
+    return value
+
+
+@click.command()
+@click.option("--version", required=True, callback=_checked_version, help="Of the release.")
+@click.option("--image", required=True, callback=_checked_image, help="Repository of its image.")
+@click.option(
+    "--tools",
+    type=click.Path(path_type=Path, exists=True),
+    required=True,
+    help="Folder with cyclonedx-py, shiv and uv.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=REPOSITORY / "dist")
+@click.option(
+    "--platform",
+    "platforms",
+    type=click.Choice([*PLATFORMS]),
+    multiple=True,
+    default=[*PLATFORMS],
+    help="Of kubectl-bao; repeatable.",
+)
+@click.option("--twice", is_flag=True, help="Fail unless a second build gives the same bytes.")
+def main(
+    version: str, image: str, tools: Path, out: Path, platforms: tuple[str, ...], twice: bool
+) -> None:
+    """Write the files of a release."""
+    (kubectl,) = obtain(Cache(cache_root()), [KUBECTL], lambda text: click.echo(text, err=True))
+    checkout, release = Checkout(REPOSITORY, kubectl), Release(version, image)
+    programs = Tools(tools.absolute())
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    write(checkout, release, programs, platforms, out)
+    if twice:
+        with tempfile.TemporaryDirectory() as name:
+            write(checkout, release, programs, platforms, Path(name))
+            if found := differing(out, Path(name)):
+                click.echo(f"a second build differs in {', '.join(found)}", err=True)
+                sys.exit(1)
+    click.echo((out / CHECKSUMS).read_text(), nl=False)

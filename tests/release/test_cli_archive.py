@@ -1,0 +1,80 @@
+"""What goes into kubectl-bao, and how it finds the modules of the running Python."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from release.cli_archive import PREAMBLE, split
+from tests.house.checkout import ROOT
+from tests.house.papers import dependencies, pins, requirements
+
+# Only Jobs and the operator need these: object stores, and keyless signatures.
+LEFT_OUT = {"obstore", "sigstore"}
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_it_holds_every_dependency_but_those_of_jobs_and_of_the_operator() -> None:
+    needed, _ = dependencies(read("pyproject.toml"))
+    assert {*needed} - {*requirements(read("requirements/cli.in"))} == LEFT_OUT
+
+
+def test_it_holds_the_versions_that_are_tested() -> None:
+    held, tested = pins(read("requirements/cli.txt")), pins(read("requirements/runtime.txt"))
+    assert held
+    assert held.items() <= tested.items()
+
+
+def tree(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_what_differs_between_pythons_stands_apart(tmp_path: Path) -> None:
+    same = {"pure/a.py": "a", "single.py": "s", "fast/b.py": "b"}
+    trees = {
+        "3.11": tree(tmp_path / "3.11", {**same, "fast/b.cpython-311.so": "old"}),
+        "3.12": tree(tmp_path / "3.12", {**same, "fast/b.cpython-312.so": "new", "added.py": "x"}),
+    }
+    site = tmp_path / "site"
+    split(trees, site)
+    found = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    assert found == {
+        "pure/a.py",
+        "single.py",
+        "abi/3.11/fast/b.py",
+        "abi/3.11/fast/b.cpython-311.so",
+        "abi/3.12/fast/b.py",
+        "abi/3.12/fast/b.cpython-312.so",
+        "abi/3.12/added.py",
+    }
+
+
+def started(site: Path, program: str) -> "subprocess.CompletedProcess[str]":
+    """Run the script as shiv does, and a program after it."""
+    code = (
+        "import runpy, sys; from pathlib import Path; "
+        "runpy.run_path(sys.argv[1], {'site_packages': Path(sys.argv[2])}, '__main__'); "
+        f"{program}"
+    )
+    argv = [sys.executable, "-c", code, str(PREAMBLE), str(site)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_the_modules_of_the_running_python_are_found_first(tmp_path: Path) -> None:
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    tree(tmp_path, {f"abi/{version}/chosen.py": "", "abi/2.7/chosen.py": ""})
+    done = started(tmp_path, "import chosen; print(chosen.__file__)")
+    assert done.stdout == f"{tmp_path}/abi/{version}/chosen.py\n"
+
+
+def test_a_python_without_modules_is_refused_in_one_line(tmp_path: Path) -> None:
+    tree(tmp_path, {"abi/2.7/chosen.py": ""})
+    done = started(tmp_path, "print('started')")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"kubectl-bao: .* Python 2\.7, and this is Python 3\..*\n", done.stderr)
