@@ -34,7 +34,7 @@ from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.jobs.template_source import TemplateLookup
 from managers.cluster.metrics import ClusterMetrics, counted
-from managers.cluster.observe.exposure import WaysIn
+from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
 from managers.cluster.reconcile import ClusterReconciler
@@ -43,10 +43,7 @@ from managers.context.context import FIELD_MANAGER, MARKS, Context
 from managers.context.pause_guard import PauseGuard, both
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
-from managers.context.reads.negative_ttl_getter import NegativeTtlGetter
-from managers.context.reads.pvcs import NamedPvcs
 from managers.context.reads.secrets import SecretStore
-from managers.context.reads.ttl_getter import TtlGetter
 from managers.images.verifier import ImageVerifier
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -55,13 +52,15 @@ from managers.upgrade.metrics import UpgradeMetrics
 from managers.upgrade.observe import UpgradeObserver
 from runtime.apply.apply import OptimisticApply, OwnedApply
 from runtime.apply.apply_cache import ApplyCache
-from runtime.builtin_kinds import POD, SERVICE_ACCOUNT
+from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
+from runtime.cache.cached_read import CachePolicy, ObjectReads, objects_by_name
 from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.controller.controller import Controller, ControllerOptions, Reconciler
 from runtime.controller.ratelimit import ItemExponentialFailure
+from runtime.errors import Forbidden
 from runtime.events import EventRecorder, Reporter
 from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.metrics.metrics import Metrics
@@ -128,7 +127,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     store: SecretStore[SecretReading] = SecretStore(parts.client, parts.clock, secret_reading)
     context = Context(parts.client, store, parts.clock, secrets.token_bytes, parts.events)
     installation = parts.settings.installation
-    named = NegativeTtlGetter(parts.client, parts.clock, caches.gateway_age)
+    named = CachePolicy(caches.named_age)
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
     statuses = _statuses(parts, clusters)
     logins = Logins(parts.client, parts.clock, installation)
@@ -143,10 +142,10 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             logins,
             context.attempts,
             served=ServedCertificates(),
-            named_claims=NamedPvcs(parts.client, parts.clock, caches.named_age),
-            accounts=_accounts(parts, caches),
+            named_claims=objects_by_name(parts.client, parts.clock, named),
+            accounts=objects_by_name(parts.client, parts.clock, named, metadata_only=True),
             images=images,
-            exposure=WaysIn(kinds, children, named),
+            exposure=ExposureObserver(kinds, children, _gateways(parts, caches)),
             cache_refresher=caches.refresher,
             admission=_admission(parts),
             upgrades=UpgradeObserver(parts.client, context.random_bytes),
@@ -241,10 +240,11 @@ def _statuses(parts: Parts, clusters: Cache) -> StatusWriter:
     return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting)
 
 
-def _accounts(parts: Parts, caches: Caches) -> TtlGetter:
-    return TtlGetter(
-        parts.client, parts.clock, SERVICE_ACCOUNT, caches.named_age, metadata_only=True
-    )
+def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
+    # One Gateway is named by many clusters: that there is none costs one request for all of them.
+    age = caches.gateway_age
+    policy = CachePolicy(age, absent=age, refusals=(Forbidden,))
+    return objects_by_name(parts.client, parts.clock, policy)
 
 
 def _owned_apply(

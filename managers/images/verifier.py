@@ -7,7 +7,6 @@ is down nor a moved tag affects a running cluster.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from managers.images.registry import RegistryError, RegistrySession
 from managers.images.signatures import prove
 from managers.images.tlog import NOTHING, TrustRoot
 from runtime.builtin_kinds import SECRET
+from runtime.cache.cached_read import TtlCache
 from runtime.client.client import Client
 from runtime.clock import Clock, Deadline
 from runtime.errors import Forbidden, NotFound
@@ -47,12 +47,6 @@ class Trust:
     root: TrustRoot = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    verdict: ImageVerdict
-    until: float
-
-
 class ImageVerifier:
     """Verifies images for all clusters of this process."""
 
@@ -61,7 +55,7 @@ class ImageVerifier:
         self._clock = clock
         self._trust = trust or Trust()
         # The namespace is part of the key: a verdict is not shared with another namespace.
-        self._answers: OrderedDict[tuple[str, str], _Remembered] = OrderedDict()
+        self._answers: TtlCache[tuple[str, str], ImageVerdict] = TtlCache(clock, _MOST)
         self._running: list[str] = []
 
     async def verdicts(
@@ -86,9 +80,8 @@ class ImageVerifier:
                 return stored
         slot = (question.namespace, key)
         kept = self._answers.get(slot)
-        if kept is not None and self._clock.monotonic() < kept.until:
-            self._answers.move_to_end(slot)
-            return kept.verdict
+        if kept is not None:
+            return kept
         if len(self._running) >= _AT_ONCE or question.namespace in self._running:
             return ImageVerdict(
                 question.reference,
@@ -98,9 +91,7 @@ class ImageVerifier:
             )
         verdict = await self._verify(question, key)
         seconds = verdict.retry_after or PROVEN_FOR
-        self._answers[slot] = _Remembered(verdict, self._clock.monotonic() + seconds)
-        while len(self._answers) > _MOST:
-            self._answers.popitem(last=False)
+        self._answers.put(slot, verdict, self._clock.monotonic() + seconds)
         return verdict
 
     async def _verify(self, question: VerificationRequest, key: str) -> ImageVerdict:

@@ -21,7 +21,6 @@ from contracts.optional_kinds import (
 )
 from contracts.records.exposure import ExposureFacts, GatewayFacts, GatewaySettings, IngressFacts
 from managers.context.context import MARKS
-from managers.context.reads.negative_ttl_getter import CachedObject, NegativeTtlGetter
 from managers.networking.exposure_facts import (
     class_facts,
     gateway_facts,
@@ -33,30 +32,31 @@ from managers.networking.exposure_spec import exposure_spec
 from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import INGRESS
 from runtime.cache.cache import Cache
+from runtime.cache.cached_read import CachedAnswer, ObjectReads
 from runtime.cache.optional import OptionalKinds
 from runtime.cache.optional_kind import UNKNOWN, OptionalKind
 from runtime.memo import memoize
 from runtime.types import Object, ObjectKey, Resource
 
-wishes_of = memoize(exposure_spec)
+exposure_of = memoize(exposure_spec)
 
 
-class WaysIn:
+class ExposureObserver:
     """Facts about the exposure of a cluster."""
 
     def __init__(
         self,
         kinds: OptionalKinds,
         informers: Mapping[Resource, Cache],
-        gateway_class: NegativeTtlGetter,
+        gateways: ObjectReads,
     ) -> None:
         self._kinds = kinds
         self._informers = informers
-        self._named = gateway_class
+        self._gateways = gateways
 
     async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> ExposureFacts:
         """Read what the spec exposes. Raises the API's errors."""
-        spec, offers = wishes_of(cluster), self._kinds.offers
+        spec, offers = exposure_of(cluster), self._kinds.offers
         if spec.ingress is None and spec.gateway is None and spec.monitor is None:
             return ExposureFacts(offers)
         facts = ExposureFacts(
@@ -96,8 +96,8 @@ class WaysIn:
         route = self._live(kind, owner, route_name)
         policy = self._live(BACKEND_TLS_POLICY, owner, names.backend_tls_policy(name))
         key = ObjectKey(spec.gateway_namespace, spec.gateway)
-        gateway = await self._named.get(GATEWAY, key)
-        gateway_status = gateway_facts(gateway.live) if gateway.live else None
+        gateway = await self._gateways.get((GATEWAY, key))
+        gateway_status = gateway_facts(gateway.value) if gateway.value else None
         gateway_class = await self._class_of(gateway_status)
         return replace(
             facts,
@@ -105,14 +105,14 @@ class WaysIn:
             policy=policy_facts(policy, _is_mine(policy, owner), spec) if policy else None,
             gateway=gateway_status,
             gateway_readable=gateway.readable,
-            gateway_class=class_facts(gateway_class.live) if gateway_class.live else None,
+            gateway_class=class_facts(gateway_class.value) if gateway_class.value else None,
             class_readable=gateway_class.readable,
         )
 
-    async def _class_of(self, gateway: GatewayFacts | None) -> CachedObject:
+    async def _class_of(self, gateway: GatewayFacts | None) -> CachedAnswer[Object]:
         if gateway is None or not gateway.class_name:
-            return CachedObject(None)
-        return await self._named.get(GATEWAY_CLASS, ObjectKey("", gateway.class_name))
+            return CachedAnswer(None)
+        return await self._gateways.get((GATEWAY_CLASS, ObjectKey("", gateway.class_name)))
 
 
 def _is_mine(live: Object, owner: Owner) -> bool:

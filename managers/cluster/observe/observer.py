@@ -37,7 +37,7 @@ from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
 from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
 from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
-from managers.cluster.observe.exposure import WaysIn
+from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.observe.from_objects import (
     SecretReading,
     account_facts,
@@ -51,9 +51,7 @@ from managers.context.attempt_log import AttemptLog
 from managers.context.installation import Installation
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
-from managers.context.reads.pvcs import NamedPvcs
 from managers.context.reads.secrets import SecretStore
-from managers.context.reads.ttl_getter import TtlGetter
 from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
@@ -68,6 +66,7 @@ from managers.workload.scale.hibernate import waking_since
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.cache.cache import Cache
+from runtime.cache.cached_read import ObjectReads
 from runtime.clock import Clock
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
@@ -89,10 +88,10 @@ class ObserverDependencies:
     logins: Logins
     attempts: AttemptLog
     served: ServedCertificates | None = None
-    named_claims: NamedPvcs | None = None
+    named_claims: ObjectReads | None = None
     images: ImageVerifier | None = None
-    accounts: TtlGetter | None = None
-    exposure: WaysIn | None = None
+    accounts: ObjectReads | None = None
+    exposure: ExposureObserver | None = None
     cache_refresher: CacheRefresher | None = None
     """None: all kinds are watched."""
     admission: AdmissionPolicies | None = None
@@ -220,7 +219,7 @@ class ClusterObserver:
         key = ObjectKey(owner.namespace, name)
         live = self._informers[SERVICE_ACCOUNT].get(key)
         if live is None and self._accounts is not None:
-            live = await self._accounts.get(key)
+            live = await self._accounts.value((SERVICE_ACCOUNT, key))
         return None if live is None else account_facts(live)
 
     async def _with_quorum(
@@ -260,7 +259,7 @@ class ClusterObserver:
     ) -> NamedPvcFacts | None:
         if volume is None or self._named_claims is None:
             return None
-        live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
+        live = await self._named_claims.value((PVC, ObjectKey(owner.namespace, volume.claim)))
         return None if live is None else named_pvc_facts(live)
 
     async def client_config(
@@ -292,7 +291,7 @@ class ClusterObserver:
             self._secrets.drop(ObjectKey(key.namespace, name))
         if self._named_claims is not None:
             for pvc in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
-                self._named_claims.forget(key.namespace, pvc)
+                self._named_claims.drop((PVC, ObjectKey(key.namespace, pvc)))
 
     async def _read_secrets(
         self,

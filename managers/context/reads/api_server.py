@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 import orjson
 from cryptography.hazmat.primitives import serialization
@@ -19,9 +19,10 @@ from contracts.api.cluster.network import is_ip
 from contracts.records.environment import ApiEndpoints
 from contracts.records.observed import TokenIssuer
 from runtime.builtin_kinds import ENDPOINT_SLICE, SERVICE
+from runtime.cache.cached_read import CachedReads, CachePolicy
 from runtime.client.client import Client
 from runtime.clock import Clock
-from runtime.errors import ApiError, Forbidden, NotFound, Transient, Unauthorized
+from runtime.errors import Forbidden, Unauthorized
 from runtime.types import Object, ObjectKey
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -34,29 +35,31 @@ REREAD = 600.0
 # A node of it that restarts is back before the next read, and needs its flow then.
 LINGERS = 3600.0
 ITSELF = ObjectKey("default", "kubernetes")
-Facts = TypeVar("Facts")
+_REFUSALS = (Forbidden, Unauthorized)
+# Neither a refusal nor an outage is kept: a rotated issuer is read by whoever needs it next.
+_ISSUER: Final = CachePolicy(MAX_AGE, refusals=_REFUSALS)
+_ADDRESSES: Final = CachePolicy(REREAD, absent=REREAD, refusals=_REFUSALS, stale=True)
 _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
 
 
 class ApiServer:
-    """Facts about the API server, kept for `MAX_AGE` seconds."""
+    """Facts about the API server, each read once for the process, and again after a while."""
 
     def __init__(self, client: Client, clock: Clock, host: str | None) -> None:
         self._client = client
         self._clock = clock
         # A host name cannot be used: policies take addresses.
         self._configured: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
-        self._services: Reread[tuple[str, ...]] = Reread(clock, self._read_service, ())
-        self._endpoints = Reread(clock, self._read_endpoints, ApiEndpoints())
+        self._services = CachedReads(clock, self._read_service, _ADDRESSES)
+        self._endpoints = CachedReads(clock, self._read_endpoints, _ADDRESSES)
+        self._issuers = CachedReads(clock, self._read_issuer, _ISSUER)
         self._last_seen: dict[str, float] = {}
-        self._issuer: TokenIssuer | None = None
-        self._read_at = 0.0
 
     async def hosts(self) -> tuple[str, ...]:
         """Return the addresses of the API server's Service, as pods see it; () if not known."""
         if self._configured is not None:
             return self._configured
-        return await self._services.get()
+        return await self._services.value(ITSELF) or ()
 
     async def endpoints(self) -> ApiEndpoints:
         """Return where the API server listens behind its Service, as far as it can be read.
@@ -64,61 +67,27 @@ class ApiServer:
         Reads the object `kubernetes`, which the API server writes itself: a list by label would
         include objects of others.
         """
-        return await self._endpoints.get()
+        return await self._endpoints.value(ITSELF) or ApiEndpoints()
 
-    async def _read_service(self) -> tuple[str, ...]:
-        service = await self._client.get(SERVICE, ITSELF)
+    async def token_issuer(self) -> TokenIssuer | None:
+        """Return the issuer of ServiceAccount tokens; None when we may not read it."""
+        return await self._issuers.value(DISCOVERY)
+
+    async def _read_service(self, key: ObjectKey) -> tuple[str, ...]:
+        service = await self._client.get(SERVICE, key)
         return tuple(one for one in service["spec"].get("clusterIPs") or () if is_ip(one))
 
-    async def _read_endpoints(self) -> ApiEndpoints:
+    async def _read_endpoints(self, key: ObjectKey) -> ApiEndpoints:
         now = self._clock.monotonic()
-        endpoints = api_endpoints(await self._client.get(ENDPOINT_SLICE, ITSELF))
+        endpoints = api_endpoints(await self._client.get(ENDPOINT_SLICE, key))
         self._last_seen |= dict.fromkeys(endpoints.addresses, now)
         self._last_seen = {one: at for one, at in self._last_seen.items() if now - at < LINGERS}
         return dataclasses.replace(endpoints, addresses=tuple(sorted(self._last_seen)))
 
-    async def token_issuer(self) -> TokenIssuer | None:
-        """Return the issuer of ServiceAccount tokens; None when we may not read it."""
-        now = self._clock.monotonic()
-        if self._issuer is not None and now - self._read_at < MAX_AGE:
-            return self._issuer
-        try:
-            discovery = orjson.loads(await self._client.get_raw(DISCOVERY))
-            keys = orjson.loads(await self._client.get_raw(KEYS))
-        except (Forbidden, NotFound, Unauthorized):
-            return None
-        self._issuer = TokenIssuer(str(discovery["issuer"]), public_keys(keys))
-        self._read_at = now
-        return self._issuer
-
-
-class Reread(Generic[Facts]):
-    """A value that rarely changes, read at most every `REREAD` seconds, on demand."""
-
-    def __init__(self, clock: Clock, read: Callable[[], Awaitable[Facts]], nothing: Facts) -> None:
-        self._clock = clock
-        self._read = read
-        self._nothing = nothing
-        self._value: Facts | None = None
-        self._read_at = 0.0
-
-    async def get(self) -> Facts:
-        """Return the value; the default when it does not exist or may not be read.
-
-        Raises transient errors of the API, unless there is an earlier value.
-        """
-        now = self._clock.monotonic()
-        if self._value is not None and now - self._read_at < REREAD:
-            return self._value
-        try:
-            self._value = await self._read()
-        except (Forbidden, NotFound, Unauthorized):
-            self._value = self._nothing
-        except (ApiError, Transient):
-            if self._value is None:
-                raise
-        self._read_at = now
-        return self._value
+    async def _read_issuer(self, path: str) -> TokenIssuer:
+        discovery = orjson.loads(await self._client.get_raw(path))
+        keys = orjson.loads(await self._client.get_raw(KEYS))
+        return TokenIssuer(str(discovery["issuer"]), public_keys(keys))
 
 
 def api_endpoints(live: Object) -> ApiEndpoints:

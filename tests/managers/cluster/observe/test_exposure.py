@@ -19,12 +19,13 @@ from contracts.records.desired import AppliedSet, Desired
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
 from managers.cluster.apply.apply import PRUNED
-from managers.cluster.observe.exposure import WaysIn
+from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.plan.steps import merge_plans
-from managers.context.reads.negative_ttl_getter import NegativeTtlGetter
 from runtime.builtin_kinds import INGRESS, POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.cache.cached_read import CachePolicy, objects_by_name
 from runtime.cache.optional import OptionalKinds
 from runtime.cache.optional_kind import KindAvailability
+from runtime.errors import Forbidden
 from runtime.outcome import Blocked, Wait
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
@@ -163,11 +164,13 @@ class Looking:
         self.api = FakeApi()
         kinds = (INGRESS, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
         self.caches = {kind: StillInformer(kind) for kind in kinds}
-        seen = NegativeTtlGetter(self.api, ManualClock(), 9.0)
-        self.ways = WaysIn(Kinds(offers), self.caches, seen)
+        seen = objects_by_name(
+            self.api, ManualClock(), CachePolicy(9.0, absent=9.0, refusals=(Forbidden,))
+        )
+        self.exposure = ExposureObserver(Kinds(offers), self.caches, seen)
 
     async def facts(self, cluster: gen.Cluster) -> ExposureFacts:
-        return await self.ways.facts(cluster.read(), cluster.owner())
+        return await self.exposure.facts(cluster.read(), cluster.owner())
 
     def mine(self, resource: Resource, name: str, **content: object) -> None:
         metadata = {"name": name, "namespace": gen.NAMESPACE, "resourceVersion": "1"}

@@ -17,9 +17,9 @@ from managers.cluster.observe.observer import (
     secret_names,
 )
 from managers.context.reads.api_server import DISCOVERY, KEYS
-from managers.context.reads.pvcs import NamedPvcs
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
+from runtime.cache.cached_read import CachePolicy, objects_by_name
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
@@ -263,7 +263,7 @@ async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
 )
 async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any], name: str) -> None:
     bench = Bench()
-    claims = NamedPvcs(bench.api, bench.outside.clock, 15.0)
+    claims = objects_by_name(bench.api, bench.outside.clock, CachePolicy(15.0))
     observer = observer_of(bench.outside, bench.caches, named_claims=claims)
     wanting = NEW.wanting(auditFileStorage=storage)
     assert (await observer.observe(wanting.read(), wanting.owner())).audit_claim is None

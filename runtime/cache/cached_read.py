@@ -1,0 +1,141 @@
+"""Answers that are kept for a while: the cache for single reads of what is not watched.
+
+For objects that are read by name, because no watch may or need see them, and for what the API
+server serves at a path. What is kept, and for how long, is a `CachePolicy`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, NotFound, Transient
+from runtime.types import Object, ObjectKey, Resource
+
+SIZE: Final = 4096
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class TtlCache(Generic[Key, Value]):
+    """Values, each with its own time to live; of more than `size` the oldest are dropped."""
+
+    def __init__(self, clock: Clock, size: int = SIZE) -> None:
+        self._clock = clock
+        self._size = size
+        self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value; None when there is none, or when its time is over."""
+        kept = self._kept.get(key)
+        return kept[1] if kept is not None and self._clock.monotonic() < kept[0] else None
+
+    def last(self, key: Key) -> Value | None:
+        """Return the value even when its time is over, unless it was dropped since."""
+        kept = self._kept.get(key)
+        return None if kept is None else kept[1]
+
+    def put(self, key: Key, value: Value, until: float) -> None:
+        """Keep a value until that moment of clock.monotonic()."""
+        self._kept[key] = (until, value)
+        self._kept.move_to_end(key)
+        # Users choose the names: what is no longer read would stay for ever.
+        while len(self._kept) > self._size or self._is_over(next(iter(self._kept))):
+            self._kept.popitem(last=False)
+            if not self._kept:
+                break
+
+    def drop(self, key: Key) -> None:
+        """Drop a value."""
+        self._kept.pop(key, None)
+
+    def _is_over(self, key: Key) -> bool:
+        return self._kept[key][0] <= self._clock.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """For how many seconds an answer is used instead of a new read."""
+
+    found: float
+    absent: float = 0.0
+    """For an absent object, and for a refusal that is an answer; 0: it is read each time."""
+    refusals: tuple[type[ApiError], ...] = ()
+    """Errors that are an answer; all others are raised."""
+    stale: bool = False
+    """When a read fails, the last answer is used for another period."""
+    size: int = SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer(Generic[Value]):
+    """The value; None when it does not exist, or when it may not be read."""
+
+    value: Value | None
+    readable: bool = True
+
+
+class CachedReads(Generic[Key, Value]):
+    """Reads by key, whose answers are kept as the policy says."""
+
+    def __init__(
+        self, clock: Clock, read: Callable[[Key], Awaitable[Value]], policy: CachePolicy
+    ) -> None:
+        self._clock = clock
+        self._read = read
+        self._policy = policy
+        self._cache: TtlCache[Key, CachedAnswer[Value]] = TtlCache(clock, policy.size)
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    async def get(self, key: Key) -> CachedAnswer[Value]:
+        """Return the answer from the cache, or read it. Raises the API's errors."""
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
+        policy, now = self._policy, self._clock.monotonic()
+        try:
+            answer, seconds = CachedAnswer(await self._read(key)), policy.found
+        except NotFound:
+            answer, seconds = CachedAnswer(None), policy.absent
+        except (ApiError, Transient) as error:
+            last = self._cache.last(key) if policy.stale else None
+            if isinstance(error, policy.refusals):
+                answer, seconds = CachedAnswer(None, readable=False), policy.absent
+            elif last is not None:
+                answer, seconds = last, policy.found
+            else:
+                raise
+        self._cache.put(key, answer, now + seconds)
+        return answer
+
+    async def value(self, key: Key) -> Value | None:
+        """Return the value alone; None when there is none to be had."""
+        return (await self.get(key)).value
+
+    def drop(self, key: Key) -> None:
+        """Drop an answer, so that the next call reads."""
+        self._cache.drop(key)
+
+
+def objects_by_name(
+    client: Client, clock: Clock, policy: CachePolicy, *, metadata_only: bool = False
+) -> ObjectReads:
+    """Read objects by kind and name."""
+
+    async def read(key: tuple[Resource, ObjectKey]) -> Object:
+        return await client.get(*key, metadata_only=metadata_only)
+
+    return CachedReads(clock, read, policy)
+
+
+ObjectReads = CachedReads[tuple[Resource, ObjectKey], Object]
