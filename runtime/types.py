@@ -6,6 +6,7 @@ layers above.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -108,6 +109,11 @@ def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
     """metadata.annotations, empty when absent."""
     annotations: Mapping[str, str] = _metadata(obj).get("annotations") or {}
     return annotations
+
+
+def time_of(text: str | None) -> datetime | None:
+    """The moment of a timestamp of an object; None without one."""
+    return datetime.fromisoformat(text) if text else None
 
 
 def is_terminating(obj: Mapping[str, Any]) -> bool:

@@ -151,7 +151,7 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
 
 _IT = NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)")
 
-RESTRICT_WISHES = AdmissionPolicy(
+RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
     name="restrict-controller-wishes",
     why="The operator deletes no cluster and no backup of people, and makes a cluster for restores "
     "and datacenters only.",

@@ -11,7 +11,7 @@ from typing import Final
 from contracts.admission.operator_jobs import (
     BINDING_OF_RUN,
     BY_THE_OPERATOR,
-    RESTRICT_WISHES,
+    RESTRICT_CUSTOM_RESOURCES,
     ROLE_OF_RUN,
     RUN,
     restrict_jobs,
@@ -164,5 +164,5 @@ CONTROLLER_POLICIES: Final = (
     RESTRICT_SECRETS,
     RESTRICT_ACCOUNTS,
     restrict_jobs(VARIABLES, _LABELLED),
-    RESTRICT_WISHES,
+    RESTRICT_CUSTOM_RESOURCES,
 )

@@ -169,5 +169,5 @@ class ExposureFacts:
         return tuple(one.resource for one in self.offers.values() if one.resource is not None)
 
 
-NO_WISHES = ExposureSpec()
+NO_EXPOSURE = ExposureSpec()
 NO_FACTS = ExposureFacts()

@@ -39,8 +39,8 @@ class Reload:
     """First characters of the hash of what was to be read."""
     exit_code: int | None
     """None while it has not ended."""
-    asked: datetime | None = None
-    """When it was asked for, by our own note in it."""
+    requested_at: datetime | None = None
+    """From the arguments of the container, which we wrote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from contracts.api.cluster.tls import TlsMode
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput
 from contracts.pools.voter_pool import PROVEN, GreenPoolSpec, ServerPool
-from contracts.records.exposure import NO_WISHES, ExposureSpec
+from contracts.records.exposure import NO_EXPOSURE, ExposureSpec
 from contracts.unseal_keys import KeyRing, Rotation
 from runtime.apply.ownership import Owner
 from runtime.outcome import Outcome
@@ -207,7 +207,7 @@ class Resolved:
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
     """`spec.deletionPolicy` is Retain: the volume of a removed server is kept."""
-    exposure: ExposureSpec = NO_WISHES
+    exposure: ExposureSpec = NO_EXPOSURE
     """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
     """The volume for the files of audit devices, if one is asked for."""

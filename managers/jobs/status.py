@@ -22,7 +22,7 @@ from contracts.pause import counted_from
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import NETWORK_POLICY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
-from runtime.types import Object, Resource, controller_of, is_terminating, uid_of
+from runtime.types import Object, Resource, controller_of, is_terminating, time_of, uid_of
 
 JobState = Literal["Active", "Succeeded", "Failed"]
 # Longer than a node takes to start, and to pull an image.
@@ -78,7 +78,7 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
         foreign=controller is None or controller.uid != owner_uid,
         ready=bool(status.get("ready")),
         terminating=is_terminating(job),
-        created_at=_moment(job["metadata"].get("creationTimestamp")),
+        created_at=time_of(job["metadata"].get("creationTimestamp")),
     )
     if end is None:
         return observed
@@ -89,7 +89,7 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
         foreign=observed.foreign,
         terminating=observed.terminating,
         created_at=observed.created_at,
-        finished_at=_moment(finished),
+        finished_at=time_of(finished),
         reason=end.get("reason") or "",
         message=end.get("message") or "",
     )
@@ -100,10 +100,6 @@ def _end(conditions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         (one for one in conditions if one.get("type") in _ENDS and one.get("status") == "True"),
         None,
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ ENDPOINT_PORT = 6443
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class FlowContext:
     """Inputs of the permissions: one cluster, and the addresses of the API server."""
 
     resolved: Resolved
@@ -46,7 +46,7 @@ class FlowPeer:
     """The peer of a permission, as a label and as peers of a rule; no peers: no rule."""
 
     label: str
-    peers: Callable[[Ways], Peers]
+    peers: Callable[[FlowContext], Peers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Ports:
     """The ports of a permission, as a label and as ports of a rule."""
 
     label: str
-    ports: Callable[[Ways], list[PolicyPort]]
+    ports: Callable[[FlowContext], list[PolicyPort]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _hosts(hosts: tuple[str, ...]) -> Peers:
     return _blocks(tuple(map(host_cidr, hosts)))
 
 
-def _servers(context: Ways) -> Peers:
+def _servers(context: FlowContext) -> Peers:
     return [{"podSelector": {"matchLabels": labels.servers(context.resolved.name)}}]
 
 
@@ -91,11 +91,11 @@ def job_selector(cluster: str) -> dict[str, Any]:
     return {"matchLabels": labels.base(cluster), "matchExpressions": [component]}
 
 
-def _jobs(context: Ways) -> Peers:
+def _jobs(context: FlowContext) -> Peers:
     return [{"podSelector": job_selector(context.resolved.name)}]
 
 
-def _operator(context: Ways) -> Peers:
+def _operator(context: FlowContext) -> Peers:
     namespace = {NAMESPACE_NAME: context.settings.operator_namespace}
     return [
         {
@@ -105,15 +105,15 @@ def _operator(context: Ways) -> Peers:
     ]
 
 
-def _own_namespace(context: Ways) -> Peers:
+def _own_namespace(context: FlowContext) -> Peers:
     return [{"podSelector": {}}] if context.settings.open_to_namespace else []
 
 
-def _trusted(context: Ways) -> Peers:
+def _trusted(context: FlowContext) -> Peers:
     return [dict(peer) for peer in context.settings.trusted_peers]
 
 
-def _dns(context: Ways) -> Peers:
+def _dns(context: FlowContext) -> Peers:
     namespace = {NAMESPACE_NAME: context.settings.dns_namespace}
     return [
         {"namespaceSelector": {"matchLabels": namespace}},
@@ -121,25 +121,25 @@ def _dns(context: Ways) -> Peers:
     ]
 
 
-def _api_server(context: Ways) -> Peers:
+def _api_server(context: FlowContext) -> Peers:
     cidrs = context.settings.api_server_cidrs
     # Host bits after the prefix have no meaning, and the API server warns of them.
     ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in cidrs)
     return _blocks(ranges) if cidrs else _hosts(context.api_server_hosts)
 
 
-def _endpoints(context: Ways) -> Peers:
+def _endpoints(context: FlowContext) -> Peers:
     return _hosts(context.settings.api_server_endpoints or context.endpoints.addresses)
 
 
-def _endpoint_ports(context: Ways) -> list[PolicyPort]:
+def _endpoint_ports(context: FlowContext) -> list[PolicyPort]:
     numbers = {context.endpoints.port}
     if context.settings.api_server_endpoints:
         numbers.add(ENDPOINT_PORT)
     return [_tcp(number) for number in sorted(numbers)]
 
 
-def _stores(context: Ways) -> Peers:
+def _stores(context: FlowContext) -> Peers:
     """Return all addresses but loopback and link-local: the address of a store is not known."""
     if not context.settings.store_ports:
         return []
@@ -149,11 +149,11 @@ def _stores(context: Ways) -> Peers:
     ]
 
 
-def _store_ports(context: Ways) -> list[PolicyPort]:
+def _store_ports(context: FlowContext) -> list[PolicyPort]:
     return [_tcp(number) for number in context.settings.store_ports]
 
 
-def _client_ports(context: Ways) -> list[PolicyPort]:
+def _client_ports(context: FlowContext) -> list[PolicyPort]:
     metrics = context.settings.metrics_port
     return [API.policy_port(), *([] if metrics is None else [_tcp(metrics)])]
 
@@ -213,7 +213,7 @@ PERMISSIONS: tuple[Permission, ...] = (
 )
 
 
-def rules(context: Ways, guarded: Guarded, direction: Direction) -> list[dict[str, Any]]:
+def rules(context: FlowContext, guarded: Guarded, direction: Direction) -> list[dict[str, Any]]:
     """Build the rules of one policy and direction from the table, in its order."""
     side = "from" if direction == "in" else "to"
     entries = []

@@ -7,7 +7,7 @@ from contracts.naming import labels, names
 from contracts.records.environment import ApiEndpoints
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from managers.networking.flows import Ways, job_selector, rules
+from managers.networking.flows import FlowContext, job_selector, rules
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY
 from runtime.memo import memoize
@@ -29,7 +29,7 @@ def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
 
 @memoize
 def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    context = Ways(resolved, hosts, endpoints)
+    context = FlowContext(resolved, hosts, endpoints)
     settings = resolved.network
     return cluster_object(
         resolved,
@@ -48,7 +48,7 @@ def _servers(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints
 
 @memoize
 def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -> Intent:
-    context = Ways(resolved, hosts, endpoints)
+    context = FlowContext(resolved, hosts, endpoints)
     return cluster_object(
         resolved,
         NETWORK_POLICY,

@@ -17,11 +17,11 @@ import semver
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.fenced_pods import heeded
 from contracts.records.observed import Observed
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, goes_on, steer
+from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, steer
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
 from managers.upgrade.rolling.outcome import upgrade_decision_of
@@ -96,7 +96,7 @@ def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
         or release != Release.requested(cluster)
         or bool(cluster.pending_upgrade_requests)
-        or goes_on(cluster)
+        or blue_green_under_way(cluster.status.blue_green)
         or (status.break_glass is not None and status.break_glass.active)
     )
     if active and status.initialized:

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.admission.datacenters import DATACENTER_POLICIES, OWN_NAMESPACE_MESSAGE
 from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
-from contracts.admission.operator_jobs import RESTRICT_WISHES
+from contracts.admission.operator_jobs import RESTRICT_CUSTOM_RESOURCES
 from contracts.admission.operator_pods import LOCK_PODS
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
@@ -40,7 +40,7 @@ from tests.integration import locked
 from tests.integration.locked import ADMIN, MASTER, NAMESPACE, OPERATOR, TENANT, Place
 from tests.integration.locked import part as controller
 
-POLICIES = (*DATACENTER_POLICIES, LOCK_MANAGED, LOCK_SCALE, LOCK_PODS, RESTRICT_WISHES)
+POLICIES = (*DATACENTER_POLICIES, LOCK_MANAGED, LOCK_SCALE, LOCK_PODS, RESTRICT_CUSTOM_RESOURCES)
 GC, DEPLOYING = controller("generic-garbage-collector"), controller("deployment-controller")
 SCALING = controller("horizontal-pod-autoscaler")
 TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)

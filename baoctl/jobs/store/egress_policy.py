@@ -77,7 +77,7 @@ def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressP
     Raises ValueError for an address that is none.
     """
     hosts = environ.get("KUBERNETES_SERVICE_HOST", "")
-    service = {ipaddress.ip_address(hosts)} if hosts and _is_address(hosts) else set()
+    service = {ipaddress.ip_address(hosts)} if hosts and is_address(hosts) else set()
     return EgressPolicy(frozenset(service), frozenset(map(_pair, forbidden)))
 
 
@@ -116,7 +116,8 @@ def _pair(text: str) -> tuple[Address, int]:
         raise ValueError(f"{text[:80]!r}: must be ADDRESS:PORT") from None
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether the text is an IPv4 or IPv6 address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

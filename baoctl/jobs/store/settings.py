@@ -8,7 +8,6 @@ leave the Secret out is decided by an admission policy.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store import google_credentials
+from baoctl.jobs.store.egress_policy import is_address
 from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from contracts.jobs.env import StoreEnv
 
@@ -121,7 +121,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
 def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
     host = endpoint.hostname or ""
     # A certificate for *.host covers one label, and an address has no names below it.
-    return not (env.use_path_style or _is_address(host) or "." in env.bucket)
+    return not (env.use_path_style or is_address(host) or "." in env.bucket)
 
 
 def _sts(endpoint: SplitResult, region: str) -> tuple[str, EgressEndpoint]:
@@ -286,11 +286,3 @@ def _egress_endpoint(endpoint: SplitResult, prefix: str = "") -> EgressEndpoint:
 
 def _port(endpoint: SplitResult) -> int:
     return 443 if endpoint.scheme == "https" else 80
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

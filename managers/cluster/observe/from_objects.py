@@ -39,6 +39,7 @@ from runtime.types import (
     key_of,
     labels_of,
     resource_version_of,
+    time_of,
     uid_of,
 )
 
@@ -203,7 +204,7 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         leaves_at=_leaves_at(pod),
         maintenance=labels.MAINTENANCE in annotations_of(pod),
         restored=annotations_of(pod).get(labels.RESTORE_REVISION, ""),
-        made=_moment(pod["metadata"].get("creationTimestamp")),
+        made=time_of(pod["metadata"].get("creationTimestamp")),
         service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
         fence_gate=_is_gated(pod),
         first_set=labels.FIRST_SET in labels_of(pod),
@@ -226,11 +227,7 @@ def _is_gated(pod: Mapping[str, Any]) -> bool:
 
 
 def _leaves_at(pod: Object) -> datetime | None:
-    return _moment(pod["metadata"].get("deletionTimestamp"))
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return time_of(pod["metadata"].get("deletionTimestamp"))
 
 
 def _tls_secret(pod: Object) -> str:
@@ -351,7 +348,7 @@ def _pvc_facts(pvc: Object) -> PvcFacts:
         phase=status.get("phase") or "",
         resizing=condition.get("type") or "",
         resize_message=condition.get("message") or "",
-        resizing_since=_moment(condition.get("lastTransitionTime")),
+        resizing_since=time_of(condition.get("lastTransitionTime")),
         adopt=annotations_of(pvc).get(labels.ADOPT, ""),
         removed_peer=annotations_of(pvc).get(labels.REMOVED_PEER, ""),
     )

@@ -19,7 +19,7 @@ from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.pools.voter_pool import serving_set
 from contracts.records.event import EventRecord
 from contracts.records.observed import PodFacts, PoolFacts, StatefulSetFacts
-from contracts.records.upgrade import Release
+from contracts.records.upgrade import Release, blue_green_under_way
 from managers.bootstrap.seal.keys import ring_of_pods
 from managers.cluster.observe.server_builds import (
     Build,
@@ -29,7 +29,6 @@ from managers.cluster.observe.server_builds import (
     name_of,
     order,
 )
-from managers.upgrade.bluegreen.facts import goes_on
 from runtime.memo import memoize
 
 MENDED = "StatusMended"
@@ -244,7 +243,7 @@ def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
     template = builds.template
     older = [one for one in builds.versions if is_newer(release.version, one)]
     rolls = template is not None and template.version == release.version and bool(older)
-    if not rolls or goes_on(cluster):
+    if not rolls or blue_green_under_way(cluster.status.blue_green):
         return None
     identity = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
     return UpgradeStatus(

@@ -14,10 +14,10 @@ from contracts.records.bluegreen import IDLE, BlueGreenDecision
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
+from contracts.records.upgrade import blue_green_under_way
 from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
 from managers.images.plan import images_of
-from managers.upgrade.bluegreen.facts import goes_on
 from managers.upgrade.decide import with_target_release
 from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
 from managers.workload.objects.annotations import first_marks
@@ -40,7 +40,9 @@ def with_green_pool(
 
     `cluster` is the CR as its user wrote it.
     """
-    if decision is None or (decision.state == IDLE and not goes_on(cluster)):
+    if decision is None or (
+        decision.state == IDLE and not blue_green_under_way(cluster.status.blue_green)
+    ):
         return resolved
     others = voter_sets(cluster)[1:]
     return replace(

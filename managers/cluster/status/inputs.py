@@ -10,7 +10,7 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster.status import AutopilotStatus, RaftStatus
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
-from contracts.records.exposure import NO_WISHES, ExposureSpec
+from contracts.records.exposure import NO_EXPOSURE, ExposureSpec
 from contracts.records.observed import Observed
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.workload.conditions import stopped_on_purpose
@@ -39,7 +39,7 @@ class ConditionFacts:
     owner_uid: str = ""
     recovery_keys: RecoveryKeysStatus | None = None
     operator_login: OperatorLoginStatus | None = None
-    exposure: ExposureSpec = NO_WISHES
+    exposure: ExposureSpec = NO_EXPOSURE
     cluster: OpenBaoCluster | None = None
     """The whole object, for the parts of its status that other reconcilers write."""
     decision: UpgradeDecision | None = None

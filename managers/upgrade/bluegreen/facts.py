@@ -46,15 +46,12 @@ _CRASHES = "CrashLoopBackOff"
 _NOTHING = PoolFacts()
 
 
-def goes_on(cluster: OpenBaoCluster) -> bool:
-    """Report whether a blue/green upgrade is in progress."""
-    return blue_green_under_way(cluster.status.blue_green)
-
-
 def decides(cluster: OpenBaoCluster) -> bool:
     """Report whether the blue/green table decides: an upgrade in progress keeps its strategy."""
     break_glass = cluster.status.break_glass
-    if goes_on(cluster) or (break_glass is not None and break_glass.active):
+    if blue_green_under_way(cluster.status.blue_green) or (
+        break_glass is not None and break_glass.active
+    ):
         return True
     spec = cluster.spec.upgrade
     selected = spec is not None and spec.strategy == "BlueGreen"
@@ -68,7 +65,7 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     There may be leftovers of an earlier pool of that name.
     """
     pools = voter_sets(cluster)
-    if len(pools) > 1 or goes_on(cluster) or not decides(cluster):
+    if len(pools) > 1 or blue_green_under_way(cluster.status.blue_green) or not decides(cluster):
         return pools
     if Release.requested(cluster) == Release.accepted(cluster):
         return pools
@@ -82,7 +79,7 @@ def _phase(cluster: OpenBaoCluster) -> str:
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
     """Return the replicas of the serving pool during an upgrade; None: as the spec says."""
     status = cluster.status.blue_green
-    if status is None or not goes_on(cluster):
+    if status is None or not blue_green_under_way(cluster.status.blue_green):
         return None
     return status.green_replicas if status.phase == CLEANUP else status.blue_replicas
 
@@ -106,7 +103,7 @@ def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Upg
         state=decision.state,
         requests=decision.requests,
         accepted=decision.accepted,
-        hold_reads=goes_on(cluster) and _phase(cluster) != RESTORING,
+        hold_reads=blue_green_under_way(cluster.status.blue_green) and _phase(cluster) != RESTORING,
         blue_green=decision,
     )
 

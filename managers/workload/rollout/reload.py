@@ -186,7 +186,7 @@ def _is_signalled(pod: PodFacts, digest: str) -> bool:
 
 
 def _needs_replacement(observed: Observed, pod: PodFacts, digest: str) -> bool:
-    requested_at = pod.reloads[-1].asked if _is_signalled(pod, digest) else None
+    requested_at = pod.reloads[-1].requested_at if _is_signalled(pod, digest) else None
     since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
     refused = observed.attempted(ReloadPod.name, pod.uid)

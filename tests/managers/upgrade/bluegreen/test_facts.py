@@ -26,6 +26,7 @@ from contracts.records.upgrade import (
     Release,
     SnapshotSeen,
     UpgradeFacts,
+    blue_green_under_way,
 )
 from managers.upgrade.bluegreen.facts import (
     CRASHES,
@@ -35,7 +36,6 @@ from managers.upgrade.bluegreen.facts import (
     facts_of,
     frozen_replicas,
     frozen_target,
-    goes_on,
     pools_to_observe,
     steer,
 )
@@ -113,7 +113,10 @@ LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
 
 @pytest.mark.parametrize(("cluster", "on", "decided"), LIVES.values(), ids=LIVES)
 def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
-    assert (goes_on(cluster.read()), decides(cluster.read())) == (on, decided)
+    assert (blue_green_under_way(cluster.read().status.blue_green), decides(cluster.read())) == (
+        on,
+        decided,
+    )
 
 
 # sentence: (cluster, revisions in sight)

@@ -130,7 +130,7 @@ def test_other_ephemeral_containers_are_nobodys_business() -> None:
         {"name": f"reload-3-{NEW[:8]}", "args": ["--asked", "never"]},
     ]
     (found,) = pod_facts(ServerPool("x"), [pod])
-    assert [(one.number, one.asked) for one in found.reloads] == [(3, None)]
+    assert [(one.number, one.requested_at) for one in found.reloads] == [(3, None)]
 
 
 def made(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
