@@ -8,10 +8,7 @@ one that exists.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
-from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
-from contracts.api.cluster.spec import VOTERS_MAX
 from contracts.naming import names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
 from contracts.pools.voter_pool import ServerPool
@@ -49,29 +46,6 @@ OPTIONAL_NAMES: Mapping[OptionalKind, Callable[[str], str]] = {
 
 COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
 """Volumes that several servers mount."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolMembers:
-    """A StatefulSet of servers of either kind, and what of it is known by name."""
-
-    stateful_set: str
-    most: int
-    """As many servers as a spec may ask for."""
-
-    def pod(self, ordinal: int) -> str:
-        """Pod number `ordinal` (from 0)."""
-        return f"{self.stateful_set}-{ordinal}"
-
-    def data_claim(self, ordinal: int) -> str:
-        """The PersistentVolumeClaim of that pod."""
-        return names.claim_of_pod(self.pod(ordinal))
-
-
-def server_pools(cluster: str, sets: Iterable[ServerPool]) -> tuple[PoolMembers, ...]:
-    """Return the pools of the voters in the order of `sets`, then that of the read replicas."""
-    voters = (PoolMembers(one.stateful_set, VOTERS_MAX) for one in sets)
-    return (*voters, PoolMembers(names.read_stateful_set(cluster), READ_REPLICAS_MAX))
 
 
 def owned_names(

@@ -1,12 +1,13 @@
-"""The pool of voters: the names and labels that distinguish one StatefulSet from another.
+"""The pools of servers: the names and labels that distinguish one StatefulSet from another.
 
 Uses contracts.naming.names, contracts.naming.revisions and contracts.naming.labels. Called by
-all code that names a voter, its volume or their StatefulSet, so that no other line decides which
+all code that names a server, its volume or their StatefulSet, so that no other line decides which
 pool serves.
 
 A cluster starts with a pool without a revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. A
 blue/green upgrade leaves it with a pool that has one: `<cluster>-<revision>`, and its pods carry
-the label openbao.org/revision. No name of one is a name of another, nor of another cluster's
+the label openbao.org/revision. The read replicas are one pool, whichever voters they follow. No
+name of one is a name of another, nor of another cluster's
 (docs/adr/20261122-sets-of-voters.md).
 """
 
@@ -17,12 +18,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
+from contracts.api.cluster.spec import VOTERS_MAX, OpenBaoCluster
 from contracts.naming import labels, names, revisions
-from runtime.outcome import Done, Outcome
 
 REVISION_DIGITS = 16
-PROVEN: Final = Done()
 NO_WAY_BACK: Final = "Cleanup"
 """Phase of a blue/green upgrade in which green serves, and blue is removed."""
 
@@ -31,14 +31,16 @@ _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 
 @dataclass(frozen=True, slots=True)
 class ServerPool:
-    """One StatefulSet of voters of a cluster.
+    """One StatefulSet of servers of a cluster.
 
-    `revision` is "" for the set without one, else 16 hexadecimal digits; anything else raises
-    ValueError, as every name here does when that of the cluster is none.
+    `revision` is "" for the voters without one and for read replicas, else 16 hexadecimal digits;
+    anything else raises ValueError, as every name here does when that of the cluster is none.
     """
 
     cluster: str
     revision: str = ""
+    reads: bool = False
+    """Its servers are the read replicas."""
 
     def __post_init__(self) -> None:
         """Refuse a revision that no name can be made of."""
@@ -46,19 +48,30 @@ class ServerPool:
             raise ValueError(f"not a revision: {self.revision[:80]!r}")
 
     @property
+    def size_max(self) -> int:
+        """As many servers as a spec may ask for."""
+        return READ_REPLICAS_MAX if self.reads else VOTERS_MAX
+
+    @property
     def stateful_set(self) -> str:
         """The StatefulSet."""
+        if self.reads:
+            return names.read_stateful_set(self.cluster)
         return revisions.server_set(self.cluster, self.revision)
 
     @property
     def config_map(self) -> str:
         """The ConfigMap with config.hcl."""
+        if self.reads:
+            return names.read_config_map(self.cluster)
         if not self.revision:
             return names.config_map(self.cluster)
         return f"{self.stateful_set}-config"
 
     def pod(self, ordinal: int) -> str:
         """Pod number `ordinal` (from 0), which is also the raft node id."""
+        if self.reads:
+            return names.read_pod(self.cluster, ordinal)
         return revisions.server_pod(self.cluster, self.revision, ordinal)
 
     def data_claim(self, ordinal: int) -> str:
@@ -85,28 +98,16 @@ class ServerPool:
         That of the set without a revision takes in the voters of any: a StatefulSet keeps to the
         pods that it made, and its selector can never be changed.
         """
+        if self.reads:
+            return labels.read_replicas(self.cluster)
         return labels.of_revision(labels.voters(self.cluster), self.revision)
 
     @property
     def pod_labels(self) -> labels.Labels:
         """The labels of a pod; a superset of the selector."""
+        if self.reads:
+            return labels.read_pod(self.cluster)
         return labels.of_revision(labels.server_pod(self.cluster), self.revision)
-
-
-@dataclass(frozen=True, slots=True)
-class GreenPoolSpec:
-    """The green pool, as it was when the upgrade began.
-
-    `image` is the reference that is written, with `records` of its verification.
-    """
-
-    revision: str
-    version: str
-    image: str
-    replicas: int
-    records: tuple[tuple[str, str], ...] = ()
-    outcome: Outcome = PROVEN
-    """Other than Done: its image may not be used yet."""
 
 
 def takes_over(cluster: OpenBaoCluster) -> bool:

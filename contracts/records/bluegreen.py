@@ -26,6 +26,7 @@ from contracts.pause import counted_from, resumed_at
 from contracts.records.desired import CONTENT
 from contracts.records.effects import Effect
 from contracts.records.event import EventRecord
+from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from runtime.outcome import Blocked, Outcome, Wait
 
@@ -76,17 +77,6 @@ def next_revision(cluster: OpenBaoCluster) -> str:
     status = cluster.status.blue_green
     blue = (status.blue_revision if status else None) or ""
     return revision_of(Release.requested(cluster), cluster.spec.replicas, blue)
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSpec:
-    """One of the two sets, as it is rendered. `revision` "": the set without one."""
-
-    revision: str
-    release: Release
-    replicas: int
-    applied: bool = True
-    """False: the pool stays as it is; nothing of it is written, recreated or pruned."""
 
 
 @dataclass(frozen=True, slots=True)

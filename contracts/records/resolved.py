@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from contracts.api.cluster.scheduling import Scheduling
 from contracts.api.cluster.seal import Unseal
 from contracts.api.cluster.tls import TlsMode
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput
-from contracts.pools.voter_pool import PROVEN, GreenPoolSpec, ServerPool
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.exposure import NO_EXPOSURE, ExposureSpec
+from contracts.records.upgrade import Release
 from contracts.unseal_keys import KeyRing, Rotation
 from runtime.apply.ownership import Owner
-from runtime.outcome import Outcome
+from runtime.outcome import Done, Outcome
+
+_PROVEN: Final = Done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,24 @@ class ImageChoice:
     """The reference that is written: pinned to the content that was proven, if a policy asks."""
     helper: str = ""
     """The operator's own image for use inside of server pods; "" when it may not be used."""
-    outcome: Outcome = PROVEN
+    outcome: Outcome = _PROVEN
     """Other than Done: no pod may be made, changed or replaced."""
     records: tuple[tuple[str, str], ...] = ()
     """Annotations by which the StatefulSet remembers what was proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSpec:
+    """One of the two pools of an upgrade, as it is rendered. `revision` "": the one without."""
+
+    revision: str
+    release: Release
+    replicas: int
+    """As it was when the upgrade began."""
+    applied: bool = True
+    """False: the pool stays as it is; nothing of it is written, recreated or pruned."""
+    images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
+    """Of green; resolved for it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +249,9 @@ class Resolved:
     read the join settings again. "": its own text identifies it."""
     revision: str = ""
     """Which set of voters is meant; "" for the one without a revision."""
-    green: GreenPoolSpec | None = None
+    reads: bool = False
+    """The read replicas are meant instead of voters."""
+    green: PoolSpec | None = None
     """The green pool that is to take over."""
     other: ServerPool | None = None
     """Another set of voters than the one that is meant, kept up or on its way out."""
@@ -245,6 +264,11 @@ class Resolved:
     def voter_set(self) -> ServerPool:
         """The names and labels of the voters."""
         return ServerPool(self.owner.name, self.revision)
+
+    @property
+    def pool(self) -> ServerPool:
+        """The names and labels of the servers that are meant."""
+        return ServerPool(self.owner.name, reads=True) if self.reads else self.voter_set
 
     @property
     def servers(self) -> int:

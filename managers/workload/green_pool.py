@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.hcl.render import Join, render_config, restart_text
-from contracts.pools.voter_pool import GreenPoolSpec
 from contracts.records.observed import StatefulSetFacts
-from contracts.records.resolved import ImageChoice, Resolved
+from contracts.records.resolved import ImageChoice, PoolSpec, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
 from managers.workload.plan import Inputs
 from runtime.apply.intent import Intent
@@ -22,28 +21,30 @@ from runtime.memo import memoize
 
 
 @memoize
-def green_view(resolved: Resolved, green: GreenPoolSpec) -> Resolved:
+def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
     """Return the resolved record with the green pool in place of the blue one.
 
     The pod template does not change when green takes over, because a server that has data ignores
     its join settings: `restart_text` is that of a serving pool. Raises
     UnwritableError as `render_config` does.
     """
-    config = replace(resolved.config, version=green.version)
+    config = replace(resolved.config, version=green.release.version)
     joining = replace(config, join=Join(dialled=resolved.revision, non_voter=True))
     serving = replace(config, join=Join(dialled=green.revision))
     return replace(
         resolved,
         revision=green.revision,
-        version=green.version,
+        version=green.release.version,
         replicas=green.replicas,
         initialized=True,
         config=joining,
         config_text=render_config(joining),
         config_named=render_config(replace(joining, join=Join())),
         restart_text=restart_text(serving),
-        pod=replace(resolved.pod, image=green.image),
-        images=ImageChoice(green.image, resolved.images.helper, records=green.records),
+        pod=replace(resolved.pod, image=green.images.server),
+        images=ImageChoice(
+            green.images.server, resolved.images.helper, records=green.images.records
+        ),
         # Fences apply to the serving pool only.
         fenced=(),
     )

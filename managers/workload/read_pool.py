@@ -11,7 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from contracts.naming import names
-from contracts.pools.pool_naming import READ_REPLICAS
 from contracts.records.desired import Operation, Plan
 from contracts.records.effects import DeleteReadSet, ReplacePod
 from contracts.records.observed import Observed, PodFacts
@@ -88,7 +87,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     )
     shape = Shape(
         replicas=size.replicas,
-        digest=template_digest(view, inputs.restart, READ_REPLICAS),
+        digest=template_digest(view, inputs.restart),
         reload=inputs.files.digest,
         first_boot=False,
         claim_size=live.claim_size if live else read.storage_size,
@@ -107,7 +106,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     volumes = growth(view, _kept(pool, shape.replicas), STORAGE)
     progress = Done() if held else _progress(pool, pods, min(size.replicas, read.replicas))
     planned = Plan(
-        intents=(stateful_set(view, shape, READ_REPLICAS),),
+        intents=(stateful_set(view, shape),),
         effects=(
             *size.effects,
             *volumes.effects,
@@ -140,6 +139,7 @@ def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:
 def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
     return replace(
         resolved,
+        reads=True,
         pod=read.pod,
         config_text=read.config_text,
         restart_text=read.restart_text,

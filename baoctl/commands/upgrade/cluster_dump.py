@@ -17,12 +17,12 @@ from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError, shown
 from contracts.conditions.condition import clean_message
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import serving_set
+from contracts.pools.voter_pool import ServerPool, serving_set
 from contracts.records.observed import Observed
 from managers.cluster.observe.from_objects import (
     pod_facts,
+    pool_facts,
     pvc_facts,
-    read_pool_facts,
     stateful_set_facts,
 )
 from managers.cluster.reconcile import owner_of
@@ -156,13 +156,13 @@ def _observed(
     }
     pods, claims = of_kind[POD.kind], of_kind[PVC.kind]
     sets = {one["metadata"]["name"]: one for one in of_kind[STATEFUL_SET.kind]}
-    read_set = sets.get(names.read_stateful_set(owner.name))
+    readers = ServerPool(owner.name, reads=True)
     observed = Observed(
         now=now,
         stateful_set=stateful_set_facts(sets.get(voters.stateful_set)),
         pods=pod_facts(voters, pods),
         claims=pvc_facts(voters, claims),
-        read=read_pool_facts(owner, read_set, pods, claims),
+        read=pool_facts(owner, readers, sets.get(readers.stateful_set), (pods, claims)),
     )
     return observed, frozenset(kind for kind, items in of_kind.items() if items)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from contracts.naming import labels, names
+from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.environment import AccountFacts
 from contracts.records.observed import (
@@ -48,7 +47,6 @@ NOTHING: Mapping[str, Any] = {}
 RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
 )
-Ordinal = Callable[[str], int | None]
 """Returns the ordinal in the name of an object of one pool of servers; None for any other."""
 # The kubelet's own limit; a tenant's server may write anything.
 TERMINATION_MESSAGE_CHARACTERS = 4096
@@ -102,54 +100,35 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     )
 
 
-def pod_facts(voters: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
-    """Read the pods of one set of voters, in the order of their ordinals."""
-    return _pods(pods, voters.ordinal_of)
-
-
 def server_facts(sets: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     """Read the pods of all servers: those of each set of voters, then the read replicas."""
     all_pods = tuple(pods)
-    voters = (pod for one in sets for pod in pod_facts(one, all_pods))
-    return (*voters, *_pods(all_pods, partial(names.read_ordinal_of, sets[0].cluster)))
+    pools = (*sets, ServerPool(sets[0].cluster, reads=True))
+    return tuple(pod for one in pools for pod in pod_facts(one, all_pods))
 
 
-def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
+def pod_facts(pool: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of one pool, in the order of their ordinals."""
     facts = []
     for pod in pods:
-        ordinal = ordinal_of(key_of(pod).name)
+        ordinal = pool.ordinal_of(key_of(pod).name)
         if ordinal is not None:
             facts.append(_pod(pod, ordinal))
     return tuple(sorted(facts, key=lambda fact: fact.ordinal))
 
 
-def read_pool_facts(
-    owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
-) -> PoolFacts:
-    """Read the StatefulSet, the pods and the data PVCs of the read replicas.
-
-    A StatefulSet of that name with another owner is ignored.
-    """
-    return PoolFacts(
-        stateful_set=own_set_facts(owner, live),
-        pods=_pods(pods, partial(names.read_ordinal_of, owner.name)),
-        claims=_claims(claims, partial(names.read_claim_ordinal_of, owner.name)),
-    )
-
-
-def green_pool_facts(
+def pool_facts(
     owner: Owner,
     pool: ServerPool,
     live: Object | None,
     objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> PoolFacts:
-    """Read the green pool; `objects` are pods and data PVCs of the cluster."""
+    """Read one pool; `objects` are pods and data PVCs of the cluster.
+
+    A StatefulSet of that name with another owner is ignored.
+    """
     pods, claims = objects
-    return PoolFacts(
-        stateful_set=own_set_facts(owner, live),
-        pods=pod_facts(pool, pods),
-        claims=pvc_facts(pool, claims),
-    )
+    return PoolFacts(own_set_facts(owner, live), pod_facts(pool, pods), pvc_facts(pool, claims))
 
 
 def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
@@ -312,16 +291,12 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     )
 
 
-def pvc_facts(voters: ServerPool, claims: Iterable[Object]) -> tuple[PvcFacts, ...]:
-    """Read the data PVCs of one pool of voters, by name."""
-    return _claims(claims, voters.claim_ordinal_of)
-
-
-def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[PvcFacts, ...]:
+def pvc_facts(pool: ServerPool, claims: Iterable[Object]) -> tuple[PvcFacts, ...]:
+    """Read the data PVCs of one pool, by name."""
     return tuple(
         _pvc_facts(pvc)
         for pvc in sorted(claims, key=key_of)
-        if ordinal_of(key_of(pvc).name) is not None
+        if pool.claim_ordinal_of(key_of(pvc).name) is not None
     )
 
 

@@ -24,7 +24,6 @@ from contracts.pools.owned_names import (
     OPTIONAL_NAMES,
     ORDINALS_MAX,
     owned_names,
-    server_pools,
 )
 from contracts.pools.voter_pool import ServerPool, voter_sets
 from contracts.records.observed import PodFacts, ServerClientConfig
@@ -220,14 +219,14 @@ class PollingCacheRefresher:
     ) -> None:
         """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
         owner = state.owner
-        pools = server_pools(owner.name, sets)
+        pools = (*sets, ServerPool(owner.name, reads=True))
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
         due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_settled)
         await self._refresh_each(state, STATEFUL_SET, due)
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(state, PolledKind(resource, name, key, count, pool.most, age))
+                self._ordinals(state, PolledKind(resource, name, key, count, pool.size_max, age))
                 for key, pool, count in zip(keys, pools, least, strict=True)
                 for resource, name, age in (
                     (POD, pool.pod, ages.pods),

@@ -10,15 +10,12 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.naming import names
 from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import PodFacts, PoolFacts
 from managers.cluster.observe.from_objects import (
-    green_pool_facts,
     own_set_facts,
-    pod_facts,
-    pvc_facts,
-    read_pool_facts,
+    pool_facts,
 )
 from managers.upgrade.bluegreen.facts import pools_to_observe
 from runtime.apply.ownership import Owner
@@ -66,29 +63,26 @@ def pools_of(
     objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> ObservedPools:
     """Read the pools of a cluster; `objects` are its pods and its data PVCs."""
-    pods, claims = objects
     serving, *others = sets = pools_to_observe(cluster)
 
     def live(name: str) -> Object | None:
         return stateful_set(ObjectKey(owner.namespace, name))
 
-    serves = own_set_facts(owner, live(serving.stateful_set))
+    def facts(pool: ServerPool) -> PoolFacts:
+        return pool_facts(owner, pool, live(pool.stateful_set), objects)
+
+    voters = facts(serving)
     unknown_sets = (
-        () if serves else _unknown_sets(owner.name, {one.stateful_set for one in sets}, objects)
+        ()
+        if voters.stateful_set
+        else _unknown_sets(owner.name, {one.stateful_set for one in sets}, objects)
     )
     return ObservedPools(
         unknown_sets=unknown_sets,
         rivals=tuple(one for one in unknown_sets if own_set_facts(owner, live(one)) is not None),
-        voters=PoolFacts(
-            serves,
-            pod_facts(serving, pods),
-            pvc_facts(serving, claims),
-        ),
-        green=next(
-            (green_pool_facts(owner, one, live(one.stateful_set), objects) for one in others),
-            NOTHING,
-        ),
-        read=read_pool_facts(owner, live(names.read_stateful_set(owner.name)), pods, claims),
+        voters=voters,
+        green=facts(others[0]) if others else NOTHING,
+        read=facts(ServerPool(owner.name, reads=True)),
     )
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import GreenPoolSpec, voter_sets
+from contracts.pools.voter_pool import voter_sets
 from contracts.records.bluegreen import IDLE, BlueGreenDecision
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
-from contracts.records.resolved import Resolved
+from contracts.records.resolved import PoolSpec, Resolved
 from contracts.records.upgrade import blue_green_under_way
 from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
@@ -81,20 +81,12 @@ def _green(
     observed: Observed,
     installation: Installation,
     decision: BlueGreenDecision,
-) -> GreenPoolSpec | None:
+) -> PoolSpec | None:
     green_spec = decision.other_than(resolved.revision)
     targeted = with_target_release(cluster)
     if green_spec is None or not green_spec.applied or targeted is None:
         return None
-    images = images_of(targeted.spec, installation, observed)
-    return GreenPoolSpec(
-        revision=green_spec.revision,
-        version=green_spec.release.version,
-        image=images.server,
-        replicas=green_spec.replicas,
-        records=images.records,
-        outcome=images.outcome,
-    )
+    return replace(green_spec, images=images_of(targeted.spec, installation, observed))
 
 
 def files(resolved: Resolved, observed: Observed) -> Plan:
@@ -121,8 +113,8 @@ def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     green, label_effects = resolved.green, first_marks(resolved, observed)
     if green is None:
         return Plan(effects=label_effects)
-    if not isinstance(green.outcome, Done):
-        return Plan(effects=label_effects, outcome=green.outcome)
+    if not isinstance(green.images.outcome, Done):
+        return Plan(effects=label_effects, outcome=green.images.outcome)
     pool, view = observed.green, green_view(resolved, green)
     inputs = green_inputs(view, serving)
     shape = green_shape(view, inputs, pool.stateful_set)

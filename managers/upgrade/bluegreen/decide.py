@@ -21,9 +21,9 @@ from contracts.records.bluegreen import (
     ROLLING_BACK,
     BlueGreenDecision,
     BlueGreenFacts,
-    PoolSpec,
 )
 from contracts.records.event import EventRecord
+from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import Release, acknowledged_requests
 from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after

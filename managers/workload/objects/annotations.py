@@ -8,20 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming import labels
-from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.effects import MarkFirst, MarkPod
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 
 
-def with_marks(resolved: Resolved, pool: PoolNaming, template: dict[str, Any]) -> dict[str, Any]:
+def with_marks(resolved: Resolved, template: dict[str, Any]) -> dict[str, Any]:
     """Return the template with the fencing gate and the maintenance annotation, where they apply.
 
     While spec.fencedPods is set every new pod has the gate: the operator removes it from all but
     the fenced ones (docs/adr/20261122-fence-by-scheduling-gate.md).
     """
     spec, metadata = template["spec"], template["metadata"]
-    if resolved.fenced and pool is VOTERS:
+    if resolved.fenced and not resolved.reads:
         spec = {**spec, "schedulingGates": [{"name": labels.FENCE_GATE}]}
     if resolved.maintenance:
         metadata = {**metadata, "annotations": {**metadata["annotations"], **set_marks(resolved)}}

@@ -14,7 +14,6 @@ from contracts.builders.pod_part import PodPart
 from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
 from contracts.naming import labels, mount_paths, names
 from contracts.naming.ports import API, CLUSTER
-from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.resolved import Resolved
 from managers.workload.objects.probes import probes
 from managers.workload.objects.scheduling import scheduling_fields
@@ -28,7 +27,7 @@ SECRET_MODE = 0o440
 
 
 def pod_template(
-    resolved: Resolved, *, digest: str, reload: str, first_boot: bool, pool: PoolNaming = VOTERS
+    resolved: Resolved, *, digest: str, reload: str, first_boot: bool
 ) -> dict[str, Any]:
     """Build the template.
 
@@ -36,7 +35,7 @@ def pod_template(
     first pod of a cluster without data may have it.
     """
     metadata = {
-        "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.voter_set)},
+        "labels": {**resolved.pod.labels, **resolved.pool.pod_labels},
         "annotations": {
             **resolved.pod.annotations,
             # Servers cache data from before the restore in memory.
@@ -45,11 +44,11 @@ def pod_template(
             labels.RELOAD_HASH: reload,
         },
     }
-    return {"metadata": metadata, "spec": _spec(resolved, pool, first_boot=first_boot)}
+    return {"metadata": metadata, "spec": _spec(resolved, first_boot=first_boot)}
 
 
-def _spec(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> dict[str, Any]:
-    base = _base(resolved, pool, first_boot=first_boot)
+def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
+    base = _base(resolved, first_boot=first_boot)
     whole = PodPart.merged((base, *resolved.pod.parts))
     spec: dict[str, Any] = {
         "serviceAccountName": resolved.service_account,
@@ -57,7 +56,7 @@ def _spec(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> dict[str
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         "securityContext": _security(resolved),
-        **scheduling_fields(resolved.pod.scheduling, pool.selector(resolved.voter_set)),
+        **scheduling_fields(resolved.pod.scheduling, resolved.pool.selector),
         "containers": [_container(resolved, whole, first_boot=first_boot)],
         "volumes": [*map(dict, whole.volumes)],
     }
@@ -74,19 +73,19 @@ def _security(resolved: Resolved) -> dict[str, Any]:
     return security
 
 
-def _base(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> PodPart:
+def _base(resolved: Resolved, *, first_boot: bool) -> PodPart:
     """Return the part that every pod has, before any feature adds to it."""
     return PodPart(
         env=tuple(_environment(resolved)),
         mounts=tuple(_mounts(first_boot=first_boot)),
-        volumes=tuple(_volumes(resolved, pool, first_boot=first_boot)),
+        volumes=tuple(_volumes(resolved, first_boot=first_boot)),
         ports=(API.container_port(), CLUSTER.container_port()),
     )
 
 
 def server_mounts(resolved: Resolved) -> tuple[Mapping[str, Any], ...]:
     """Return the mounts of the server container once data exists: the same in every pool."""
-    return PodPart.merged((_base(resolved, VOTERS, first_boot=False), *resolved.pod.parts)).mounts
+    return PodPart.merged((_base(resolved, first_boot=False), *resolved.pod.parts)).mounts
 
 
 def _container(resolved: Resolved, whole: PodPart, *, first_boot: bool) -> dict[str, Any]:
@@ -142,10 +141,10 @@ def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
     return mounts
 
 
-def _volumes(resolved: Resolved, pool: PoolNaming, *, first_boot: bool) -> list[dict[str, Any]]:
+def _volumes(resolved: Resolved, *, first_boot: bool) -> list[dict[str, Any]]:
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
-        {"name": "config", "configMap": {"name": pool.config_map(resolved.voter_set)}},
+        {"name": "config", "configMap": {"name": resolved.pool.config_map}},
         api_token_volume("api-token"),
         {"name": "tmp", "emptyDir": {}},
     ]

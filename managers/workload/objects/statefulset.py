@@ -7,7 +7,6 @@ from typing import Any
 
 from contracts.builders.metadata import cluster_object
 from contracts.naming import labels, names
-from contracts.pools.pool_naming import VOTERS, PoolNaming
 from contracts.records.resolved import Resolved
 from managers.workload.objects.annotations import set_marks, with_marks
 from managers.workload.objects.pod import pod_template
@@ -20,14 +19,14 @@ QUORUM_FLOOR = 3
 
 
 @memoize
-def template_digest(resolved: Resolved, restart: str, pool: PoolNaming = VOTERS) -> str:
+def template_digest(resolved: Resolved, restart: str) -> str:
     """Return the digest of everything that requires the replacement of a running pod.
 
     `restart` is the part of config.hcl that a server reads only when it starts. The files that it
     reloads have their own digest (`managers.workload.rollout.reload`). The self-init configuration
     is left out on purpose: a pod that has mounted it is not outdated.
     """
-    template = pod_template(resolved, digest="", reload="", first_boot=False, pool=pool)
+    template = pod_template(resolved, digest="", reload="", first_boot=False)
     return digest([template, restart, resolved.pod.restart_at])
 
 
@@ -45,7 +44,7 @@ class Shape:
 
 
 @memoize
-def stateful_set(resolved: Resolved, shape: Shape, pool: PoolNaming = VOTERS) -> Intent:
+def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
     """Build the StatefulSet.
 
     Pods are created in parallel, and never replaced by the StatefulSet controller: the operator
@@ -54,7 +53,7 @@ def stateful_set(resolved: Resolved, shape: Shape, pool: PoolNaming = VOTERS) ->
     return cluster_object(
         resolved,
         STATEFUL_SET,
-        pool.stateful_set(resolved.voter_set),
+        resolved.pool.stateful_set,
         {
             "spec": {
                 "serviceName": names.headless_service(resolved.name),
@@ -65,16 +64,14 @@ def stateful_set(resolved: Resolved, shape: Shape, pool: PoolNaming = VOTERS) ->
                     "whenDeleted": "Retain",
                     "whenScaled": "Retain",
                 },
-                "selector": {"matchLabels": pool.selector(resolved.voter_set)},
+                "selector": {"matchLabels": resolved.pool.selector},
                 "template": with_marks(
                     resolved,
-                    pool,
                     pod_template(
                         resolved,
                         digest=shape.digest,
                         reload=shape.reload,
                         first_boot=shape.first_boot,
-                        pool=pool,
                     ),
                 ),
                 "volumeClaimTemplates": [_claim(resolved, shape)],

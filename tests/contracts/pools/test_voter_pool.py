@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
+from contracts.api.cluster.spec import VOTERS_MAX
 from contracts.naming import labels, names
 from contracts.naming.revision_patterns import stateful_set_of
 from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
@@ -23,6 +25,19 @@ class TestNames:
         assert (PLAIN.stateful_set, PLAIN.config_map) == ("c", "c-config")
         assert (PLAIN.pod(2), PLAIN.data_claim(2)) == (names.pod("c", 2), names.data_claim("c", 2))
         assert PLAIN.pod_dns("ns", 1) == "c-1.c.ns.svc"
+
+    def test_the_read_replicas_are_one_pool_of_names_of_its_own(self) -> None:
+        reads = ServerPool("c", reads=True)
+        assert reads.stateful_set == names.read_stateful_set("c")
+        assert reads.config_map == names.read_config_map("c")
+        assert reads.pod(2) == names.read_pod("c", 2)
+        assert reads.data_claim(2) == names.read_data_claim("c", 2)
+        assert reads.ordinal_of(names.read_pod("c", 2)) == 2
+        assert (reads.ordinal_of(PLAIN.pod(2)), PLAIN.ordinal_of(reads.pod(2))) == (None, None)
+        assert reads.claim_ordinal_of(names.read_data_claim("c", 2)) == 2
+        assert reads.selector == labels.read_replicas("c")
+        assert reads.pod_labels == labels.read_pod("c")
+        assert (PLAIN.size_max, reads.size_max) == (VOTERS_MAX, READ_REPLICAS_MAX)
 
     def test_a_set_with_a_revision_has_it_in_every_name_and_shares_the_service(self) -> None:
         assert NEWER.stateful_set == f"c-{REVISION}"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import GreenPoolSpec, ServerPool
+from contracts.pools.voter_pool import ServerPool
 from contracts.records.desired import Desired
-from contracts.records.resolved import Resolved
+from contracts.records.resolved import PoolSpec, Resolved
+from contracts.records.upgrade import Release
 from managers.cluster.adminops.restored_servers import expected_servers
 from managers.cluster.jobs.template import servers_of
 from managers.cluster.plan.steps import merge_plans
@@ -137,7 +138,7 @@ def test_a_voter_of_the_set_that_is_no_member_is_told_with_its_own_volume() -> N
 
 
 class TestRights:
-    def names(self, green: GreenPoolSpec | None = None, *pods: gen.Pod) -> list[str]:
+    def names(self, green: PoolSpec | None = None, *pods: gen.Pod) -> list[str]:
         facts = gen.world().facts()
         seen = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
         made = identity(replace(gen.resolved(PLAIN), green=green), seen)
@@ -146,7 +147,7 @@ class TestRights:
         return found
 
     def test_servers_of_a_second_set_may_label_their_pods_before_they_are_made(self) -> None:
-        green = GreenPoolSpec(OTHER, "2.5.0", "image", 2)
+        green = PoolSpec(OTHER, Release("2.5.0"), 2)
         second = ServerPool("x", OTHER)
         assert self.names(green) == [*self.names(), second.pod(0), second.pod(1)]
 

@@ -175,10 +175,10 @@ class TestImage:
         cluster = at("DeployingGreen", self.POLICY)
         found = meant(cluster, self.seen(self.BLUE))
         assert found.green is not None
-        assert not isinstance(found.green.outcome, Done)
+        assert not isinstance(found.green.images.outcome, Done)
         told = servers(found, self.seen(self.BLUE), Inputs("", Files("")))
         assert told.intents == ()
-        assert told.outcome == found.green.outcome
+        assert told.outcome == found.green.images.outcome
 
     def test_its_file_may_be_there_before(self) -> None:
         seen = self.seen(self.BLUE)

@@ -23,7 +23,6 @@ from contracts.records.bluegreen import (
     Colour,
     Membership,
     PoolObservation,
-    PoolSpec,
 )
 from contracts.records.effects import (
     DeleteServerClaim,
@@ -37,6 +36,7 @@ from contracts.records.effects import (
     StartHook,
     TakeLock,
 )
+from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from contracts.pools.pool_naming import READ_REPLICAS
 from contracts.records.observed import Quorum, RaftServer
 from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import Inputs
@@ -33,8 +32,8 @@ def digest(cluster: gen.Cluster = TWO) -> str:
     meant = gen.resolved(cluster)
     assert meant.read is not None
     wishes = read_pool_settings(cluster.read(), meant.config, meant.pod)
-    view = replace(meant, pod=wishes.pod)
-    return template_digest(view, read_inputs(cluster).restart, READ_REPLICAS)
+    view = replace(meant, reads=True, pod=wishes.pod)
+    return template_digest(view, read_inputs(cluster).restart)
 
 
 def reader(ordinal: int, cluster: gen.Cluster = TWO) -> gen.Pod:

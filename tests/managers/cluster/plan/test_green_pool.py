@@ -12,8 +12,8 @@ import pytest
 
 from contracts.hcl.render import restart_text
 from contracts.naming import labels
-from contracts.pools.voter_pool import GreenPoolSpec
-from contracts.records.resolved import Resolved
+from contracts.records.resolved import ImageChoice, PoolSpec, Resolved
+from contracts.records.upgrade import Release
 from managers.bootstrap.plan import config_map
 from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
 from managers.workload.objects.statefulset import disruption_budget, template_digest
@@ -23,8 +23,11 @@ from runtime.apply.intent import Intent
 from tests import gen
 
 REVISION, BEFORE = "0123456789abcdef", "fedcba9876543210"
-GREEN = GreenPoolSpec(
-    REVISION, "2.5.0", "registry.example.com/openbao@sha256:1", 5, (("proof", "it"),)
+GREEN = PoolSpec(
+    REVISION,
+    Release("2.5.0"),
+    5,
+    images=ImageChoice("registry.example.com/openbao@sha256:1", records=(("proof", "it"),)),
 )
 OLD = gen.cluster().initialized()
 BLUES = {"the first set": "", "a set with a revision": BEFORE}
@@ -38,14 +41,12 @@ def inputs(meant: Resolved) -> Inputs:
     return Inputs(meant.restart_text, Files(meant.config_text, "fingerprint", "authority"))
 
 
-def second_set(meant: Resolved, green: GreenPoolSpec, read: Inputs) -> tuple[Intent, Intent]:
+def second_set(meant: Resolved, green: PoolSpec, read: Inputs) -> tuple[Intent, Intent]:
     view = green_view(meant, green)
     return config_map(view), green_set(view, green_shape(view, green_inputs(view, read), None))
 
 
-def made(
-    blue: str = "", cluster: gen.Cluster = OLD, green: GreenPoolSpec = GREEN
-) -> tuple[Any, Any]:
+def made(blue: str = "", cluster: gen.Cluster = OLD, green: PoolSpec = GREEN) -> tuple[Any, Any]:
     meant = serving(blue, cluster)
     config, servers = second_set(meant, green, inputs(meant))
     return config.body, servers.body
@@ -66,7 +67,7 @@ class TestServers:
     def test_they_are_as_many_as_when_the_upgrade_began_and_from_its_image(self) -> None:
         servers = made()[1]
         assert servers["spec"]["replicas"] == 5
-        assert pod_of(servers)["containers"][0]["image"] == GREEN.image
+        assert pod_of(servers)["containers"][0]["image"] == GREEN.images.server
         assert servers["metadata"]["annotations"]["proof"] == "it"
 
     def test_they_are_reached_as_the_others_are_and_read_their_own_file(self) -> None:
@@ -123,12 +124,12 @@ class TestJoining:
         view = green_view(before, GREEN)
         # What the same servers are once the upgrade is over.
         later = serving(REVISION)
-        config = replace(later.config, version=GREEN.version)
+        config = replace(later.config, version=GREEN.release.version)
         after = replace(
             later,
             config=config,
             restart_text=restart_text(config),
-            pod=replace(before.pod, image=GREEN.image),
+            pod=replace(before.pod, image=GREEN.images.server),
             replicas=5,
         )
         assert template_digest(view, green_inputs(view, inputs(before)).restart) == (

@@ -3,13 +3,13 @@
 What a template carries for a while, and what waits.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from contracts.naming import labels
-from contracts.pools.pool_naming import READ_REPLICAS, VOTERS
 from contracts.records.desired import Plan
 from contracts.records.effects import MarkPod, ReloadPod, ReplacePod, StepDown, UngatePod
 from managers.workload.objects.annotations import pod_marks, with_marks
@@ -62,8 +62,8 @@ def test_neither_changes_the_digest_of_the_template(cluster: gen.Cluster) -> Non
 def test_read_replicas_wait_at_no_gate() -> None:
     template = {"metadata": {"annotations": {}}, "spec": {"containers": []}}
     meant = gen.resolved(FENCED)
-    assert with_marks(meant, READ_REPLICAS, template) == template
-    assert with_marks(meant, VOTERS, template)["spec"]["schedulingGates"] == GATE
+    assert with_marks(replace(meant, reads=True), template) == template
+    assert with_marks(meant, template)["spec"]["schedulingGates"] == GATE
 
 
 def test_pods_are_marked_once_and_unmarked_once() -> None:
