@@ -1,7 +1,4 @@
-"""The input of the decision about a blue/green upgrade, and the decision.
-
-`BlueGreenFacts` is the input of one reconcile, `BlueGreenDecision` the result of
-managers.upgrade.bluegreen.decide: read by resolve, plan, apply and status. No I/O.
+"""The input of the decision about a blue/green upgrade in one reconcile. No I/O.
 
 Blue is the former pool of servers, green the one that takes over. The pool of a cluster that was
 never upgraded in this way has no revision: "".
@@ -16,19 +13,15 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status_backup import BreakGlass, OperationLock
-from contracts.api.cluster.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus
+from contracts.api.cluster.status_backup import OperationLock
+from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook, UpgradeRequest
 from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
-from contracts.records.desired import CONTENT
-from contracts.records.effects import Effect
-from contracts.records.event import EventRecord
-from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
-from runtime.outcome import Blocked, Outcome, Wait
+from runtime.outcome import Blocked, Wait
 
 Colour = Literal["blue", "green"]
 
@@ -288,44 +281,3 @@ def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
         blue=pods(facts.blue_revision, facts.blue_replicas),
         green=pods(facts.green_revision, facts.green_replicas),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class BlueGreenDecision:
-    """What one reconcile does about a blue/green upgrade, decided before anything else."""
-
-    state: str
-    """The state of the machine after this reconcile."""
-    traffic: str
-    """Revision that the public Service selects; "" for the set without one."""
-    blue: PoolSpec | None
-    """None: it is gone for good."""
-    green: PoolSpec | None = None
-    """None: there is none yet, or none any more."""
-    halt: str = ""
-    """Why no pod may be replaced and no set resized; "" when nothing speaks against it."""
-    status: BlueGreenStatus | None = None
-    """`status.blueGreen` after this reconcile."""
-    break_glass: BreakGlass | None = None
-    """`status.breakGlass` after this reconcile."""
-    requests: UpgradeRequestsStatus | None = None
-    """`status.upgradeRequests` after this reconcile."""
-    accepted: Release | None = None
-    """`status.release` after this reconcile."""
-    outcome: Outcome = CONTENT
-    effects: tuple[Effect, ...] = ()
-    """Done before the status is written; each may be repeated."""
-    announcements: tuple[EventRecord, ...] = ()
-    """Events that are recorded once, after the status of this reconcile was written."""
-
-    def set_of(self, revision: str) -> PoolSpec | None:
-        """Return the set of a revision, as it is rendered; None for one that is not."""
-        return next((one for one in self._sets if one.revision == revision), None)
-
-    def other_than(self, revision: str) -> PoolSpec | None:
-        """Return the other pool than that of a revision; None for none."""
-        return next((one for one in self._sets if one.revision != revision), None)
-
-    @property
-    def _sets(self) -> tuple[PoolSpec, ...]:
-        return tuple(one for one in (self.blue, self.green) if one is not None)

@@ -292,7 +292,7 @@ class Observed:
     claims: tuple[PvcFacts, ...] = ()
     read: PoolFacts = PoolFacts()
     green: PoolFacts = PoolFacts()
-    """The green pool, if there is one."""
+    """The other pool of voters, if there is one."""
     unknown_sets: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
     only searched for while the pool that should serve has no StatefulSet."""
@@ -356,6 +356,11 @@ class Observed:
             if pod.ready and tried and tried.refused and self.now - tried.at < within:
                 return tried.keeps(pod)
         return ""
+
+    @property
+    def voters(self) -> PoolFacts:
+        """The pool of voters that serves."""
+        return PoolFacts(self.stateful_set, self.pods, self.claims)
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:

@@ -21,7 +21,7 @@ from contracts.api.violation import InvalidClusterError
 from contracts.naming import names
 from contracts.pause import pause_acknowledged
 from contracts.records.event import EventRecord
-from contracts.records.observed import Observed, PoolFacts
+from contracts.records.observed import Observed
 from managers.cluster.apply.actions import ClusterEffects
 from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
@@ -109,8 +109,7 @@ class ClusterReconciler:
             await self._report_failure(live, cluster, error)
             raise
         self._failures.pop(key_of(live), None)
-        blue_green = result.decision.blue_green if result.decision else None
-        events = (*result.events, *(blue_green.announcements if blue_green else ()))
+        events = (*result.events, *(result.decision.announcements if result.decision else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
         return combine(result.outcome, recheck, Done(details_due))
@@ -168,7 +167,7 @@ class ClusterReconciler:
             refusal = resolved if isinstance(decision.outcome, Done) else decision.outcome
             return ReconcileResult(cluster, observed, refusal, decision=decision, events=events)
         resolved = with_green_pool(
-            resolved, cluster, observed, self._observer.installation, decision.blue_green
+            resolved, cluster, observed, self._observer.installation, decision
         )
         desired = merge_plans(resolved, observed, decision)
         decision = track_progress(cluster, observed, decision, desired)
@@ -182,7 +181,7 @@ class ClusterReconciler:
         self, cluster: OpenBaoCluster, observed: Observed
     ) -> tuple[OpenBaoCluster, tuple[EventRecord, ...]]:
         """Correct the status where the servers show something else."""
-        pool = PoolFacts(observed.stateful_set, observed.pods, observed.claims)
+        pool = observed.voters
         corrected = with_corrected_status(
             cluster, pool, self._observer.installation.image_repository
         )

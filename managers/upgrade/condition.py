@@ -7,7 +7,6 @@ from contracts.api.cluster.status_backup import BreakGlass
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.conditions.condition import ConditionUpdate, clean_message
-from contracts.records.bluegreen import BlueGreenDecision
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.messages import (
@@ -34,8 +33,8 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
         return ConditionUpdate(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
     if upgrade is not None:
         return ConditionUpdate(KIND, "True", "InProgress", _rolling_message(cluster, upgrade))
-    if decision.blue_green is not None and blue_green_under_way(decision.blue_green.status):
-        return _blue_green(decision, decision.blue_green)
+    if blue_green_under_way(decision.blue_green):
+        return _blue_green(decision)
     if isinstance(decision.outcome, Wait | Blocked):
         return _not_begun(cluster, decision, decision.outcome)
     before = any(one.type == KIND for one in cluster.status.conditions)
@@ -75,8 +74,8 @@ def failure_of(
 def _break_glass(
     cluster: OpenBaoCluster | None, decision: UpgradeDecision | None
 ) -> BreakGlass | None:
-    if decision is not None and decision.blue_green is not None:
-        return decision.blue_green.break_glass
+    if decision is not None and decision.is_blue_green:
+        return decision.break_glass
     return None if cluster is None else cluster.status.break_glass
 
 
@@ -89,11 +88,11 @@ def _safe_mode(break_glass: BreakGlass) -> str:
     )
 
 
-def _blue_green(decision: UpgradeDecision, blue_green: BlueGreenDecision) -> ConditionUpdate | None:
-    if blue_green.status is None:
+def _blue_green(decision: UpgradeDecision) -> ConditionUpdate | None:
+    status, break_glass, outcome = decision.blue_green, decision.break_glass, decision.outcome
+    if status is None:
         return None
-    progress = where(decision.release, blue_green.status)
-    break_glass, outcome = blue_green.break_glass, blue_green.outcome
+    progress = where(decision.release, status)
     if break_glass is not None and break_glass.active:
         return ConditionUpdate(KIND, "True", SAFE_MODE, f"{progress}: {_safe_mode(break_glass)}")
     reason, message = "", ""
@@ -103,11 +102,11 @@ def _blue_green(decision: UpgradeDecision, blue_green: BlueGreenDecision) -> Con
         return ConditionUpdate(KIND, "Unknown", PAUSED, f"{progress}; {_SUSPENDED}")
     if reason == HELD:
         return ConditionUpdate(KIND, "True", HELD, f"{progress}: {message}")
-    if blue_green.status.phase not in ROLLBACK_PHASES:
+    if status.phase not in ROLLBACK_PHASES:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{progress}: {message}" if message else progress
         )
-    details = dict.fromkeys(filter(None, (blue_green.status.rollback_reason, message)))
+    details = dict.fromkeys(filter(None, (status.rollback_reason, message)))
     return ConditionUpdate(KIND, "True", BACK, f"{progress}: {'; '.join(details)}")
 
 
@@ -116,8 +115,8 @@ def _not_begun(
 ) -> ConditionUpdate:
     """Report why no upgrade runs. Leftovers of an earlier green pool are removed first."""
     requested, message = Release.requested(cluster), outcome.message
-    status = decision.blue_green.status if decision.blue_green is not None else None
-    if decision.blue_green is not None and outcome.reason == RUNS:
+    status = decision.blue_green
+    if decision.is_blue_green and outcome.reason == RUNS:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{decision.release} to {requested}: {message}"
         )

@@ -21,7 +21,8 @@ from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, steer
+from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.facts import decides, facts_of, frozen_replicas, frozen_target
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
 from managers.upgrade.rolling.outcome import upgrade_decision_of
@@ -122,9 +123,10 @@ def decide_upgrade(
     idle = idle_decision(cluster)
     if idle is not None:
         return idle
+    release = accepted(cluster)
     if decides(cluster):
-        decision = steer(cluster, observed, accepted(cluster))
+        decision = direct(facts_of(cluster, observed, release))
         return replace(decision, finding=upgrading(cluster, decision))
-    facts = RollingFacts(cluster, observed, accepted(cluster), deadline)
+    facts = RollingFacts(cluster, observed, release, deadline)
     transition = decide(TRANSITIONS, state_of(cluster.status), facts)
     return upgrade_decision_of(facts, transition)

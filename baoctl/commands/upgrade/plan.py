@@ -187,7 +187,7 @@ def _answer(
     if blue_green_under_way(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
-    begins = decision.blue_green and blue_green_under_way(decision.blue_green.status)
+    begins = blue_green_under_way(decision.blue_green)
     match decision.outcome:
         case Blocked(reason, message):
             return "refused", reason, message

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import voter_sets
-from contracts.records.bluegreen import IDLE, BlueGreenDecision
+from contracts.records.bluegreen import IDLE
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import PoolSpec, Resolved
 from contracts.records.upgrade import blue_green_under_way
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
 from managers.images.plan import images_of
@@ -34,13 +35,13 @@ def with_green_pool(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    decision: BlueGreenDecision | None,
+    decision: UpgradeDecision,
 ) -> Resolved:
     """Add the green pool to the resolved cluster, and the pool that clients are sent to.
 
     `cluster` is the CR as its user wrote it.
     """
-    if decision is None or (
+    if not decision.is_blue_green or (
         decision.state == IDLE and not blue_green_under_way(cluster.status.blue_green)
     ):
         return resolved
@@ -54,7 +55,7 @@ def with_green_pool(
     )
 
 
-def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
+def _is_labelled(decision: UpgradeDecision, observed: Observed) -> bool:
     """Report whether clients find the first pool by its label: before green exists, all of it."""
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     if decision.state == IDLE:
@@ -63,10 +64,10 @@ def _is_labelled(decision: BlueGreenDecision, observed: Observed) -> bool:
 
 
 def written(
-    resolved: Resolved, decision: BlueGreenDecision | None, intents: tuple[Intent, ...]
+    resolved: Resolved, decision: UpgradeDecision, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
     """Leave out the serving StatefulSet while it has to stay as it is."""
-    serving_spec = decision.set_of(resolved.revision) if decision is not None else None
+    serving_spec = decision.set_of(resolved.revision)
     if serving_spec is None or serving_spec.applied:
         return intents
     serving_set = resolved.voter_set.stateful_set
@@ -80,7 +81,7 @@ def _green(
     cluster: OpenBaoCluster,
     observed: Observed,
     installation: Installation,
-    decision: BlueGreenDecision,
+    decision: UpgradeDecision,
 ) -> PoolSpec | None:
     green_spec = decision.other_than(resolved.revision)
     targeted = with_target_release(cluster)

@@ -73,7 +73,7 @@ def _workload(
     green = green_pool.servers(resolved, observed, inputs)
     return replace(
         voters,
-        intents=green_pool.written(resolved, decision.blue_green, voters.intents) + green.intents,
+        intents=green_pool.written(resolved, decision, voters.intents) + green.intents,
         effects=voters.effects + green.effects,
         outcome=combine(voters.outcome, green.outcome),
     )

@@ -116,7 +116,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
-    blue_green = result.decision.blue_green if result.decision else None
+    decided = result.decision if result.decision and result.decision.is_blue_green else previous
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
@@ -138,8 +138,8 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         resumed_at=_resumed_at(result),
         release=_release(result),
         upgrade=_upgrade(result),
-        blue_green=blue_green.status if blue_green else previous.blue_green,
-        break_glass=blue_green.break_glass if blue_green else previous.break_glass,
+        blue_green=decided.blue_green,
+        break_glass=decided.break_glass,
         upgrade_requests=result.decision.requests if result.decision else previous.upgrade_requests,
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )

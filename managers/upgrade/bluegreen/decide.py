@@ -19,12 +19,12 @@ from contracts.records.bluegreen import (
     RESTORING,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
-    BlueGreenDecision,
     BlueGreenFacts,
 )
 from contracts.records.event import EventRecord
 from contracts.records.resolved import PoolSpec
-from contracts.records.upgrade import Release, acknowledged_requests
+from contracts.records.upgrade import Release, acknowledged_requests, blue_green_under_way
+from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after
 from managers.upgrade.bluegreen.break_glass import acknowledged, entered
@@ -41,17 +41,20 @@ _IRREVERSIBLE = (CLEANUP, RESTORING)
 _ANSWERS_RETRY = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET_HOOK)
 
 
-def direct(facts: BlueGreenFacts) -> BlueGreenDecision:
+def direct(facts: BlueGreenFacts) -> UpgradeDecision:
     """Decide the step of this reconcile; `facts.cluster` is the CR as its user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
-    return BlueGreenDecision(
+    status = facts.cluster.status.blue_green
+    return UpgradeDecision(
+        release=facts.accepted,
         state=choice.next,
+        hold_reads=blue_green_under_way(status) and facts.status.phase != RESTORING,
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
         blue=_blue(facts, paused=paused),
         green=_green(facts, paused=paused),
         halt=_halt(facts, choice),
-        status=facts.cluster.status.blue_green if paused else status_after(facts, choice),
+        blue_green=status if paused else status_after(facts, choice),
         break_glass=_break_glass(facts, choice),
         requests=_requests(facts, choice),
         accepted=_accepted(facts, choice),
@@ -73,7 +76,7 @@ def _traffic(facts: BlueGreenFacts) -> str:
     return facts.green_revision if on_green else facts.blue_revision
 
 
-def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
+def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec:
     """Blue is never applied while green leads or may lead: its pods stay as they are."""
     replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
     applied = facts.status.phase not in ON_GREEN and not paused

@@ -1,5 +1,4 @@
-"""Turns what a reconcile observed into the inputs of the blue/green table, and its step into an
-UpgradeDecision.
+"""Turns what a reconcile observed into the inputs of the blue/green table.
 
 Pure. Called by managers.upgrade.decide and managers.cluster.
 """
@@ -12,7 +11,7 @@ from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, voter_sets
 from contracts.records.bluegreen import (
     CLEANUP,
     IDLE,
@@ -29,8 +28,6 @@ from contracts.records.bluegreen import (
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
 from contracts.records.upgrade import BlueGreenObservation, Release, blue_green_under_way
-from contracts.records.upgrade_decision import UpgradeDecision
-from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
@@ -72,10 +69,6 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     return (*pools, ServerPool(cluster.metadata.name, next_revision(cluster)))
 
 
-def _phase(cluster: OpenBaoCluster) -> str:
-    return cluster.status.blue_green.phase if cluster.status.blue_green else IDLE
-
-
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
     """Return the replicas of the serving pool during an upgrade; None: as the spec says."""
     status = cluster.status.blue_green
@@ -92,36 +85,26 @@ def frozen_target(cluster: OpenBaoCluster) -> Release | None:
     return Release(status.green_version or "", status.green_image or "")
 
 
-def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> UpgradeDecision:
-    """Decide the step of this reconcile. `cluster` is the CR as its user wrote it."""
-    decision = direct(facts_of(cluster, observed, accepted))
-    return UpgradeDecision(
-        release=accepted,
-        halt=decision.halt,
-        outcome=decision.outcome,
-        effects=decision.effects,
-        state=decision.state,
-        requests=decision.requests,
-        accepted=decision.accepted,
-        hold_reads=blue_green_under_way(cluster.status.blue_green) and _phase(cluster) != RESTORING,
-        blue_green=decision,
-    )
-
-
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
     """Return the inputs of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
     observation = observed.upgrade.blue_green or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
     blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
+    # Which of the two serves depends on the phase.
+    observed_pools = dict(
+        zip(pools_to_observe(cluster), (observed.voters, observed.green), strict=False)
+    )
     target = frozen_target(cluster) or Release.requested(cluster)
     refusals = _refusals(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,
         now=observed.now,
         accepted=accepted,
-        blue=_observe_pool(_pool(cluster, observed, blue), "", cluster, observed.now),
-        green=_observe_pool(_pool(cluster, observed, green), target.version, cluster, observed.now),
+        blue=_observe_pool(observed_pools.get(blue, _NOTHING), "", cluster, observed.now),
+        green=_observe_pool(
+            observed_pools.get(green, _NOTHING), target.version, cluster, observed.now
+        ),
         membership=_membership(observed, blue, green),
         job=observation.job,
         former_job=observation.former_job,
@@ -143,13 +126,6 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     if status.phase == RESTORING:
         return replace(facts, reads_settled=_read_replicas_settled(cluster, observed, accepted))
     return facts
-
-
-def _pool(cluster: OpenBaoCluster, observed: Observed, pool: ServerPool) -> PoolFacts:
-    """Return the facts of one of the two pools: `observed` names them by which one serves."""
-    if pool == serving_set(cluster):
-        return PoolFacts(observed.stateful_set, observed.pods, observed.claims)
-    return observed.green if pool in pools_to_observe(cluster) else _NOTHING
 
 
 def _observe_pool(

@@ -18,6 +18,7 @@ from contracts.records.effects import MarkFirst, ReloadPod
 from contracts.records.observed import ImageVerdict, Observed, PoolFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.cluster.plan.green_pool import files, servers, with_green_pool
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
@@ -83,7 +84,7 @@ def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
     course = decide_upgrade(read, seen, timedelta(minutes=10))
     found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
     assert isinstance(found, Resolved), found
-    return with_green_pool(found, read, seen, HERE, course.blue_green)
+    return with_green_pool(found, read, seen, HERE, course)
 
 
 def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
@@ -160,7 +161,10 @@ class TestGreen:
         cluster, seen = at("Syncing"), world()
         found = resolve(with_accepted_release(cluster.read()), cluster.owner(), seen, HERE)
         assert isinstance(found, Resolved)
-        assert with_green_pool(found, cluster.read(), seen, HERE, None) is found
+        assert (
+            with_green_pool(found, cluster.read(), seen, HERE, UpgradeDecision(Release("2.4.0")))
+            is found
+        )
 
 
 class TestImage:

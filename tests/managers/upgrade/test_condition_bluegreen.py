@@ -25,12 +25,8 @@ ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 
 def course_of(world: TwoSets) -> UpgradeDecision:
-    """What managers.upgrade.bluegreen.facts makes of the decision."""
-    facts = world.facts()
-    second = direct(facts)
-    return UpgradeDecision(
-        facts.accepted, outcome=second.outcome, accepted=second.accepted, blue_green=second
-    )
+    """The decision of the next pass."""
+    return direct(world.facts())
 
 
 def told(world: TwoSets) -> tuple[str, str]:
@@ -171,9 +167,8 @@ def _words(outcome: Any) -> tuple[str, str]:
     return getattr(outcome, "reason", ""), getattr(outcome, "message", "")
 
 
-def _found(world: TwoSets, second: Any) -> ConditionUpdate | None:
-    course = UpgradeDecision(Release(world.release), outcome=second.outcome, blue_green=second)
-    return upgrading(world.read(), course)
+def _found(world: TwoSets, second: UpgradeDecision) -> ConditionUpdate | None:
+    return upgrading(world.read(), dataclasses.replace(second, release=Release(world.release)))
 
 
 class TestPaused:

@@ -17,7 +17,6 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import revisions
 from contracts.records import bluegreen
 from contracts.records.bluegreen import (
-    BlueGreenDecision,
     BlueGreenFacts,
     ClaimSeen,
     Colour,
@@ -38,6 +37,7 @@ from contracts.records.effects import (
 )
 from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
 from managers.upgrade.bluegreen.decide import direct
@@ -105,7 +105,7 @@ class TwoSets(Mesh):
         self.flips: list[str] = []
         self.phases: list[str] = ["Idle"]
         self.told: list[str] = []
-        self.course: BlueGreenDecision | None = None
+        self.course: UpgradeDecision | None = None
 
     # --- what is there --------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class TwoSets(Mesh):
         if hit:
             raise CrashedError
 
-    def run(self) -> BlueGreenDecision:
+    def run(self) -> UpgradeDecision:
         """One pass: decide, render, act, and write the status."""
         course = self.course = direct(self.facts())
         for wanted in (course.blue, course.green):
@@ -270,10 +270,10 @@ class TwoSets(Mesh):
         self.traffic = revision
         self.flips.append(revision)
 
-    def _status(self, course: BlueGreenDecision) -> dict[str, Any]:
+    def _status(self, course: UpgradeDecision) -> dict[str, Any]:
         fresh = dict(self.status)
         parts = {
-            "blueGreen": course.status,
+            "blueGreen": course.blue_green,
             "breakGlass": course.break_glass,
             "upgradeRequests": course.requests,
             "release": course.accepted.status() if course.accepted else None,

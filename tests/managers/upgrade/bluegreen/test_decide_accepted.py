@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from contracts.jobs import upgrade_actions
-from contracts.records.bluegreen import ACTIONS, BlueGreenDecision
+from contracts.records.bluegreen import ACTIONS
+from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
 from tests.managers.upgrade.two_sets import (
@@ -155,7 +156,7 @@ class TestTraffic:
         assert not any(world.raft[pod] for pod in BLUE)
 
     def test_no_route_is_a_part_of_the_course(self) -> None:
-        fields = {field.name for field in dataclasses.fields(BlueGreenDecision)}
+        fields = {field.name for field in dataclasses.fields(UpgradeDecision)}
         assert "traffic" in fields
         assert not any("route" in name or "ingress" in name for name in fields)
 

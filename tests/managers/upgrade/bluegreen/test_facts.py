@@ -28,6 +28,7 @@ from contracts.records.upgrade import (
     UpgradeFacts,
     blue_green_under_way,
 )
+from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.bluegreen.facts import (
     CRASHES,
     OFFER_AGAIN,
@@ -37,8 +38,8 @@ from managers.upgrade.bluegreen.facts import (
     frozen_replicas,
     frozen_target,
     pools_to_observe,
-    steer,
 )
+from managers.upgrade.decide import accepted, decide_upgrade
 from tests import gen
 
 OLD, NEW = Release("2.4.0"), Release("2.5.0")
@@ -379,16 +380,12 @@ class TestReadReplicas:
         assert self.settled(wanted=None)
 
 
-def test_the_course_says_what_the_table_said() -> None:
+def test_the_decision_of_the_pass_is_that_of_the_table() -> None:
     cluster: OpenBaoCluster = at("Syncing").read()
-    course = steer(cluster, gen.world().facts(), OLD)
-    assert course.blue_green is not None
-    assert course.release == OLD
+    observed = gen.world().facts()
+    course = decide_upgrade(cluster, observed, timedelta(minutes=10))
+    assert course.is_blue_green
+    assert course.release == accepted(cluster)
     assert course.upgrade is None
-    assert (course.state, course.halt, course.outcome, course.effects, course.requests) == (
-        course.blue_green.state,
-        course.blue_green.halt,
-        course.blue_green.outcome,
-        course.blue_green.effects,
-        course.blue_green.requests,
-    )
+    assert course.finding is not None
+    assert replace(course, finding=None) == direct(facts_of(cluster, observed, course.release))

@@ -93,29 +93,29 @@ def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) 
 
 class TestWhoDecides:
     def test_the_strategy_decides_for_what_is_not_begun(self) -> None:
-        assert course(ASKED).blue_green is not None
-        assert course(ASKED.wanting(upgrade=None)).blue_green is None
+        assert course(ASKED).is_blue_green
+        assert not course(ASKED.wanting(upgrade=None)).is_blue_green
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
     def test_what_was_begun_by_a_second_set_ends_so(self, phase: str) -> None:
         told = course(at(phase).wanting(upgrade=None))
-        assert told.blue_green is not None
+        assert told.is_blue_green
         assert told.upgrade is None
 
     def test_what_was_begun_as_a_roll_ends_so(self) -> None:
         told = course(ASKED.having(upgrade=ROLLING))
-        assert told.blue_green is None
+        assert not told.is_blue_green
         assert told.upgrade is not None
 
     def test_even_when_it_failed(self) -> None:
         failure = {"reason": "PodNotReady", "message": "it is not back"}
         told = course(ASKED.having(upgrade={**ROLLING, "failure": failure}))
-        assert told.blue_green is None
+        assert not told.is_blue_green
         assert told.upgrade is not None
 
     def test_nothing_is_decided_about_sets_at_rest(self) -> None:
         for cluster in (PLAIN, PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})):
-            assert course(cluster).blue_green is None
+            assert not course(cluster).is_blue_green
 
 
 class TestOrders:

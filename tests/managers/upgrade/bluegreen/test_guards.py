@@ -145,9 +145,9 @@ def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Members
     ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
     course = direct(ended)
     assert course.state == phase
-    assert course.status is not None
-    assert course.status.completed_job == facts.job_name
-    assert course.status.start_time == facts.now
+    assert course.blue_green is not None
+    assert course.blue_green.completed_job == facts.job_name
+    assert course.blue_green.start_time == facts.now
     assert course.break_glass is None
 
 
@@ -172,9 +172,9 @@ class TestMembersLeft:
         facts = self.facts(phase, members)
         course = direct(facts)
         assert course.state == phase
-        assert course.status is not None
-        assert course.status.job_failure_count == 1
-        assert course.status.completed_job is None
+        assert course.blue_green is not None
+        assert course.blue_green.job_failure_count == 1
+        assert course.blue_green.completed_job is None
 
     def test_it_is_not_tried_for_ever(self, phase: str, members: Membership) -> None:
         world = at(phase)

@@ -75,14 +75,14 @@ class TestIdle:
         facts = TwoSets().facts()
         course = direct(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
         assert course.outcome == Blocked("DowngradeBlocked", "no")
-        assert (course.status, course.effects) == (None, ())
+        assert (course.blue_green, course.effects) == (None, ())
 
     def test_what_is_obstructed_waits(self) -> None:
         facts = TwoSets().facts()
         course = direct(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
         assert isinstance(course.outcome, Wait)
         assert course.outcome.reason == "QuorumLost"
-        assert course.status is None
+        assert course.blue_green is None
 
     def test_nothing_asked_nothing_said(self) -> None:
         world = TwoSets(version=OLD)
