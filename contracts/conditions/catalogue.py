@@ -268,6 +268,12 @@ TYPES: tuple[ConditionType, ...] = (
         ("ForeignObject", "NoConflict"),
     ),
     ConditionType(
+        "Adopted",
+        "good",
+        "The servers that another operator made are this operator's own.",
+        ("AdoptionPending", "Adopting", "AdoptionRefused"),
+    ),
+    ConditionType(
         "Paused", "neutral", "spec.paused is true: the operator changes nothing.", ("Paused",)
     ),
     ConditionType(

@@ -103,6 +103,22 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "The API server rejects a change of an immutable field of the StatefulSet.",
         "Delete the StatefulSet with --cascade=orphan; the operator recreates it.",
     ),
+    # --- servers that another operator made (Adopted)
+    Reason(
+        "AdoptionPending",
+        "Another operator made the servers; they run on, and nothing of them is changed.",
+        "Set spec.runtime.restartAt when the servers may be replaced, one after the other.",
+    ),
+    Reason(
+        "Adopting",
+        "The servers that another operator made become this operator's own.",
+        "Wait; pods are labelled and the StatefulSet is made anew, and no server ends for it.",
+    ),
+    Reason(
+        "AdoptionRefused",
+        "Servers that another operator made cannot be taken over; nothing was changed.",
+        "Do what the message says, or go on with the operator that made them; see docs/migrate.md.",
+    ),
     # --- the number of servers
     Reason(
         "Scaling",

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.jobs.upgrade_actions import Order
+from contracts.records.foreign_set import Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,16 @@ class MarkFirst(EffectByUid):
     """Label a pod as one of the pool without a revision."""
 
     name = "mark-first-set"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPod(EffectByUid):
+    """Add the labels by which the operator finds a pod to one that another operator made."""
+
+    name = "label-pod"
+    controller: str
+    """UID of the StatefulSet that it has to belong to."""
+    labels: Pairs
 
 
 @dataclass(frozen=True, slots=True)

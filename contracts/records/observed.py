@@ -11,36 +11,13 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from contracts.naming.labels import Registration
+from contracts.records.container_history import ContainerExit, Reload
 from contracts.records.environment import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
 from contracts.records.exposure import NO_FACTS, ExposureFacts
+from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
 from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.records.upgrade import UpgradeFacts
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerExit:
-    """How the server container ended the last time it ended."""
-
-    code: int
-    reason: str
-    """One word of the kubelet, such as Error or OOMKilled."""
-    message: str = ""
-    """The end of the log, of at most some kilobytes, in a first boot only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """One attempt to make a running server read its files again: an ephemeral container."""
-
-    number: int
-    """1 for the first attempt in this pod, whatever it was for."""
-    digest: str
-    """First characters of the hash of what was to be read."""
-    exit_code: int | None
-    """None while it has not ended."""
-    requested_at: datetime | None = None
-    """From the arguments of the container, which we wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +71,10 @@ class PodFacts:
     """Clients find it by the label of the set without a revision."""
     image: str = ""
     """Image of its server, as its spec names it."""
+    labels: Pairs = ()
+    """Those by which objects of the operator find it."""
+    controller: str = ""
+    """UID of its StatefulSet; "" while it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +110,8 @@ class StatefulSetFacts:
     """Image of the servers that are made now."""
     restored: str = ""
     """UID of the last restore that its template knows of (annotation, "" if absent)."""
+    foreign: ForeignSet | None = None
+    """None: this operator wrote it. Else what another one made, and what of it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +313,9 @@ class Observed:
     admission: AdmissionFacts | None = None
     """Whether the admission policies are installed; None: not checked yet."""
     upgrade: UpgradeFacts = NO_UPGRADE
+    foreign_objects: tuple[ForeignObject, ...] = ()
+    """Objects of this cluster that another operator wrote last; read only while its StatefulSet is
+    one of them."""
 
     def pod(self, ordinal: int) -> PodFacts | None:
         """Return the pod of an ordinal, if there is one."""

@@ -11,7 +11,8 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import FailedFirstBoot
 from contracts.naming import labels
 from contracts.pools.voter_pool import serving_set
-from contracts.records.observed import ContainerExit, Observed, PodFacts
+from contracts.records.container_history import ContainerExit
+from contracts.records.observed import Observed, PodFacts
 from runtime.outcome import Blocked
 
 # Last lines of the log of a server whose self-init fails, and of each later start from OpenBao

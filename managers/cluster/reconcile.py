@@ -28,6 +28,7 @@ from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.observer import ClusterObserver
 from managers.cluster.observe.status_evidence import correction_events, with_corrected_status
+from managers.cluster.plan.adoption import adoption_of, with_served_names
 from managers.cluster.plan.green_pool import with_green_pool
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve_now
@@ -157,7 +158,13 @@ class ClusterReconciler:
         cluster, events = self._with_evidence(cluster, observed)
         if cluster.spec.paused:
             return ReconcileResult(cluster, observed, Done(), events=events)
-        decision = decide_upgrade(cluster, observed, self._observer.installation.pod_deadline)
+        adoption = adoption_of(cluster, observed)
+        decision = decide_upgrade(
+            # The upgrade begins when the servers are the operator's own.
+            cluster if adoption.stage == "none" else with_accepted_release(cluster),
+            observed,
+            self._observer.installation.pod_deadline,
+        )
         await self._effects.begin(owner, decision.effects)
         resolved = resolve_now(
             with_accepted_release(cluster), owner, observed, self._observer.installation
@@ -169,7 +176,8 @@ class ClusterReconciler:
         resolved = with_green_pool(
             resolved, cluster, observed, self._observer.installation, decision
         )
-        desired = merge_plans(resolved, observed, decision)
+        resolved = with_served_names(resolved, adoption, observed)
+        desired = merge_plans(resolved, observed, decision, adoption)
         decision = track_progress(cluster, observed, decision, desired)
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:

@@ -52,6 +52,46 @@ def upgrade(
     ]
 
 
+def take_over_status(
+    live: Object, former: Collection[str], manager: str, others: Collection[str]
+) -> list[Operation] | None:
+    """Return the JSON patch that gives `manager` what `former` managers own of a status.
+
+    `others`: members of the status that other managers of the caller write; nobody owns them
+    afterwards, until their manager applies them. The patch holds the resourceVersion of `live`.
+    None when there is nothing to do.
+    """
+    before: list[Entry] = live["metadata"].get("managedFields") or []
+    entries = copy.deepcopy(before)
+    theirs = [e for e in entries if e.get("manager") in former and _is_of_status(e)]
+    if not theirs:
+        return None
+    after = [entry for entry in entries if entry not in theirs]
+    ours = next((e for e in after if _is(e, manager, "status", operation="Apply")), None)
+    if ours is None:
+        newest = max(theirs, key=lambda entry: str(entry.get("time", "")))
+        ours = {**newest, "manager": manager, "operation": "Apply", "fieldsV1": {}}
+        after.append(ours)
+    hidden = {f"f:{other}" for other in others}
+    for entry in theirs:
+        if entry.get("apiVersion") == ours.get("apiVersion"):
+            status = (entry.get("fieldsV1") or {}).get("f:status") or {}
+            kept = {step: below for step, below in status.items() if step not in hidden}
+            ours["fieldsV1"] = union(ours["fieldsV1"] or {}, {"f:status": kept} if kept else {})
+    return [
+        {"op": "replace", "path": "/metadata/managedFields", "value": after},
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": resource_version_of(live),
+        },
+    ]
+
+
+def _is_of_status(entry: Mapping[str, Any]) -> bool:
+    return entry.get("subresource") == "status"
+
+
 def _united(entries: list[Entry], name: str, manager: str, subresource: str) -> list[Entry]:
     former = [entry for entry in entries if _is(entry, name, subresource)]
     if not former:

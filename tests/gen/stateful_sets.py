@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contracts.naming import labels, names
+from contracts.naming import labels, mount_paths, names
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import StatefulSetFacts
 from managers.cluster.observe.from_objects import stateful_set_facts
-from managers.workload.objects.pod import INIT_VOLUME
+from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
 from runtime.types import Object
 from tests.gen.clusters import NAMESPACE, cluster
 
@@ -36,6 +36,8 @@ class StatefulSet:
     """The one of the read replicas."""
     revision: str = ""
     """Of the voters; "" for the set without one."""
+    foreign: bool = False
+    """Another operator made it."""
 
     def of(self, revision: str) -> StatefulSet:
         """Let it be the set of voters of that revision."""
@@ -64,6 +66,10 @@ class StatefulSet:
     def reading(self, files: str) -> StatefulSet:
         """Let its pods be made for files of that digest."""
         return replace(self, files=files)
+
+    def of_another(self) -> StatefulSet:
+        """Let another operator have made it."""
+        return replace(self, foreign=True)
 
     def unsettled(self) -> StatefulSet:
         """Let its controller not have seen the newest spec."""
@@ -106,7 +112,7 @@ class StatefulSet:
         claim: Object = {"resources": {"requests": {"storage": self.claim_size}}}
         if self.claim_class is not None:
             claim["storageClassName"] = self.claim_class
-        return {
+        made: Object = {
             "apiVersion": "apps/v1",
             "kind": "StatefulSet",
             "metadata": metadata,
@@ -136,6 +142,15 @@ class StatefulSet:
                 "readyReplicas": self.replicas,
             },
         }
+        if self.foreign:
+            mount = {"name": names.DATA_VOLUME, "mountPath": mount_paths.DATA}
+            server = {"name": CONTAINER, "volumeMounts": [mount]}
+            spec = made["spec"]
+            spec["podManagementPolicy"] = "OrderedReady"
+            spec["selector"] = {"matchLabels": labels.base(self.cluster)}
+            spec["template"]["metadata"] = {}
+            spec["template"]["spec"]["containers"] = [server]
+        return made
 
     def facts(self) -> StatefulSetFacts | None:
         """The StatefulSet as a plan sees it; None when it counts as absent."""

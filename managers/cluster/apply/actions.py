@@ -15,6 +15,7 @@ from contracts.records.effects import (
     GrowClaim,
     IssueAuthority,
     IssueServerCertificate,
+    LabelPod,
     MakeAcmeCacheClaim,
     MakeAuditClaim,
     MarkFirst,
@@ -46,7 +47,7 @@ from managers.context.context import Context
 from managers.context.effect_handler import EffectHandler, SomeEffect, handler
 from managers.upgrade.actions import UpgradeActions
 from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
-from managers.workload.actions.fencing import fence_pod, mark_first, mark_pod, ungate_pod
+from managers.workload.actions.fencing import fence_pod, label_pod, mark_first, mark_pod, ungate_pod
 from managers.workload.actions.pods import (
     mark_log,
     reload_pod,
@@ -79,6 +80,7 @@ EFFECTS: Handlers = dict(
         handler(UngatePod, ungate_pod),
         handler(MarkPod, mark_pod),
         handler(MarkFirst, mark_first),
+        handler(LabelPod, label_pod),
         handler(GrowClaim, grow_claim),
         handler(TakeClaim, take_claim),
         handler(DeleteClaim, delete_claim),

@@ -12,11 +12,12 @@ from contracts.api.group import CLUSTERS
 from contracts.records.event import EventRecord
 from managers.cluster.status.events import notes
 from managers.upgrade.events import upgrade_events
+from runtime.apply.managed_fields import take_over_status
 from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
-from runtime.errors import Conflict, NotFound, PatchFailed
+from runtime.errors import Conflict, Invalid, NotFound, PatchFailed
 from runtime.events import EventRecorder
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
@@ -27,6 +28,19 @@ CONDITIONS = "conditions"
 OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
 """Sub-trees with writers of their own: managers.backup, managers.operation_lock, managers.restore.
 """
+
+FORMER_MANAGERS = frozenset(
+    {
+        "openbao-adminops-controller",
+        "openbao-adminops-support-controller",
+        "openbao-backup-controller",
+        "openbao-operationlock-controller",
+        "openbao-status-controller",
+        "openbao-upgrade-manager",
+        "openbao-workload-controller",
+    }
+)
+"""Field managers of the public Go operator, for parts of the status."""
 
 # Details may lag this many seconds behind, so that the start of a pod costs few writes; a headline
 # never waits. A new leader is one, and so is a change of ready servers once the cluster runs: users
@@ -111,11 +125,33 @@ class StatusWriter:
         return await self._apply(self._adminops, live, {ADMINOPS: adminops})
 
     async def _apply(self, statuses: StatusClient, live: Object, status: dict[str, Any]) -> bool:
+        key, uid = key_of(live), uid_of(live)
         try:
-            stored = await statuses.apply(key_of(live), uid_of(live), status)
+            try:
+                stored = await statuses.apply(key, uid, status)
+            except Invalid:
+                # A member that another operator applied empty becomes null when we omit it.
+                if not await self._take_over(await self._client.get(CLUSTERS, key)):
+                    raise
+                stored = await statuses.apply(key, uid, status)
+            if await self._take_over(stored):
+                stored = await statuses.apply(key, uid, status)
         except NotFound:
             return False
         await self._clear(stored, status)
+        return True
+
+    async def _take_over(self, stored: Object) -> bool:
+        """Become the owner of what another operator applied to the status, if there is any of it.
+
+        Only answers of the API server have managedFields. A second apply then removes what is not
+        wanted: conditions of others among it.
+        """
+        ops = take_over_status(stored, FORMER_MANAGERS, STATUS_MANAGER, OTHERS)
+        if ops is None:
+            return False
+        with contextlib.suppress(Conflict):
+            await self._client.json_patch(CLUSTERS, key_of(stored), ops)
         return True
 
     async def _clear(self, live: Object, desired: dict[str, Any]) -> None:

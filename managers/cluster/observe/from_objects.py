@@ -9,9 +9,9 @@ from typing import Any
 
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
+from contracts.records.container_history import ContainerExit
 from contracts.records.environment import AccountFacts
 from contracts.records.observed import (
-    ContainerExit,
     NamedPvcFacts,
     PodFacts,
     PoolFacts,
@@ -22,6 +22,7 @@ from contracts.records.secrets import CredentialFacts, SecretFacts
 from managers.bootstrap.seal.secret import credential_facts
 from managers.certs.pod_part import TLS_VOLUME
 from managers.certs.secret_content import CertificateContent, content_of
+from managers.cluster.observe.foreign import foreign_set, pool_labels
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
 from managers.workload.rollout.reload import reloads
@@ -188,6 +189,8 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         fence_gate=_is_gated(pod),
         first_set=labels.FIRST_SET in labels_of(pod),
         image=_image(pod.get("spec") or NOTHING),
+        labels=pool_labels(pod),
+        controller=_controller(pod),
     )
 
 
@@ -203,6 +206,11 @@ def _is_gated(pod: Mapping[str, Any]) -> bool:
     """Report whether our own scheduling gate is in the spec of a pod or of a template."""
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
     return any(gate.get("name") == labels.FENCE_GATE for gate in gates)
+
+
+def _controller(pod: Object) -> str:
+    owner = controller_of(pod)
+    return owner.uid if owner else ""
 
 
 def _leaves_at(pod: Object) -> datetime | None:
@@ -288,6 +296,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
         restored=template_notes.get(labels.RESTORE_REVISION, ""),
+        foreign=foreign_set(live),
     )
 
 

@@ -35,9 +35,11 @@ from managers.bootstrap.seal.keys import ServerEvidence, live_ring, misnamed, se
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
+from managers.cluster.apply.apply import PRUNED
 from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
 from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
 from managers.cluster.observe.exposure import ExposureObserver
+from managers.cluster.observe.foreign import foreign_objects
 from managers.cluster.observe.from_objects import (
     SecretReading,
     account_facts,
@@ -171,6 +173,7 @@ class ClusterObserver:
             account=await self._account(cluster, owner),
             admission=self._admission.facts if self._admission else None,
             upgrade=await self._upgrades.facts(cluster) if self._upgrades else NO_UPGRADE,
+            foreign_objects=foreign_objects(owner, self._informers, PRUNED, stateful_set),
         )
         claims = (*observed.claims, *observed.green.claims, *observed.read.claims)
         uids = frozenset(pod.uid for pod in observed.servers) | {one.uid for one in claims}

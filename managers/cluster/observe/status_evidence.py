@@ -57,8 +57,11 @@ def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     of any further server, was created after that.
     """
     live = pool.stateful_set
-    if live is not None:
+    if live is not None and live.foreign is None:
         return not live.first_boot
+    if live is not None:
+        # Nothing in the template of another operator tells.
+        return False
     first = serving_set(cluster).data_claim(0)
     return any(
         one.owner_uid == cluster.metadata.uid and one.name != first and not one.terminating

@@ -19,6 +19,7 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision
+from managers.cluster.plan.adoption import OWN, Adoption, with_adoption
 from managers.workload.rollout.reload import Files
 from runtime.outcome import combine
 
@@ -49,7 +50,10 @@ FOUNDATION: tuple[Step, ...] = (
 
 
 def _workload(
-    resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
+    resolved: Resolved,
+    observed: Observed,
+    decision: UpgradeDecision = NO_DECISION,
+    adoption: Adoption = OWN,
 ) -> Plan:
     """Plan the StatefulSets, the disruption budget, and at most one replaced pod of each."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
@@ -63,7 +67,7 @@ def _workload(
             authority=server.authority if server else "",
         ),
         operator_image=resolved.pod.operator_image,
-        halt=decision.halt,
+        halt=decision.halt or adoption.halt,
         hand_over=decision.hand_over,
         hold_reads=decision.hold_reads,
     )
@@ -83,9 +87,12 @@ WORKLOAD = Step("workload", _workload)
 
 
 def merge_plans(
-    resolved: Resolved, observed: Observed, decision: UpgradeDecision = NO_DECISION
+    resolved: Resolved,
+    observed: Observed,
+    decision: UpgradeDecision = NO_DECISION,
+    adoption: Adoption = OWN,
 ) -> Desired:
-    """Plan every step, under the upgrade decision.
+    """Plan every step, under the decisions about releases and about servers of others.
 
     A step can gate the pods; the other steps continue, so that one missing object does not block
     the repair of the rest.
@@ -93,9 +100,10 @@ def merge_plans(
     plans = [step.plan(resolved, observed) for step in FOUNDATION]
     foundation = tuple(intent for plan in plans for intent in plan.intents)
     gated = any(plan.gate for plan in plans)
-    pods = Plan() if gated else _workload(resolved, observed, decision)
+    held = gated or adoption.holds_servers
+    pods = Plan() if held else _workload(resolved, observed, decision, adoption)
     everything = [*plans, pods]
-    return Desired(
+    desired = Desired(
         foundation=foundation,
         workload=pods.intents,
         optional=tuple(intent for plan in plans for intent in plan.optional),
@@ -107,3 +115,4 @@ def merge_plans(
         rolled=pods.rolled,
         spared=tuple(named for plan in everything for named in plan.spared),
     )
+    return with_adoption(desired, adoption, observed)

@@ -34,6 +34,7 @@ from managers.bootstrap.seal.spec import seal_settings, stanza_of
 from managers.bootstrap.server_pod_part import audit_volume, server_part
 from managers.certs.pod_part import tls_part, tls_settings
 from managers.cluster.observe.status_evidence import restored
+from managers.cluster.plan.adoption import adoption_refusal, requested_restart
 from managers.cluster.resolve.operator_login import first_boot_login, wrong_audience
 from managers.context.installation import Installation
 from managers.identity.account import job_accounts, powerful_account, reuses_account
@@ -202,7 +203,7 @@ def _refusal(
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
-    lost = _lost_set(cluster, observed)
+    lost = _lost_set(cluster, observed) or adoption_refusal(cluster, observed)
     if lost is not None:
         return lost
     if not is_initialized(cluster, observed):
@@ -257,7 +258,11 @@ def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:
     return (
         cluster.status.initialized
         or any(pod.ready for pod in observed.pods)
-        or (stateful_set is not None and not stateful_set.first_boot)
+        or (
+            stateful_set is not None
+            and stateful_set.foreign is None
+            and not stateful_set.first_boot
+        )
     )
 
 
@@ -273,8 +278,6 @@ def _voters(cluster: OpenBaoCluster) -> int | None:
 
 def _pod(spec: ClusterSpec, overrides: Overrides, parts: tuple[PodPart, ...]) -> PodSettings:
     metadata = spec.pod_metadata
-    restart = spec.runtime.restart_at if spec.runtime else None
-    maintenance_restart = spec.maintenance.restart_at if spec.maintenance else None
     return PodSettings(
         image=overrides.images.server,
         pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
@@ -284,7 +287,7 @@ def _pod(spec: ClusterSpec, overrides: Overrides, parts: tuple[PodPart, ...]) ->
             **labels.users_own((metadata.annotations if metadata else None) or {}),
             **pod_annotations(overrides.unseal.ring),
         },
-        restart_at=restart or maintenance_restart or "",
+        restart_at=requested_restart(spec),
         security=_security(spec),
         parts=parts,
         scheduling=spec.scheduling,

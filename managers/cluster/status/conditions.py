@@ -16,6 +16,7 @@ from managers.bootstrap.audit_storage import audit_storage_ready
 from managers.bootstrap.seal.condition import unseal_identity
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.condition import tls_ready
+from managers.cluster.plan.adoption import adoption_condition
 from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.login_conditions import (
     operator_login,
@@ -52,6 +53,7 @@ from runtime.outcome import Blocked, Wait
 ON_PURPOSE = frozenset(
     {
         "RollingOut",
+        "Adopting",
         "DisruptionBudgetClosed",
         "FirstBoot",
         "RotatingUnsealKey",
@@ -325,6 +327,10 @@ def _backup_proven(facts: ConditionFacts) -> ConditionUpdate | None:
     return None if facts.cluster is None else backup_proven(facts.cluster, facts.observed.now)
 
 
+def _adopted(facts: ConditionFacts) -> ConditionUpdate | None:
+    return None if facts.cluster is None else adoption_condition(facts.cluster, facts.observed)
+
+
 def _storage(facts: ConditionFacts) -> ConditionUpdate:
     return storage_configured(facts.name, facts.spec, facts.owner_uid, facts.observed)
 
@@ -355,6 +361,7 @@ JUDGES: tuple[Judge, ...] = (
     lambda facts: gateway_ready(facts.exposure.gateway, facts.observed.exposure),
     lambda facts: monitor_ready(facts.exposure.monitor, facts.observed.exposure),
     _conflict,
+    _adopted,
     _paused,
     lambda facts: hibernated(facts.spec, facts.observed, initialized=facts.initialized),
     lambda facts: fenced(facts.spec, facts.observed, facts.outcome, facts.cluster),

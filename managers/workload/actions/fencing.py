@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.effects import FencePod, MarkFirst, MarkPod, UngatePod
+from contracts.records.effects import FencePod, LabelPod, MarkFirst, MarkPod, UngatePod
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.builtin_kinds import POD
@@ -72,8 +72,19 @@ async def mark_first(context: Context, resolved: Resolved, effect: MarkFirst) ->
     await _change(context, key, effect.uid, {"op": "add", "path": _FIRST, "value": "true"})
 
 
-async def _change(context: Context, key: ObjectKey, uid: str, change: dict[str, Any]) -> None:
-    ops = [{"op": "test", "path": "/metadata/uid", "value": uid}, change]
+async def label_pod(context: Context, resolved: Resolved, effect: LabelPod) -> None:
+    """Add labels to a running pod; nothing restarts."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    owned = {"op": "test", "path": "/metadata/ownerReferences/0/uid", "value": effect.controller}
+    changes = [
+        {"op": "add", "path": f"/metadata/labels/{label.replace('/', '~1')}", "value": value}
+        for label, value in effect.labels
+    ]
+    await _change(context, key, effect.uid, owned, *changes)
+
+
+async def _change(context: Context, key: ObjectKey, uid: str, *changes: dict[str, Any]) -> None:
+    ops = [{"op": "test", "path": "/metadata/uid", "value": uid}, *changes]
     try:
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):

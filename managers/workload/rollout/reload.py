@@ -19,8 +19,9 @@ from typing import Any
 from contracts.builders.security_context import container_security
 from contracts.naming import mount_paths, names
 from contracts.pause import counted_from
+from contracts.records.container_history import Reload
 from contracts.records.effects import ReloadPod
-from contracts.records.observed import Observed, PodFacts, Reload
+from contracts.records.observed import Observed, PodFacts
 from managers.workload.objects.pod import CONTAINER
 from runtime.types import Object
 

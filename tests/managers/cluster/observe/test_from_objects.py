@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.observed import ContainerExit, PodFacts
+from contracts.records.container_history import ContainerExit
+from contracts.records.observed import PodFacts
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.from_objects import (
     pod_facts,

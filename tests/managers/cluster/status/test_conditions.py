@@ -15,6 +15,7 @@ from managers.cluster.status.conditions import JUDGES, ON_PURPOSE
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 from tests.managers.cluster.access_rows import ACCESS_ROWS
+from tests.managers.cluster.adoption_rows import ADOPTION_ROWS
 from tests.managers.cluster.audit_rows import AUDIT_ROWS
 from tests.managers.cluster.autopilot_rows import AUTOPILOT_ROWS
 from tests.managers.cluster.backup_rows import BACKUP_ROWS
@@ -50,6 +51,7 @@ ROLLING = Wait("RollingOut", "one goes")
 # sentence: (cluster, world, outcome of the pass, condition, "status reason")
 ROWS: dict[str, Row] = {
     **ACCESS_ROWS,
+    **ADOPTION_ROWS,
     **AUDIT_ROWS,
     **AUTOPILOT_ROWS,
     **BACKUP_ROWS,

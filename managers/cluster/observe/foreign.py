@@ -1,0 +1,89 @@
+"""Objects of a cluster that this operator did not write last. Pure.
+
+Each object that it applies carries the digest of what was applied (`openbao.org/intent-hash`), and
+so does the pod template of its StatefulSets. The public Go operator uses the same names, labels and
+field manager, and sets neither. Called by `managers.cluster.observe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from contracts.naming import labels, names
+from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
+from contracts.records.observed import StatefulSetFacts
+from managers.context.context import MARKS
+from managers.workload.objects.pod import CONTAINER
+from runtime.apply.apply import OWNER_INDEX
+from runtime.apply.ownership import Owner, Ownership, ownership_of
+from runtime.cache.cache import Cache
+from runtime.types import Object, Resource, annotations_of, key_of, labels_of
+
+POOL_LABELS = (*labels.base(""), labels.COMPONENT, labels.WORKLOAD_POOL, labels.REVISION)
+
+
+def is_foreign(live: Object) -> bool:
+    """Report whether an object of a cluster was never applied by this operator."""
+    return labels.INTENT_HASH not in annotations_of(live)
+
+
+def pool_labels(pod: Object) -> Pairs:
+    """Read the labels by which StatefulSets, Services and policies find a pod."""
+    present = labels_of(pod)
+    return tuple((key, present[key]) for key in sorted(POOL_LABELS) if key in present)
+
+
+def foreign_set(live: Object) -> ForeignSet | None:
+    """Read a StatefulSet that another operator made; None for one of this operator."""
+    spec = live["spec"]
+    template = spec["template"]
+    # One mark is enough: whoever takes one away by accident must not stop the rollouts.
+    if not is_foreign(live) or labels.TEMPLATE_HASH in annotations_of(template):
+        return None
+    selector = spec.get("selector") or {}
+    status = live.get("status") or {}
+    return ForeignSet(
+        selector=tuple(sorted((selector.get("matchLabels") or {}).items())),
+        expressions=bool(selector.get("matchExpressions")),
+        service=spec.get("serviceName") or "",
+        claims=tuple(one["metadata"]["name"] for one in spec.get("volumeClaimTemplates") or ()),
+        data_path=_data_path(template["spec"]),
+        policy=spec.get("podManagementPolicy") or "",
+        restart_at=annotations_of(template).get(labels.RESTART_AT, ""),
+        rolling=status.get("updateRevision", "") != status.get("currentRevision", ""),
+    )
+
+
+def _data_path(pod: Mapping[str, Any]) -> str:
+    for container in pod.get("containers") or ():
+        for mount in container.get("volumeMounts") or ():
+            if (container["name"], mount["name"]) == (CONTAINER, names.DATA_VOLUME):
+                return str(mount["mountPath"])
+    return ""
+
+
+def foreign_objects(
+    owner: Owner,
+    caches: Mapping[Resource, Cache],
+    kinds: Iterable[Resource],
+    stateful_set: StatefulSetFacts | None,
+) -> tuple[ForeignObject, ...]:
+    """Name the objects of a cluster, of these kinds, that another operator wrote last.
+
+    Only where its StatefulSet is one of them: any other is simply written over.
+    """
+    if stateful_set is None or stateful_set.foreign is None:
+        return ()
+    return tuple(
+        sorted(
+            (
+                (kind, key_of(live))
+                for kind in kinds
+                if kind in caches
+                for live in caches[kind].by_index(OWNER_INDEX, owner.uid)
+                if is_foreign(live) and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
+            ),
+            key=str,
+        )
+    )

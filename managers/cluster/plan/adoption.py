@@ -1,0 +1,321 @@
+"""Servers that another operator, or a release with other selectors, made: what stays as it is, and
+what comes next. Pure.
+
+The public Go operator uses the names, keys and volumes of this one, and other selectors and pods.
+Nothing that its servers run on is written before a user asks for the first restart; then pods are
+labelled in place, the StatefulSet is made anew around them, and they are replaced one by one
+(docs/adr/20261126-adoption-of-running-servers.md).
+
+Called by managers.cluster.reconcile and managers.cluster.resolve, and for the condition Adopted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.conditions.condition import ConditionUpdate
+from contracts.naming import mount_paths, names
+from contracts.pools.voter_pool import ServerPool, serving_set
+from contracts.records.desired import CONTENT, Desired
+from contracts.records.effects import LabelPod
+from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
+from contracts.records.observed import Observed, PodFacts
+from contracts.records.resolved import Resolved
+from contracts.records.upgrade import Release
+from managers.upgrade.decide import accepted
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
+from runtime.outcome import Blocked, Outcome, Wait
+
+Stage = Literal["none", "kept", "labelling", "moving"]
+"""Of the StatefulSet of the voters: this operator's own; as it was found; a user asked for a
+restart, and pods lack labels; they have them, and the StatefulSet is next."""
+
+ADOPTING: Final = "Adopting"
+PENDING: Final = "AdoptionPending"
+REFUSED: Final = "AdoptionRefused"
+CONDITION: Final = "Adopted"
+PARALLEL: Final = "Parallel"
+NEXT = (
+    "the pods are labelled in place, the StatefulSet is made anew around them, and one pod after "
+    "another is replaced"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The decision of one reconcile about servers that another operator made."""
+
+    stage: Stage = "none"
+    keep: tuple[ForeignObject, ...] = ()
+    """Objects that are neither written nor deleted."""
+    carried: Pairs | None = None
+    """Labels that every pod has: no new selector asks for another one. None: it may."""
+    effects: tuple[LabelPod, ...] = ()
+    outcome: Outcome = CONTENT
+    differences: tuple[str, ...] = ()
+
+    @property
+    def holds_servers(self) -> bool:
+        """The StatefulSets are not planned at all."""
+        return self.stage in ("kept", "labelling")
+
+    @property
+    def halt(self) -> str:
+        """Why no pod is replaced; "" when nothing speaks against it."""
+        return "the StatefulSet is made anew first" if self.stage == "moving" else ""
+
+
+OWN = Adoption()
+
+
+def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
+    """Decide what becomes of servers that another operator made; OWN when there are none.
+
+    Pods that an older release of this operator made may lack labels, too: they get them at once.
+    """
+    live = observed.stateful_set
+    if live is None:
+        return OWN
+    pool = serving_set(cluster)
+    effects = _labelling(pool, live.uid, observed.pods)
+    if live.foreign is None:
+        if not effects:
+            return OWN
+        return Adoption("labelling", carried=_carried(observed, live.uid), effects=effects)
+    differences = _differences(pool, live.foreign, observed.pods)
+    adoption = Adoption(
+        "kept", observed.foreign_objects, _carried(observed, live.uid), differences=differences
+    )
+    if not _is_asked_for(cluster, live.foreign):
+        return adoption
+    if effects:
+        pods = _listed(effect.target for effect in effects)
+        wait = Wait(ADOPTING, f"pods {pods} are labelled in place")
+        return replace(adoption, stage="labelling", effects=effects, outcome=wait)
+    message = f"StatefulSet {pool.stateful_set} is made anew around its pods"
+    return Adoption("moving", outcome=Wait(ADOPTING, message), differences=differences)
+
+
+def _labelling(
+    pool: ServerPool, controller: str, pods: tuple[PodFacts, ...]
+) -> tuple[LabelPod, ...]:
+    """Return the labels that pods of this StatefulSet lack; no other pod is labelled."""
+    lacking = ((pod, missing_labels(pool, pod)) for pod in pods if pod.controller == controller)
+    return tuple(
+        LabelPod(pod.name, pod.uid, controller, missing)
+        for pod, missing in lacking
+        if missing and not pod.terminating
+    )
+
+
+def _is_asked_for(cluster: OpenBaoCluster, live: ForeignSet) -> bool:
+    """Report whether a user asked for a restart, or another release."""
+    restart_at = requested_restart(cluster.spec)
+    if restart_at and restart_at != live.restart_at:
+        return True
+    return Release.requested(cluster) != accepted(cluster)
+
+
+def requested_restart(spec: ClusterSpec) -> str:
+    """Return the token of the restart that the spec requests; "" for none."""
+    runtime, maintenance = spec.runtime, spec.maintenance
+    return (
+        (runtime.restart_at if runtime else None)
+        or (maintenance.restart_at if maintenance else None)
+        or ""
+    )
+
+
+def missing_labels(pool: ServerPool, pod: PodFacts) -> Pairs:
+    """Return the labels of its pool that a pod does not have."""
+    return tuple(sorted(pool.pod_labels.items() - set(pod.labels)))
+
+
+def _carried(observed: Observed, controller: str) -> Pairs:
+    """Return the labels that all pods of this StatefulSet have."""
+    sets = [set(pod.labels) for pod in observed.pods if pod.controller == controller]
+    return tuple(sorted(set.intersection(*sets))) if sets else ()
+
+
+def _differences(pool: ServerPool, live: ForeignSet, pods: tuple[PodFacts, ...]) -> tuple[str, ...]:
+    found = []
+    selector = sorted(set(pool.selector) - {key for key, _ in live.selector})
+    if selector:
+        found.append(f"StatefulSet {pool.stateful_set} does not select by {', '.join(selector)}")
+    if live.policy != PARALLEL:
+        found.append(f"its podManagementPolicy is {live.policy}, and not {PARALLEL}")
+    lacking = sorted({key for pod in pods for key, _ in missing_labels(pool, pod)})
+    if lacking:
+        found.append(f"its pods lack {', '.join(lacking)}")
+    found.append("its pods read a configuration that another operator wrote")
+    return tuple(found)
+
+
+# --- what cannot be taken over -------------------------------------------------------------------
+
+
+def adoption_refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
+    """Refuse servers that cannot be taken over, before the first write."""
+    live = observed.stateful_set
+    if live is None or live.foreign is None:
+        return None
+    obstacle = _obstacle(cluster, live.foreign)
+    if not obstacle:
+        return None
+    name = serving_set(cluster).stateful_set
+    message = f"StatefulSet {name}, which another operator made, cannot be taken over: {obstacle}"
+    return Blocked(REFUSED, message)
+
+
+def _obstacle(cluster: OpenBaoCluster, live: ForeignSet) -> str:
+    pool = serving_set(cluster)
+    service = names.headless_service(cluster.metadata.name)
+    other = {key for key, value in live.selector if pool.pod_labels.get(key) != value}
+    facts = (
+        (
+            not cluster.status.initialized,
+            "status.initialized is not true, so its first boot is not over: let the operator that "
+            "began it finish it",
+        ),
+        (
+            live.rolling,
+            "its pods are being replaced: let the operator that began that finish it",
+        ),
+        (
+            bool(other) or live.expressions,
+            f"its selector asks for {_listed(sorted(other)) or 'matchExpressions'}, which no pod "
+            "of this operator has",
+        ),
+        (
+            live.service != service,
+            f"spec.serviceName is {live.service}, so its servers have other addresses than those "
+            f"of Service {service}",
+        ),
+        (
+            names.DATA_VOLUME not in live.claims,
+            f"it has no claim template {names.DATA_VOLUME}, so its volumes have other names",
+        ),
+        (
+            live.data_path != mount_paths.DATA,
+            f"its servers keep their data at {live.data_path or 'no volume'}, and not at "
+            f"{mount_paths.DATA}",
+        ),
+    )
+    return next((text for holds, text in facts if holds), "")
+
+
+# --- the plan and the condition ------------------------------------------------------------------
+
+_SELECTING = {
+    SERVICE: ("spec", "selector"),
+    POD_DISRUPTION_BUDGET: ("spec", "selector", "matchLabels"),
+    NETWORK_POLICY: ("spec", "podSelector", "matchLabels"),
+}
+"""Where an object names the labels of the pods that it is about."""
+
+
+def with_served_names(resolved: Resolved, adoption: Adoption, observed: Observed) -> Resolved:
+    """Return the spec without names that the certificate of kept servers lacks.
+
+    It is renewed in time, and not for a name that nobody asked for yet.
+    """
+    server = observed.secrets.get(resolved.tls.server_secret or "")
+    if not adoption.holds_servers or server is None or server.certificate is None:
+        return resolved
+    served = server.certificate
+    return replace(
+        resolved,
+        certificate_names=tuple(
+            name for name in resolved.certificate_names if name in served.dns_names
+        ),
+        certificate_addresses=tuple(
+            address for address in resolved.certificate_addresses if address in served.ip_addresses
+        ),
+    )
+
+
+def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> Desired:
+    """Return the plan without what is kept, and with selectors that find the pods as they are.
+
+    While pods of another operator run nothing is deleted: they may mount it.
+    """
+    complete = desired.complete and all(pod.template for pod in observed.pods)
+    if adoption.stage == "none":
+        return desired if complete == desired.complete else replace(desired, complete=False)
+    keep = frozenset(adoption.keep)
+
+    def kept(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
+        return tuple(
+            _trimmed(intent, adoption.carried)
+            for intent in intents
+            if (intent.resource, intent.key) not in keep
+        )
+
+    return replace(
+        desired,
+        foundation=kept(desired.foundation),
+        optional=kept(desired.optional),
+        effects=(*adoption.effects, *desired.effects),
+        outcomes=(adoption.outcome, *desired.outcomes),
+        complete=False,
+    )
+
+
+def _trimmed(intent: Intent, carried: Pairs | None) -> Intent:
+    """Return the object with a selector of labels that the pods have already."""
+    path = _SELECTING.get(intent.resource)
+    if carried is None or path is None:
+        return intent
+    selector: Any = intent.body
+    for step in path:
+        selector = selector.get(step) or {}
+    pool_keys = {key for key, _ in carried}
+    usable = {
+        key: value for key, value in selector.items() if key in pool_keys or key not in _POOL_KEYS
+    }
+    if usable == selector:
+        return intent
+    body: Any = usable
+    for step in reversed(path):
+        body = {step: body}
+    merged = {**intent.body, "spec": {**intent.body["spec"], **body["spec"]}}
+    return Intent(intent.resource, merged, intent.keep, intent.outlives_owner)
+
+
+_POOL_KEYS = frozenset(ServerPool("x").pod_labels)
+
+
+def adoption_condition(cluster: OpenBaoCluster, observed: Observed) -> ConditionUpdate | None:
+    """Say what another operator made, and what comes next; None when it made nothing."""
+    refusal = adoption_refusal(cluster, observed)
+    if refusal is not None:
+        return ConditionUpdate(CONDITION, "False", refusal.reason, refusal.message)
+    adoption = adoption_of(cluster, observed)
+    if not adoption.differences:
+        return None
+    found = "; ".join(adoption.differences)
+    if adoption.stage != "kept":
+        message = (
+            f"{adoption.outcome.message}. {found}" if isinstance(adoption.outcome, Wait) else found
+        )
+        return ConditionUpdate(CONDITION, "False", ADOPTING, message)
+    kept = _listed(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
+    message = (
+        f"Another operator made these servers: {found}. Nothing of it is changed ({kept} neither), "
+        "and a change of the spec does not reach the servers, until spec.runtime.restartAt is set "
+        f"to the present time: then {NEXT}"
+    )
+    return ConditionUpdate(CONDITION, "False", PENDING, message)
+
+
+_LISTED = 8
+
+
+def _listed(items: Iterable[str]) -> str:
+    all_items = list(items)
+    more = f" and {len(all_items) - _LISTED} more" if len(all_items) > _LISTED else ""
+    return ", ".join(all_items[:_LISTED]) + more

@@ -1,0 +1,241 @@
+"""Live objects of another operator on a real API server, as tests/golden/other-operator has them.
+
+Neither a kubelet nor a controller runs here: the caller of `OtherOperator.install` gets pods that
+are Ready because their status says so. Used by tests/integration/test_adoption.py.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from baoctl.generate.main import ROOT
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from managers.certs.x509 import KeyPair, issue_server, make_authority
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
+
+FOLDER = ROOT / "tests" / "golden" / "other-operator"
+KINDS: Mapping[str, Resource] = {
+    kind.kind: kind
+    for kind in (
+        CONFIG_MAP,
+        NETWORK_POLICY,
+        POD_DISRUPTION_BUDGET,
+        ROLE,
+        ROLE_BINDING,
+        SERVICE,
+        SERVICE_ACCOUNT,
+        STATEFUL_SET,
+    )
+}
+EVERY_KIND = (*KINDS.values(), POD, PVC, SECRET)
+MANAGER = "openbao-operator"
+"""The field manager of the public Go operator; it is this operator's, too."""
+NAME = "vault"
+Found = dict[tuple[str, str], tuple[str, str]]
+
+
+@dataclass
+class OtherOperator:
+    """What another operator left in one namespace."""
+
+    client: Client
+    namespace: str
+    cluster: Object = field(default_factory=dict)
+
+    async def install(self, *, set_changes: Mapping[str, Any] | None = None) -> None:
+        """Make all objects; `set_changes` replaces fields of the spec of the StatefulSet."""
+        body = yaml.safe_load((FOLDER / "cluster.cr.yaml").read_text(encoding="utf-8"))
+        body["metadata"] |= {
+            "namespace": self.namespace,
+            "finalizers": ["openbao.org/openbaocluster-finalizer"],
+        }
+        self.cluster = await self.client.create(CLUSTERS, body, field_manager="kubectl")
+        await self._secrets()
+        text = (FOLDER / "objects.yaml").read_text(encoding="utf-8")
+        for one in yaml.safe_load_all(text.replace("NAMESPACE", self.namespace)):
+            if one["kind"] == "StatefulSet":
+                one["spec"] |= set_changes or {}
+                one["spec"]["template"]["metadata"]["labels"] |= one["spec"]["selector"][
+                    "matchLabels"
+                ]
+            await self._apply(KINDS[one["kind"]], one)
+        await self.pods()
+        await self._status()
+
+    async def _apply(self, kind: Resource, body: Object) -> Object:
+        body["metadata"] |= {"namespace": self.namespace, "ownerReferences": [self.reference]}
+        result = await self.client.apply(kind, body, field_manager=MANAGER, force=True)
+        return result.object
+
+    @property
+    def reference(self) -> Object:
+        """The owner reference of its objects."""
+        return {
+            "apiVersion": API_VERSION,
+            "kind": CLUSTER_KIND,
+            "name": NAME,
+            "uid": uid_of(self.cluster),
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+
+    async def _secrets(self) -> None:
+        now = SystemClock().now()
+        authority = make_authority(NAME, now)
+        names = (
+            f"openbao-cluster-{NAME}.local",
+            "localhost",
+            *(f"{NAME}{part}.{self.namespace}.svc" for part in ("", "-public")),
+            f"*.{NAME}.{self.namespace}.svc",
+        )
+        server = issue_server(authority, names, ("127.0.0.1",), now)
+        await self._secret("tls-ca", _pair(authority, "ca.crt", "ca.key"))
+        await self._secret(
+            "tls-server",
+            {**_pair(server, "tls.crt", "tls.key"), "ca.crt": authority.certificate},
+            "kubernetes.io/tls",
+        )
+        await self._secret("unseal-key", {"key": b"k" * 32})
+
+    async def _secret(self, suffix: str, data: Mapping[str, bytes], kind: str = "Opaque") -> None:
+        body: Object = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": f"{NAME}-{suffix}",
+                "namespace": self.namespace,
+                "labels": {"app.kubernetes.io/managed-by": "openbao-operator"},
+                "ownerReferences": [self.reference],
+            },
+            "type": kind,
+            "data": {name: base64.b64encode(value).decode() for name, value in data.items()},
+        }
+        await self.client.create(SECRET, body, field_manager=MANAGER)
+
+    async def pods(self, **labels: str) -> None:
+        """Make the pods and volumes of the StatefulSet as its controller would, and Ready."""
+        key = ObjectKey(self.namespace, NAME)
+        live = await self.client.get(STATEFUL_SET, key)
+        template = live["spec"]["template"]
+        for number in range(live["spec"]["replicas"]):
+            await self._claim(live, number)
+            pod = {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                **copy.deepcopy(template),
+            }
+            pod["metadata"] |= {
+                "name": f"{NAME}-{number}",
+                "namespace": self.namespace,
+                "ownerReferences": [_controller(live)],
+            }
+            claim = {"persistentVolumeClaim": {"claimName": f"data-{NAME}-{number}"}}
+            pod["spec"]["volumes"].append({"name": "data", **claim})
+            said = {"active": str(number == 0).lower(), "initialized": "true", "sealed": "false"}
+            pod["metadata"]["labels"] |= {f"openbao-{word}": text for word, text in said.items()}
+            pod["metadata"]["labels"] |= {"openbao-version": "2.7.2", **labels}
+            await self.client.create(POD, pod, field_manager="kube-controller-manager")
+            await self._ready(f"{NAME}-{number}")
+        await self._patch_status(
+            STATEFUL_SET,
+            key,
+            {
+                "observedGeneration": live["metadata"]["generation"],
+                "replicas": 3,
+                "readyReplicas": 3,
+                "currentRevision": "one",
+                "updateRevision": "one",
+            },
+        )
+
+    async def _claim(self, live: Object, number: int) -> None:
+        template = live["spec"]["volumeClaimTemplates"][0]
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": template["spec"]}
+        metadata = {
+            "name": f"data-{NAME}-{number}",
+            "namespace": self.namespace,
+            "labels": template["metadata"].get("labels", {}),
+        }
+        await self.client.create(
+            PVC, {**body, "metadata": metadata}, field_manager="kube-controller-manager"
+        )
+
+    async def _ready(self, pod: str) -> None:
+        status = {
+            "phase": "Running",
+            "podIP": "127.0.0.1",
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        await self._patch_status(POD, ObjectKey(self.namespace, pod), status)
+
+    async def _patch_status(self, kind: Resource, key: ObjectKey, status: Object) -> None:
+        ops = [{"op": "add", "path": f"/status/{name}", "value": v} for name, v in status.items()]
+        await self.client.json_patch(kind, key, ops, subresource="status")
+
+    async def _status(self) -> None:
+        """Apply the parts of the status with the field managers of its three controllers."""
+        parts = yaml.safe_load((FOLDER / "status.yaml").read_text(encoding="utf-8"))
+        for manager, status in parts.items():
+            body = {
+                "apiVersion": API_VERSION,
+                "kind": CLUSTER_KIND,
+                "metadata": {"name": NAME, "namespace": self.namespace},
+                "status": status,
+            }
+            await self.client.apply(
+                CLUSTERS, body, field_manager=manager, force=False, subresource="status"
+            )
+
+    async def found(self) -> Found:
+        """UID and resourceVersion of each object in the namespace, by kind and name."""
+        found: Found = {}
+        for kind in EVERY_KIND:
+            for one in (await self.client.list(kind, self.namespace)).items:
+                metadata = one["metadata"]
+                found[kind.kind, metadata["name"]] = metadata["uid"], metadata["resourceVersion"]
+        return found
+
+    async def orphan(self) -> None:
+        """Do the work of the garbage collector for a StatefulSet that is deleted as an orphan."""
+        for one in (await self.client.list(POD, self.namespace)).items:
+            remove = [{"op": "remove", "path": "/metadata/ownerReferences"}]
+            if one["metadata"].get("ownerReferences"):
+                await self.client.json_patch(POD, key_of(one), remove)
+        remove = [{"op": "remove", "path": "/metadata/finalizers"}]
+        await self.client.json_patch(STATEFUL_SET, ObjectKey(self.namespace, NAME), remove)
+
+
+def _pair(pair: KeyPair, certificate: str, key: str) -> dict[str, bytes]:
+    return {certificate: pair.certificate, key: pair.key}
+
+
+def _controller(live: Object) -> Object:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "name": key_of(live).name,
+        "uid": uid_of(live),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -1,0 +1,181 @@
+"""Servers that another operator made, under this one, on a real API server.
+
+No server runs: what is held here is what the operator writes. e2e/adoption has real ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from baoctl.process.wiring import build_controllers, build_manager, build_parts
+from baoctl.settings import from_environment
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from e2e.rig import Rig
+from runtime.builtin_kinds import POD, SERVICE, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.types import Object, ObjectKey, key_of, labels_of, uid_of
+from tests.integration.other_operator import NAME, OtherOperator
+
+PATIENCE = 60.0
+ODD = {"openbao.org/cluster": NAME, "example.com/odd": "yes"}
+
+
+@asynccontextmanager
+async def operator(rig: Rig, namespace: str) -> AsyncIterator[None]:
+    """Run the whole operator in this process, for one namespace."""
+    settings = dataclasses.replace(
+        from_environment({"KUBECONFIG": str(rig.kubeconfig)}),
+        namespaces=(namespace,),
+        leader_election=False,
+        listen="127.0.0.1",
+        port=0,
+    )
+    parts = await build_parts(settings, SystemClock())
+    manager = build_manager(parts, build_controllers(parts))
+    running = asyncio.create_task(manager.run())
+    try:
+        yield
+    finally:
+        manager.stop()
+        await running
+        await parts.client.close()
+        await parts.lease_client.close()
+
+
+@dataclasses.dataclass
+class Watcher:
+    """Looks at a cluster until something is true of it."""
+
+    client: Client
+    namespace: str
+
+    async def cluster(self) -> Object:
+        return await self.client.get(CLUSTERS, ObjectKey(self.namespace, NAME))
+
+    async def pods(self) -> dict[str, str]:
+        found = (await self.client.list(POD, self.namespace)).items
+        return {key_of(one).name: uid_of(one) for one in found}
+
+    async def until(self, holds: Callable[[Object], bool], say: str) -> Object:
+        clock = SystemClock()
+        end = clock.monotonic() + PATIENCE
+        while True:
+            live = await self.cluster()
+            if holds(live):
+                return live
+            assert clock.monotonic() < end, f"{say}: {conditions(live)}"
+            await clock.sleep(0.1)
+
+    async def unserved(self) -> list[str]:
+        """Name the Services that select none of the pods."""
+        pods = (await self.client.list(POD, self.namespace)).items
+        return [
+            one["metadata"]["name"]
+            for one in (await self.client.list(SERVICE, self.namespace)).items
+            if not any(one["spec"]["selector"].items() <= labels_of(pod).items() for pod in pods)
+        ]
+
+
+def conditions(live: Object) -> dict[str, tuple[str, str, str]]:
+    found = (live.get("status") or {}).get("conditions") or ()
+    return {one["type"]: (one["status"], one["reason"], one["message"]) for one in found}
+
+
+def says(kind: str, status: str, reason: str) -> Callable[[Object], bool]:
+    return lambda live: conditions(live).get(kind, ())[:2] == (status, reason)
+
+
+@pytest.fixture
+def other(installed: Rig, client: Client, namespace: str) -> OtherOperator:
+    return OtherOperator(client, namespace)
+
+
+async def test_what_another_operator_runs_is_left_as_it_is(
+    installed: Rig, client: Client, namespace: str, other: OtherOperator
+) -> None:
+    await other.install()
+    before = await other.found()
+    see = Watcher(client, namespace)
+    async with operator(installed, namespace):
+        live = await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
+        live = await see.until(says("Ready", "True", "AllReplicasReady"), "not ready")
+        live = await see.until(
+            lambda one: "EtcdEncryptionWarning" not in conditions(one), "a condition of the other"
+        )
+        assert await see.unserved() == []
+    after = await other.found()
+    assert {name: one for name, one in after.items() if name in before} == before
+    said = conditions(live)
+    assert "spec.runtime.restartAt" in said["Adopted"][2]
+    assert labels.WORKLOAD_POOL in said["Adopted"][2]
+    assert said["Stalled"][0] == "False"
+    # The status is this operator's own: nothing of the other one is left, and it is not frozen.
+    assert "EtcdEncryptionWarning" not in said
+    managers = {one["manager"] for one in live["metadata"]["managedFields"]}
+    assert not {one for one in managers if one.endswith("-controller")}
+    assert "workload" not in live["status"]
+
+
+async def test_a_restart_that_is_asked_for_makes_the_servers_its_own(
+    installed: Rig, client: Client, namespace: str, other: OtherOperator
+) -> None:
+    await other.install()
+    see = Watcher(client, namespace)
+    key = ObjectKey(namespace, NAME)
+    pods = {
+        one["metadata"]["name"]: uid_of(one) for one in (await client.list(POD, namespace)).items
+    }
+    former = uid_of(await client.get(STATEFUL_SET, key))
+    async with operator(installed, namespace):
+        await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
+        ask = [{"op": "add", "path": "/spec/runtime", "value": {"restartAt": "now"}}]
+        await client.json_patch(CLUSTERS, key, ask)
+        clock = SystemClock()
+        end = clock.monotonic() + PATIENCE
+        while True:
+            assert clock.monotonic() < end, conditions(await see.cluster())
+            assert await see.unserved() == []
+            live = next(iter((await client.list(STATEFUL_SET, namespace)).items), None)
+            if live and live["metadata"].get("deletionTimestamp"):
+                await other.orphan()
+            elif live and uid_of(live) != former:
+                break
+            await clock.sleep(0.05)
+        assert live["spec"]["podManagementPolicy"] == "Parallel"
+        selector = live["spec"]["selector"]["matchLabels"]
+        assert selector[labels.WORKLOAD_POOL] == labels.VOTER
+        there = (await client.list(POD, namespace)).items
+        assert await see.pods() == pods
+        assert all(selector.items() <= labels_of(one).items() for one in there)
+        await see.until(lambda one: "Adopted" not in conditions(one), "still foreign")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"serviceName": "elsewhere"}, "spec.serviceName is elsewhere"),
+        ({"selector": {"matchLabels": ODD}}, "its selector asks for example.com/odd"),
+    ],
+)
+async def test_what_cannot_be_taken_over_is_refused_before_the_first_write(
+    installed: Rig,
+    client: Client,
+    namespace: str,
+    other: OtherOperator,
+    changes: dict[str, object],
+    reason: str,
+) -> None:
+    await other.install(set_changes=changes)
+    before = await other.found()
+    see = Watcher(client, namespace)
+    async with operator(installed, namespace):
+        live = await see.until(says("Stalled", "True", "AdoptionRefused"), "not refused")
+    assert await other.found() == before
+    assert reason in conditions(live)["Adopted"][2]

@@ -1,0 +1,187 @@
+"""managers.cluster.plan.adoption: what stays of servers that another operator made, and for how
+long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels, mount_paths
+from contracts.pools.voter_pool import ServerPool
+from contracts.records.foreign_set import ForeignSet
+from contracts.records.observed import Observed
+from managers.cluster.plan.adoption import (
+    OWN,
+    adoption_condition,
+    adoption_of,
+    adoption_refusal,
+    with_served_names,
+)
+from managers.cluster.plan.steps import merge_plans
+from managers.cluster.resolve.resolve import resolve
+from runtime.builtin_kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, SERVICE, STATEFUL_SET
+from runtime.outcome import Blocked, Done
+from runtime.types import ObjectKey
+from tests import gen
+
+BASE = tuple(sorted(labels.base("x").items()))
+FOREIGN = ForeignSet(
+    selector=BASE,
+    expressions=False,
+    service="x",
+    claims=("data",),
+    data_path=mount_paths.DATA,
+    policy="OrderedReady",
+    restart_at="",
+    rolling=False,
+)
+KEPT = (
+    (CONFIG_MAP, ObjectKey("ns", "x-config")),
+    (SERVICE, ObjectKey("ns", "x")),
+)
+RUNNING = gen.cluster(runtime={"restartAt": "now"}).initialized()
+QUIET = gen.cluster().initialized()
+
+
+def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
+    """A running cluster whose StatefulSet and pods another operator made."""
+    observed = gen.running(cluster).facts()
+    live = observed.stateful_set
+    assert live is not None
+    pods = tuple(replace(one, labels=BASE, controller=live.uid) for one in observed.pods)
+    fixed = {**live.fixed, "spec.podManagementPolicy": "OrderedReady"}
+    made = replace(live, foreign=replace(FOREIGN, **foreign), fixed=fixed)
+    return replace(observed, stateful_set=made, pods=pods, foreign_objects=KEPT)
+
+
+def labelled(observed: Observed) -> Observed:
+    """The same, with pods that carry the labels of this operator."""
+    carried = tuple(sorted(ServerPool("x").pod_labels.items()))
+    pods = tuple(replace(one, labels=carried) for one in observed.pods)
+    return replace(observed, pods=pods)
+
+
+def test_servers_of_its_own_are_nobodys_business() -> None:
+    observed = gen.running(QUIET).facts()
+    assert adoption_of(QUIET.read(), observed) is OWN
+    assert adoption_condition(QUIET.read(), observed) is None
+
+
+def test_nothing_is_planned_for_them_before_somebody_asks() -> None:
+    observed = facts()
+    adoption = adoption_of(QUIET.read(), observed)
+    assert (adoption.stage, adoption.effects, adoption.outcome) == ("kept", (), Done())
+    desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
+    assert not desired.workload
+    assert not {(one.resource, one.key) for one in desired.intents} & {*KEPT}
+    assert not desired.complete, "nothing may be pruned"
+
+
+def test_an_object_that_is_not_there_finds_the_pods_as_they_are() -> None:
+    observed = facts()
+    adoption = adoption_of(QUIET.read(), observed)
+    desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
+    made = {one.key.name: one.body["spec"] for one in desired.intents if one.resource == SERVICE}
+    assert made["x-public"]["selector"] == dict(BASE)
+    assert made["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
+
+
+@pytest.mark.parametrize("cluster", [RUNNING, QUIET.having(release={"version": "2.3.9"})])
+def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
+    adoption = adoption_of(cluster.read(), facts(cluster))
+    assert adoption.stage == "labelling"
+    assert adoption.holds_servers
+    lacking = {key for effect in adoption.effects for key, _ in effect.labels}
+    assert lacking == {labels.COMPONENT, labels.WORKLOAD_POOL}
+    assert len(adoption.effects) == 3
+    condition = adoption_condition(cluster.read(), facts(cluster))
+    assert condition is not None
+    assert (condition.status, condition.reason) == ("False", "Adopting")
+
+
+def test_then_the_statefulset_goes_and_no_pod_with_it() -> None:
+    observed = labelled(facts(RUNNING))
+    adoption = adoption_of(RUNNING.read(), observed)
+    assert adoption.stage == "moving"
+    desired = merge_plans(gen.resolved(RUNNING, gen.running(RUNNING)), observed, adoption=adoption)
+    assert [one.resource for one in desired.workload] == [POD_DISRUPTION_BUDGET]
+    names = [effect.name for effect in desired.effects]
+    assert "recreate-stateful-set" in names
+    assert "replace-pod" not in names
+
+
+def test_the_restart_that_its_pods_know_is_no_new_request() -> None:
+    assert adoption_of(RUNNING.read(), facts(RUNNING, restart_at="now")).stage == "kept"
+
+
+def test_a_pod_of_nobody_gets_no_label() -> None:
+    observed = facts(RUNNING)
+    strays = tuple(replace(one, controller="") for one in observed.pods)
+    assert adoption_of(RUNNING.read(), replace(observed, pods=strays)).effects == ()
+
+
+def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
+    observed = facts()
+    assert observed.stateful_set is not None
+    own = replace(observed, stateful_set=replace(observed.stateful_set, foreign=None))
+    adoption = adoption_of(QUIET.read(), own)
+    assert len(adoption.effects) == 3
+    assert adoption.keep == ()
+    assert adoption_condition(QUIET.read(), own) is None
+    assert adoption_of(QUIET.read(), labelled(own)) is OWN
+
+
+@pytest.mark.parametrize(
+    ("foreign", "said"),
+    [
+        ({"rolling": True}, "its pods are being replaced"),
+        ({"expressions": True}, "matchExpressions"),
+        ({"selector": (*BASE, ("team", "a"))}, "asks for team"),
+        ({"service": "other"}, "spec.serviceName is other"),
+        ({"claims": ("store",)}, "no claim template data"),
+        ({"data_path": "/vault"}, "at /vault"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_refused(foreign: dict[str, Any], said: str) -> None:
+    observed = facts(**foreign)
+    refused = resolve(QUIET.read(), QUIET.owner(), observed, gen.INSTALLATION)
+    assert isinstance(refused, Blocked)
+    assert refused.reason == "AdoptionRefused"
+    assert said in refused.message
+    condition = adoption_condition(QUIET.read(), observed)
+    assert condition is not None
+    assert (condition.status, condition.message) == ("False", refused.message)
+
+
+def test_a_first_boot_is_ended_by_who_began_it() -> None:
+    cluster = gen.cluster()
+    refused = adoption_refusal(cluster.read(), facts())
+    assert refused is not None
+    assert "status.initialized" in refused.message
+
+
+def test_the_condition_says_what_differs_and_what_comes_next() -> None:
+    condition = adoption_condition(QUIET.read(), facts())
+    assert condition is not None
+    assert condition.reason == "AdoptionPending"
+    for part in (labels.WORKLOAD_POOL, "OrderedReady", "ConfigMap x-config", "restartAt"):
+        assert part in condition.message
+
+
+def test_a_certificate_is_not_renewed_for_a_name_while_nobody_asks() -> None:
+    observed = facts()
+    resolved = gen.resolved(QUIET, gen.running(QUIET))
+    wanting = replace(resolved, certificate_names=(*resolved.certificate_names, "new.example"))
+    adoption = adoption_of(QUIET.read(), observed)
+    held = with_served_names(wanting, adoption, observed)
+    assert held.certificate_names == resolved.certificate_names
+    assert with_served_names(wanting, OWN, observed) is wanting
+
+
+def test_a_statefulset_is_not_written_over_before_it_is_its_own() -> None:
+    observed = facts()
+    adoption = adoption_of(QUIET.read(), observed)
+    desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
+    assert STATEFUL_SET not in {one.resource for one in desired.intents}
