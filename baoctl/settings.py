@@ -125,6 +125,7 @@ def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installa
         audience=variables.text(
             env, "OPENBAO_JWT_AUDIENCE", DEFAULT_AUDIENCE, variables.is_word, variables.WORD
         ),
+        shared_audience=variables.switch(env, "OPENBAO_JWT_SHARED_AUDIENCE"),
         admission_recheck=variables.seconds(
             env, "ADMISSION_RECHECK_SECONDS", ADMISSION_RECHECK, PERIOD_MAX
         ),

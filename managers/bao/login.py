@@ -58,6 +58,10 @@ class ServiceAccountLogin:
 
     tokens: AccountTokens
     clock: Clock
+    shared_tokens: AccountTokens | None = None
+    """For the audience of the installation; None: no server gets one."""
+    is_shared: bool = False
+    """The servers accepted the audience of the installation, and not that of their cluster."""
     _token: str = field(default="", repr=False)
     _until: float = 0.0
     _ends: float = 0.0
@@ -84,21 +88,40 @@ class ServiceAccountLogin:
 
     async def _login(self, bao: Bao, address: str) -> LoginToken:
         try:
-            own = await self.tokens.get()
-        except Transient as error:
-            raise BaoError(f"the API server gave the operator no token: {error}") from error
-        except ApiError as error:
-            raise NoToken(_no_token(self.tokens, error)) from error
-        try:
-            return await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, own.reveal())
-        except Denied:
-            self.tokens.doubt()
+            answer = await _login_with(self.tokens, bao, address)
+        except NoToken:
             raise
+        except Denied as refusal:
+            if self.shared_tokens is None:
+                raise
+            try:
+                answer = await _login_with(self.shared_tokens, bao, address)
+            except Denied:
+                # The first refusal names the audience that the roles ought to have.
+                raise refusal from None
+            self.is_shared = True
+            return answer
+        self.is_shared = False
+        return answer
 
     def forget(self) -> bool:
         """Drop a token that a server refused; a new login may give another one."""
         self._until = self._ends = 0.0
         return True
+
+
+async def _login_with(tokens: AccountTokens, bao: Bao, address: str) -> LoginToken:
+    try:
+        own = await tokens.get()
+    except Transient as error:
+        raise BaoError(f"the API server gave the operator no token: {error}") from error
+    except ApiError as error:
+        raise NoToken(_no_token(tokens, error)) from error
+    try:
+        return await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, own.reveal())
+    except Denied:
+        tokens.doubt()
+        raise
 
 
 def _no_token(tokens: AccountTokens, error: ApiError) -> str:
@@ -206,7 +229,10 @@ class Logins:
             tokens = AccountTokens(
                 self.client, self.clock, here.account, here.audience_of(owner.key)
             )
-            login = ServiceAccountLogin(tokens, self.clock)
+            shared = None
+            if here.shared_audience:
+                shared = AccountTokens(self.client, self.clock, here.account, here.audience)
+            login = ServiceAccountLogin(tokens, self.clock, shared)
             self._kept[owner.key] = (owner.uid, login)
         return login
 

@@ -32,6 +32,8 @@ class Installation:
     """Whether the operator sets user and group of a pod, or its namespace does."""
     audience: str = "openbao-internal"
     """Prefix of the audience of each cluster; see `audience_of`."""
+    shared_audience: bool = False
+    """Servers that accept no other audience get tokens for `audience` itself; see `audience_of`."""
     admission_recheck: float = 600.0
     """Seconds between two reads of the admission policies."""
     pod_deadline: timedelta = timedelta(minutes=10)

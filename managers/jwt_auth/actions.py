@@ -44,7 +44,8 @@ async def read_operator_login(
     except NoToken as error:
         return without_token(str(error), before)
     except Denied as error:
-        if issuer is not None and before is not None and due(issuer, before):
+        # Keys that were never compared cannot be outdated.
+        if issuer is not None and before is not None and before.keys and due(issuer, before):
             return outdated(issuer, str(error))
         return refused(str(error), before)
     if issuer is not None and (due(issuer, before) or (before and before.problem)):

@@ -145,7 +145,8 @@ def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginSt
     message = (
         f"OpenBao refuses the login of the operator: {error}. The role openbao-operator at "
         "auth/jwt-operator has to take the operator's ServiceAccount and the audience of this "
-        "cluster; docs/first-boot.md says how an administrator corrects it"
+        "cluster; docs/first-boot.md says how an administrator corrects it, and docs/migrate.md "
+        "what to do about roles of another operator"
     )
     return _failed(_keys(previous), REFUSED, message)
 

@@ -303,10 +303,9 @@ class SelfInitOidc(ApiModel):
     audience: str | None = Field(
         default=None,
         description=(
-            "Audience of the tokens of the operator and its jobs. They have one of its own for "
-            "each cluster, <audience of the installation>/<namespace>/<name>. May be that, or the "
-            "audience of the installation alone (OPENBAO_JWT_AUDIENCE, openbao-internal unless it "
-            "was changed), which changes nothing; any other is refused."
+            "Changes nothing: each cluster has an audience of its own, <audience of the "
+            "installation>/<namespace>/<name>. May be that, or the audience of the installation "
+            "alone (openbao-internal by default); any other is refused."
         ),
         examples=["openbao-internal"],
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$",

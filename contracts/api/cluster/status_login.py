@@ -46,9 +46,13 @@ class OperatorLoginStatus(ApiModel):
     root_token_secret: str = Field(
         default="",
         description=(
-            "UID and resource version of the Secret <name>-root-token when the operator used its "
-            "token last, or found that it needs none. It is used again only when the login is "
-            "refused and the Secret has changed since."
+            "UID and resource version of the Secret <name>-root-token when its token was used "
+            "last, or not needed. It is used again only when the login is refused and the Secret "
+            "has changed."
         ),
         max_length=128,
+    )
+    shared_audience: bool = Field(
+        default=False,
+        description="The roles accept only the audience that all clusters share.",
     )

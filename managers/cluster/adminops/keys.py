@@ -13,7 +13,7 @@ from contracts.api.cluster.status import AdminOpsStatus
 from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao
-from managers.bao.login import Logins, TokenSource
+from managers.bao.login import Logins, ServiceAccountLogin, TokenSource
 from managers.cluster.adminops.login_setup import LoginSetup
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
@@ -53,6 +53,7 @@ class KeyDuties:
         if leader is not None:
             try:
                 trusted = await self._trusted(bao, leader.ip, login, cluster, owner)
+                trusted = _with_audience(trusted, login)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
                 # The next reconcile, which a settled cluster gets every minute, asks again.
@@ -88,3 +89,13 @@ class KeyDuties:
             return before
         issuer = await self._observer.token_issuer()
         return await read_operator_login(bao, address, login, issuer, oidc.issuer, before)
+
+
+def _with_audience(
+    status: OperatorLoginStatus | None, login: TokenSource | None
+) -> OperatorLoginStatus | None:
+    """Note which audience the servers accepted; Jobs log in with the same."""
+    is_shared = isinstance(login, ServiceAccountLogin) and login.is_shared
+    if is_shared == (status is not None and status.shared_audience):
+        return status
+    return (status or OperatorLoginStatus()).model_copy(update={"shared_audience": is_shared})

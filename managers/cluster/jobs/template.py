@@ -163,7 +163,7 @@ def job_template_of(
         namespace=key.namespace,
         image=image,
         account=names.job_service_account(key.name, job),
-        audience=installation.audience_of(key),
+        audience=_audience(cluster, installation),
         login=login,
         authority=authority_of(cluster),
         server_name=tls_names.server_name(cluster),
@@ -174,6 +174,14 @@ def job_template_of(
         confined=hardening is not None and hardening.app_armor_enabled,
         nodes=_nodes(cluster),
     )
+
+
+def _audience(cluster: OpenBaoCluster, installation: Installation) -> str:
+    """Return the audience that the roles of the jobs accept: that of the operator's own role."""
+    login = cluster.operator_login_status
+    if installation.shared_audience and login is not None and login.shared_audience:
+        return installation.audience
+    return installation.audience_of(key_of(cluster))
 
 
 def key_of(cluster: OpenBaoCluster) -> ObjectKey:

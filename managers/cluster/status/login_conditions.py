@@ -129,4 +129,10 @@ def operator_login(
         return ConditionUpdate(
             kind, "False", status.reason or "OperatorLoginOutdated", status.problem
         )
+    if status.shared_audience:
+        message = (
+            "The roles at auth/jwt-operator accept the audience that all clusters share; an "
+            "administrator adds that of this cluster, as docs/migrate.md says"
+        )
+        return ConditionUpdate(kind, "True", "OperatorLoginTrusted", message)
     return ConditionUpdate(kind, "True", "OperatorLoginTrusted")

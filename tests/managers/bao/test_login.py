@@ -1,6 +1,7 @@
 """managers.bao.login: one login for many passes, and what happens when it no longer works."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -99,6 +100,33 @@ async def test_every_cluster_has_an_audience_of_its_own() -> None:
     spec = bench.api.body_of(REQUEST)["spec"]
     assert spec == {"audiences": [f"{AUDIENCE}/x"], "expirationSeconds": 600}
     assert other.api.body_of(REQUEST)["spec"]["audiences"] == [f"{AUDIENCE}/y"]
+
+
+class Former(Servers):
+    """Servers whose roles another operator made: they accept the second token that is asked for."""
+
+    async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
+        if token != "jwt-2":
+            raise Denied("auth/jwt-operator/login answered 400: invalid audience (aud) claim", 400)
+        return await super().login(address, mount, role, token)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_the_audience_of_all_clusters_is_used_where_an_administrator_allows_it(
+    shared: bool,
+) -> None:
+    bench, servers = Bench(), Former()
+    bench.logins.installation = replace(gen.INSTALLATION, shared_audience=shared)
+    login = bench.login()
+    if not shared:
+        with pytest.raises(Denied, match="audience"):
+            await login.token(servers, AT)
+        assert bench.api.asked == [REQUEST]
+        return
+    assert await login.token(servers, AT)
+    assert login.is_shared
+    audiences = [call.body["spec"]["audiences"] for call in bench.api.calls if call.body]
+    assert audiences == [[f"{AUDIENCE}/x"], ["openbao-internal"]]
 
 
 async def test_a_login_that_is_refused_falls_back_to_a_token_that_still_lives() -> None:
