@@ -14,7 +14,7 @@ from contracts.admission.policies import POLICIES
 from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, AdmissionPolicy, as_objects
 from contracts.admission.referenced_objects import RESTORE_USES, TEST_NAMESPACE, USES
 from contracts.admission.secrets import CONFIG_MAP, REFERENCES, RESTORE_REFERENCES
-from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL, UserRole
+from contracts.admission.user_roles import DELEGATED, FORMER, PLATFORM, USUAL, UserRole
 from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS, Verb
 from contracts.api.group import CLUSTERS, GROUP
 from contracts.datacenter.kinds import DATACENTERS
@@ -46,7 +46,7 @@ def manifests() -> dict[Path, str]:
     files[FOLDER / "kustomization.yaml"] = (
         _HEADER + _NAMESPACE_NOTE + _yaml(_kustomization([_PARAMETERS_FILE, _ROLES_FILE, *names]))
     )
-    files[PEOPLE / _ROLES_FILE] = _roles(USUAL)
+    files[PEOPLE / _ROLES_FILE] = _roles((*USUAL, *FORMER))
     files[PEOPLE / _PLATFORM_FILE] = _roles(PLATFORM)
     files[PEOPLE / "kustomization.yaml"] = _HEADER + _yaml(
         {**_KUSTOMIZE, "resources": [_ROLES_FILE, _PLATFORM_FILE]}

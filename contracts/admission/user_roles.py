@@ -30,6 +30,7 @@ class UserRole:
     why: str
     rights: tuple[Right, ...]
     joins: tuple[str, ...] = ()
+    prefix: str = PREFIX
 
     def to_object(self) -> dict[str, Any]:
         """The ClusterRole as it is applied."""
@@ -37,7 +38,7 @@ class UserRole:
         return {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
-            "metadata": {"name": PREFIX + self.name, "labels": labels},
+            "metadata": {"name": self.prefix + self.name, "labels": labels},
             "rules": rules(self.rights),
         }
 
@@ -76,6 +77,21 @@ USUAL: Final = (
     ),
 )
 """They join the ClusterRoles view, edit and admin that every cluster has."""
+
+
+_EVERY_VERB = (*_READS, *_WRITES)
+_STATUS = Right("See how they are.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
+
+FORMER: Final = tuple(
+    UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
+    for name, why, verbs in (
+        ("openbaocluster-admin-role", "Keep clusters, for bindings that are older.", _EVERY_VERB),
+        ("openbaocluster-editor-role", "The same, by its other name.", _EVERY_VERB),
+        ("openbaocluster-viewer-role", "See clusters, for bindings that are older.", _READS),
+    )
+)
+"""The names that ClusterRoles of the public Go operator have, so that bindings keep their effect.
+No wildcard, and no more than the usual roles grant."""
 
 
 _DATACENTER_KINDS = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))

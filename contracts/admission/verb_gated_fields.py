@@ -135,7 +135,6 @@ def _trust(block: str) -> tuple[VerbGate, ...]:
 def _template(path: str) -> tuple[VerbGate, ...]:
     """What is asked about the template of a cluster."""
     return (
-        VerbGate(f"{path}.initContainer.image", CUSTOM_EXECUTABLES),
         VerbGate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
         _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
         _cloud(f"{path}.podMetadata.labels"),
@@ -162,7 +161,6 @@ def _store(path: str) -> tuple[VerbGate, ...]:
 _READ = "spec.readReplicas"
 
 GATES: Final[tuple[VerbGate, ...]] = (
-    VerbGate("spec.initContainer.image", CUSTOM_EXECUTABLES),
     VerbGate("spec.backup.image", CUSTOM_EXECUTABLES),
     VerbGate("spec.upgrade.image", CUSTOM_EXECUTABLES),
     VerbGate("spec.upgrade.blueGreen.verification.prePromotionHook", CUSTOM_EXECUTABLES),

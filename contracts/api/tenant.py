@@ -52,6 +52,24 @@ Scope = Literal[
 ]
 
 
+class ScopeRequirement(ApiModel):
+    """One condition on the pods that a quota counts, as in a ResourceQuota."""
+
+    scope_name: Literal[Scope, "PriorityClass"] = Field(description="What is asked about a pod.")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="How.")
+    values: tuple[Word, ...] = Field(
+        default=(), description="For In and NotIn.", max_length=64, json_schema_extra=as_set()
+    )
+
+
+class ScopeSelector(ApiModel):
+    """Conditions on the pods that a quota counts, as in a ResourceQuota."""
+
+    match_expressions: tuple[ScopeRequirement, ...] = Field(
+        default=(), description="All of them hold.", max_length=8
+    )
+
+
 class TenantQuota(ApiModel):
     """What all of the namespace may use up together, as in a ResourceQuota."""
 
@@ -65,6 +83,9 @@ class TenantQuota(ApiModel):
         description="Which pods count; left out, all.",
         max_length=8,
         json_schema_extra=as_set(),
+    )
+    scope_selector: ScopeSelector | None = Field(
+        default=None, description="Which pods count, by conditions; left out, all."
     )
 
 

@@ -244,6 +244,8 @@ class _ObjectBuilder:
         content: dict[str, Any] = {"hard": dict(quota.hard if quota else DEFAULT_QUOTA)}
         if quota and quota.scopes:
             content["scopes"] = list(quota.scopes)
+        if quota and quota.scope_selector:
+            content["scopeSelector"] = quota.scope_selector.to_object()
         return self._object(QUOTA, tenancy.QUOTA, {"spec": content})
 
     def limits(self, spec: TenantSpec) -> Intent:

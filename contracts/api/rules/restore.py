@@ -16,6 +16,7 @@ from contracts.api.rules.hardened_network import store_offences
 from contracts.api.rules.reserved_names import no_system_secret
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, RuleOf, broken_rules
 from contracts.api.rules.snapshot_store import DOTS, TARGET_RULES
+from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Violation, shown
 
 _SOURCE = "spec.source"
@@ -28,6 +29,14 @@ REFERENCES = (
     f"{_TEMPLATE}.unseal.credentialsSecretRef",
 )
 """Every reference of a restore to a Secret; a test holds it against the model."""
+
+
+_PLAIN = Pattern("^http://")
+_NEAR = Pattern(
+    r"^http://([a-z0-9.-]+\.svc(\.cluster\.local)?|10(\.[0-9]{1,3}){3}|192\.168(\.[0-9]{1,3}){2}"
+    r"|172\.(1[6-9]|2[0-9]|3[01])(\.[0-9]{1,3}){2}|\[f[cd][0-9a-f:]+\])(:[0-9]+)?(/|$)"
+)
+"""An address that packets reach without leaving the network of the cluster."""
 
 
 def _foreign_type(plugin: Mapping[str, Any]) -> Iterator[Offence]:
@@ -59,6 +68,15 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         got=it(),
     ),
     *placed(TARGET_RULES, "restore", _TARGET),
+    rule(
+        "restore-endpoint-plain",
+        f"{_TARGET}.endpoint",
+        "",
+        "must be https, unless its host is a Service (<name>.<namespace>.svc) or a private "
+        "address: what comes over plain http replaces every secret; use https",
+        ~it().matches(_PLAIN) | it().matches(_NEAR),
+        reason=FORBIDDEN,
+    ),
     *(no_system_secret(f"restore-secret-{at.removeprefix('spec.')}", at) for at in REFERENCES),
     rule(
         "restore-override",

@@ -17,7 +17,7 @@ from contracts.admission.secrets import (
     RESTORE_REFERENCES,
     SECRET_VALIDATIONS,
 )
-from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL
+from contracts.admission.user_roles import DELEGATED, FORMER, PLATFORM, USUAL
 from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS
 from contracts.api.group import CLUSTERS, GROUP, TENANTS
 from contracts.api.restore import RestoreSpec
@@ -32,6 +32,9 @@ NOT_ASKED = {
     # anyway, and who must have signed it is said by imageVerification.
     "spec.image": "image",
     f"{TEMPLATE}.image": "image",
+    # No such container is ever made.
+    "spec.initContainer.image": "image",
+    f"{TEMPLATE}.initContainer.image": "image",
     # Words for Prometheus; they open nothing.
     "spec.observability.metrics.serviceMonitor.annotations": "annotations",
 }
@@ -97,8 +100,11 @@ def test_what_is_not_asked_about_is_still_there() -> None:
 
 
 class TestRestores:
-    # The fresh server's own program, as of every cluster.
-    NOT_ASKED: ClassVar = {"spec.clusterTemplate.image"}
+    # The fresh server's own program, as of every cluster; and a container that is never made.
+    NOT_ASKED: ClassVar = {
+        "spec.clusterTemplate.image",
+        "spec.clusterTemplate.initContainer.image",
+    }
 
     def test_every_field_of_the_tables_is_one_of_the_api(self) -> None:
         named = {reference.field for reference in RESTORE_REFERENCES}
@@ -220,6 +226,19 @@ class TestPeople:
         assert edit["labels"][f"{to}edit"] == "true"
         assert [key for key in admin["labels"] if key.startswith(to)] == [f"{to}admin"]
         assert view["name"] == "openbao-operator-view"
+
+    def test_older_names_grant_no_more_than_the_usual_ones(self) -> None:
+        names = [role.to_object()["metadata"]["name"] for role in FORMER]
+        assert names == [f"openbaocluster-{one}-role" for one in ("admin", "editor", "viewer")]
+        usual = {
+            (resource, verb)
+            for rule in _rules(USUAL)
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+        for rule in _rules(FORMER):
+            for resource in rule["resources"]:
+                assert {(resource, verb) for verb in rule["verbs"]} <= usual
 
     def test_the_verbs_are_on_clusters(self) -> None:
         for verb in VERBS:

@@ -77,6 +77,12 @@ RESTORE_FINE: dict[str, Spec] = {
             "key": KEY,
         }
     },
+    "of a Service": {
+        "source": {"target": {**STORE, "endpoint": "http://s3.stores.svc:9000"}, "key": KEY}
+    },
+    "of a private address": {
+        "source": {"target": {**STORE, "endpoint": "http://192.168.7.1:9000/x"}, "key": KEY}
+    },
     "by force": {"force": True, "overrideOperationLock": True},
     "with everything expected": {
         "source": {
@@ -128,6 +134,21 @@ RESTORE_CASES: dict[str, RunCase] = {
     ),
     "a backup and a store": RunCase(
         "restore-source", _SOURCE, {"source": {"backup": "b", "target": STORE}}
+    ),
+    "plain http to another network": RunCase(
+        "restore-endpoint-plain",
+        f"{_SOURCE}.target.endpoint",
+        {"source": {"target": {**STORE, "endpoint": "http://s3.example.com"}, "key": KEY}},
+    ),
+    "plain http to what only looks like a Service": RunCase(
+        "restore-endpoint-plain",
+        f"{_SOURCE}.target.endpoint",
+        {"source": {"target": {**STORE, "endpoint": "http://x.svc.example.com"}, "key": KEY}},
+    ),
+    "plain http to what only looks private": RunCase(
+        "restore-endpoint-plain",
+        f"{_SOURCE}.target.endpoint",
+        {"source": {"target": {**STORE, "endpoint": "http://10.0.0.1.example.com"}, "key": KEY}},
     ),
     "a key that climbs": RunCase(
         "restore-key", f"{_SOURCE}.key", {"source": {"target": STORE, "key": "a/../../b.snap"}}

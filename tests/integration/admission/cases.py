@@ -91,7 +91,6 @@ _PEERS = {"trustedIngressPeers": [{"podSelector": {"matchLabels": {"app": "nginx
 _GATEWAY = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": "public"}}
 
 GATED: tuple[Brought, ...] = (
-    Brought("spec.initContainer.image", {"initContainer": {"image": _IMAGE}}),
     _into_backup("spec.backup.image", image=_IMAGE),
     Brought("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
     Brought(
@@ -99,7 +98,6 @@ GATED: tuple[Brought, ...] = (
         {"upgrade": {"blueGreen": {"verification": {"prePromotionHook": {"image": _IMAGE}}}}},
     ),
     Brought("spec.plugins", {"plugins": [_PLUGIN]}),
-    _into_test(f"{_TEMPLATE}.initContainer.image", initContainer={"image": _IMAGE}),
     _into_test(f"{_TEMPLATE}.plugins", plugins=[_PLUGIN]),
     *_trust("imageVerification"),
     *_trust("operatorImageVerification"),
