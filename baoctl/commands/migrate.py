@@ -1,0 +1,269 @@
+"""`baoctl migrate`: a manifest of the public Go operator as this operator takes it.
+
+Pure: a text in, a text out. The table RULES says what is edited and why;
+what only a person can decide is left as it is, and named. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import semver
+import yaml
+
+from baoctl.yaml_text import TextError, read_documents
+from contracts import image_reference
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import API_VERSION, CLUSTER_KIND, RESTORE_KIND, TENANT_KIND
+from contracts.api.restore import OpenBaoRestore
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.restore import restore_violations
+from contracts.api.tenant import OpenBaoTenant
+from contracts.api.violation import InvalidClusterError
+from contracts.conditions.condition import clean_message
+from runtime.types import Object
+
+NO_UID = "00000000-0000-0000-0000-000000000000"
+LOG_FOLDERS: Final = ("/openbao/logs/", "/tmp/")  # noqa: S108 - folders of the pod
+CACHE_SIZE: Final = "1Gi"
+API_PORTS: Final = (8200, "api")
+# What the API server wrote: a manifest that has it cannot be applied elsewhere.
+SERVERS_OWN: Final = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+Spec = dict[str, Any]
+
+
+class MigrateError(Exception):
+    """The text cannot be read; one line, fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationRule:
+    """One edit of the spec of a cluster, and why it is made."""
+
+    field: str
+    why: str
+    edit: Callable[[Spec], str]
+    """Edits the spec in place and says what it did; "" when there is nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """One document as it is to be applied."""
+
+    document: Object
+    changes: tuple[str, ...]
+    left: tuple[str, ...]
+    """What this operator refuses in it still; only a person can decide about it."""
+
+    @property
+    def name(self) -> str:
+        """Kind and name, for a message."""
+        return f"{self.document.get('kind')} {(self.document.get('metadata') or {}).get('name')}"
+
+
+def _init_container(spec: Spec) -> str:
+    return "removed" if spec.pop("initContainer", None) is not None else ""
+
+
+def _log_file(spec: Spec) -> str:
+    logging = (spec.get("configuration") or {}).get("logging") or {}
+    file = logging.get("file")
+    if not isinstance(file, str) or file.startswith(LOG_FOLDERS):
+        return ""
+    audit = (spec.get("auditFileStorage") or {}).get("mountPath")
+    if audit and file.startswith(f"{audit}/"):
+        return ""
+    for setting in ("file", "rotateBytes", "rotateDuration", "rotateMaxFiles"):
+        logging.pop(setting, None)
+    return f"removed {file}"
+
+
+def _version(spec: Spec) -> str:
+    image, version = spec.get("image"), spec.get("version")
+    if not isinstance(image, str) or not isinstance(version, str):
+        return ""
+    if not image_reference.mismatch(image, version):
+        return ""
+    tag = image.partition("@")[0].rpartition(":")[2].removeprefix("v")
+    if not semver.Version.is_valid(tag):
+        return ""
+    spec["version"] = tag
+    return f"{tag} instead of {version}"
+
+
+def _acme_cache(spec: Spec) -> str:
+    tls = spec.get("tls") or {}
+    acme = tls.get("acme")
+    if tls.get("mode") != "ACME" or not isinstance(acme, dict) or acme.get("sharedCache"):
+        return ""
+    if spec.get("replicas", 3) == 1 and not spec.get("readReplicas"):
+        return ""
+    acme["sharedCache"] = {"mode": "ManagedPVC", "size": CACHE_SIZE}
+    return (
+        f"a claim of {CACHE_SIZE}; set storageClassName if the default class is not ReadWriteMany"
+    )
+
+
+def _ingress_rules(spec: Spec) -> str:
+    network = spec.get("network") or {}
+    found = network.get("ingressRules")
+    if spec.get("profile") != "Hardened" or not isinstance(found, list) or not found:
+        return ""
+    # Only what means the same as a trusted peer: the API port, and somebody named.
+    if not all(_is_of_the_api(one) for one in found):
+        return ""
+    peers = [peer for one in found for peer in one["from"]]
+    network["trustedIngressPeers"] = [*(network.get("trustedIngressPeers") or ()), *peers]
+    del network["ingressRules"]
+    return f"{len(peers)} peers moved to spec.network.trustedIngressPeers"
+
+
+def _is_of_the_api(rule: Any) -> bool:
+    ports = rule.get("ports") or () if isinstance(rule, dict) else ()
+    return bool(
+        isinstance(rule, dict)
+        and rule.get("from")
+        and ports
+        and all(port.get("port") in API_PORTS and "endPort" not in port for port in ports)
+    )
+
+
+def _restart(spec: Spec) -> str:
+    maintenance = spec.get("maintenance") or {}
+    if not maintenance.get("restartAt"):
+        return ""
+    text = maintenance.pop("restartAt")
+    if not maintenance:
+        del spec["maintenance"]
+    runtime = spec.setdefault("runtime", {})
+    runtime.setdefault("restartAt", text)
+    return "moved to spec.runtime.restartAt"
+
+
+RULES: Final[tuple[MigrationRule, ...]] = (
+    MigrationRule(
+        "spec.initContainer",
+        "servers need no container that renders their configuration",
+        _init_container,
+    ),
+    MigrationRule(
+        "spec.maintenance.restartAt", "it is the older spelling of the same request", _restart
+    ),
+    MigrationRule(
+        "spec.version",
+        "an image whose tag is another version than spec.version is refused",
+        _version,
+    ),
+    MigrationRule(
+        "spec.configuration.logging.file",
+        "no volume is mounted there, so the server would end at once; it logs to its output",
+        _log_file,
+    ),
+    MigrationRule(
+        "spec.tls.acme.sharedCache",
+        "an ACME server may check a name at any server, so they share their state",
+        _acme_cache,
+    ),
+    MigrationRule(
+        "spec.network.ingressRules",
+        "profile Hardened names peers, and the operator the ports",
+        _ingress_rules,
+    ),
+)
+"""The edits, in their order. docs/migrate.md has them as a table."""
+
+
+def migrate(document: Object) -> Migrated:
+    """Edit one document; the argument is not changed. Documents of other kinds stay as they are."""
+    edited = copy.deepcopy(document)
+    if edited.get("apiVersion") != API_VERSION:
+        return Migrated(edited, (), ())
+    changes = [*_without_server_fields(edited)]
+    if edited.get("kind") == CLUSTER_KIND and isinstance(edited.get("spec"), dict):
+        for rule in RULES:
+            done = rule.edit(edited["spec"])
+            if done:
+                changes.append(f"{rule.field}: {done}, because {rule.why}")
+    return Migrated(edited, tuple(changes), tuple(_left(edited)))
+
+
+def _without_server_fields(document: Object) -> Iterator[str]:
+    metadata = document.get("metadata")
+    if document.pop("status", None) is not None:
+        yield "status: removed, because the operator writes it"
+    if not isinstance(metadata, dict):
+        return
+    present = [field for field in SERVERS_OWN if metadata.pop(field, None) is not None]
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.pop(_LAST_APPLIED, None) is not None:
+        present.append(f"annotations[{_LAST_APPLIED}]")
+        if not annotations:
+            del metadata["annotations"]
+    if present:
+        yield f"metadata: removed {', '.join(present)}, because the API server writes them"
+
+
+def _left(document: Object) -> Iterator[str]:
+    metadata = {"namespace": "default", "uid": NO_UID, **(document.get("metadata") or {})}
+    whole = {**document, "metadata": metadata}
+    try:
+        match document.get("kind"):
+            case kind if kind == CLUSTER_KIND:
+                yield from map(str, violations(OpenBaoCluster.from_object(whole)))
+            case kind if kind == RESTORE_KIND:
+                yield from map(str, restore_violations(OpenBaoRestore.from_object(whole)))
+            case kind if kind == TENANT_KIND:
+                OpenBaoTenant.from_object(whole)
+    except InvalidClusterError as error:
+        yield from map(str, error.violations)
+
+
+def migrated(text: str | bytes) -> tuple[Migrated, ...]:
+    """Edit all documents of a YAML text, those of lists too. Raises MigrateError."""
+    try:
+        documents = [one for one in read_documents(text) if isinstance(one, dict)]
+    except TextError as error:
+        raise MigrateError(f"the manifest cannot be read: {error}") from None
+    found = [item for one in documents for item in _items(one)]
+    if not any(one.get("apiVersion") == API_VERSION for one in found):
+        raise MigrateError(f"there is no object of {API_VERSION} in it")
+    return tuple(migrate(one) for one in found)
+
+
+def _items(document: Object) -> list[Object]:
+    if document.get("kind") != "List":
+        return [document]
+    return [one for one in document.get("items") or () if isinstance(one, dict)]
+
+
+def manifest_of(documents: tuple[Migrated, ...]) -> str:
+    """Print the documents as YAML, in their order."""
+    return yaml.safe_dump_all([one.document for one in documents], sort_keys=False)
+
+
+def explanation_of(documents: tuple[Migrated, ...]) -> str:
+    """Say what was changed, and what is left to a person: one line each."""
+    lines = []
+    for one in documents:
+        lines += [f"{one.name}: changed: {text}" for text in one.changes]
+        lines += [f"{one.name}: decide: {text}" for text in one.left]
+        if not one.changes and not one.left:
+            lines.append(f"{one.name}: applies as it is")
+    return "".join(f"{line}\n" for line in lines)

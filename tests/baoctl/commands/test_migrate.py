@@ -1,0 +1,142 @@
+"""`baoctl migrate`: each rule of the table, and that what it prints is accepted."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from baoctl.commands.migrate import RULES, migrate
+from contracts.api.group import API_VERSION
+from tests.house.checkout import ROOT
+
+OLD = ROOT / "tests" / "golden" / "other-operator" / "cluster.cr.yaml"
+ACME = {"mode": "ACME", "acme": {"directoryURL": "https://a.example.com/d"}}
+FROM = [{"podSelector": {"matchLabels": {"app": "a"}}}]
+HARDENED: dict[str, Any] = {
+    "profile": "Hardened",
+    "network": {"ingressRules": [{"from": FROM, "ports": [{"port": 8200}]}]},
+}
+
+
+def cluster(**spec: Any) -> dict[str, Any]:
+    base = {"version": "2.7.2", "replicas": 3, "profile": "Development", "storage": {"size": "1Gi"}}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "OpenBaoCluster",
+        "metadata": {"name": "vault"},
+        "spec": {**base, **spec},
+    }
+
+
+CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
+    "spec.initContainer": ({"initContainer": {"enabled": True}}, "initContainer", None),
+    "spec.maintenance.restartAt": (
+        {"maintenance": {"restartAt": "a"}},
+        "runtime",
+        {"restartAt": "a"},
+    ),
+    "spec.version": ({"image": "registry.example.com/openbao:2.6.0"}, "version", "2.6.0"),
+    "spec.configuration.logging.file": (
+        {"configuration": {"logging": {"file": "/var/log/openbao/bao.log", "level": "info"}}},
+        "configuration",
+        {"logging": {"level": "info"}},
+    ),
+    "spec.tls.acme.sharedCache": (
+        {"tls": ACME},
+        "tls",
+        {
+            "mode": "ACME",
+            "acme": {**ACME["acme"], "sharedCache": {"mode": "ManagedPVC", "size": "1Gi"}},
+        },
+    ),
+    "spec.network.ingressRules": (HARDENED, "network", {"trustedIngressPeers": FROM}),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda one: one.field)
+def test_each_rule_edits_its_field_and_says_why(rule: Any) -> None:
+    spec, field, expected = CASES[rule.field]
+    before = cluster(**copy.deepcopy(spec))
+    done = migrate(before)
+    assert before == cluster(**spec), "the argument is not touched"
+    assert done.document["spec"].get(field) == expected
+    assert [one for one in done.changes if one.startswith(rule.field) and rule.why in one]
+    again = migrate(done.document)
+    assert (again.document, again.changes) == (done.document, ()), "a second time changes nothing"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"configuration": {"logging": {"file": "/openbao/logs/bao.log"}}},
+        {"image": "registry.example.com/openbao:2.7.2"},
+        {"tls": ACME, "replicas": 1},
+        {"network": HARDENED["network"]},
+        {
+            "profile": "Hardened",
+            "network": {"ingressRules": [{"from": FROM, "ports": [{"port": 9000}]}]},
+        },
+    ],
+)
+def test_what_is_accepted_or_means_something_else_stays(spec: dict[str, Any]) -> None:
+    assert migrate(cluster(**spec)).document == cluster(**spec)
+
+
+def test_what_only_a_person_can_decide_is_left_and_named() -> None:
+    done = migrate(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
+    assert any("spec.network.trustedIngressPeers" in one for one in done.left)
+
+
+def test_what_the_api_server_wrote_goes() -> None:
+    live = cluster()
+    live["metadata"] |= {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}
+    done = migrate({**live, "status": {"phase": "Running"}})
+    assert done.document["metadata"] == {"name": "vault", "labels": {"a": "b"}}
+    assert "status" not in done.document
+
+
+def run(content: str, folder: Path) -> Result:
+    file = folder / "old.yaml"
+    file.write_text(content, encoding="utf-8")
+    return CliRunner().invoke(main, ["migrate", "-f", str(file)])
+
+
+def test_the_manifest_of_the_other_operator_applies(tmp_path: Path) -> None:
+    done = run(OLD.read_text(encoding="utf-8"), tmp_path)
+    assert done.exit_code == 0, done.output
+    (printed,) = yaml.safe_load_all(done.stdout)
+    assert "initContainer" not in printed["spec"]
+    assert "changed: spec.initContainer: removed" in done.stderr
+
+
+def test_what_is_left_is_an_exit_status_of_1(tmp_path: Path) -> None:
+    restore = {
+        "apiVersion": API_VERSION,
+        "kind": "OpenBaoRestore",
+        "metadata": {"name": "r"},
+        "spec": {
+            "cluster": "vault",
+            "source": {
+                "key": "a/b.snap",
+                "target": {"endpoint": "http://s3.example.com", "bucket": "b"},
+            },
+        },
+    }
+    items = {"apiVersion": "v1", "kind": "List", "items": [cluster(), restore]}
+    done = run(yaml.safe_dump(items), tmp_path)
+    assert done.exit_code == 1
+    assert "OpenBaoRestore r: decide: spec.source.target.endpoint" in done.stderr
+    assert "OpenBaoCluster vault: applies as it is" in done.stderr
+    assert len(list(yaml.safe_load_all(done.stdout))) == 2
+
+
+def test_a_text_without_an_object_of_the_group_is_refused(tmp_path: Path) -> None:
+    done = run("kind: Pod\napiVersion: v1\n", tmp_path)
+    assert done.exit_code == 1
+    assert "no object of openbao.org/v1alpha1" in done.stderr
