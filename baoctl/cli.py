@@ -229,6 +229,32 @@ def render_command(
     click.echo(text, nl=False)
 
 
+@main.command("migrate")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("rb"),
+    required=True,
+    help="Manifests of the public Go operator; - reads standard input.",
+)
+def migrate_command(filename: BinaryIO) -> None:
+    """Print manifests of the public Go operator as this one takes them.
+
+    What was changed, and what only you can decide, goes to standard error; with the latter the exit
+    status is 1.
+    """
+    from baoctl.commands.migrate import MigrateError, explanation_of, manifest_of, migrated
+
+    try:
+        documents = migrated(content_of(filename))
+    except MigrateError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(manifest_of(documents), nl=False)
+    click.echo(explanation_of(documents), nl=False, err=True)
+    if any(one.left for one in documents):
+        raise click.exceptions.Exit(1)
+
+
 @main.group("upgrade")
 def upgrade_group() -> None:
     """Look ahead to another version of the servers."""
