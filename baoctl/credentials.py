@@ -18,14 +18,20 @@ _SEPARATOR = ":"
 """Between the paths of KUBECONFIG, as kubectl has it on the systems that this runs on."""
 
 
-async def credentials_of(settings: Settings, clock: Clock) -> Credentials:
-    """Find out who we are. Raises SettingError for what cannot be used, before anything is sent."""
+async def credentials_of(
+    settings: Settings, clock: Clock, context: str | None = None
+) -> Credentials:
+    """Find out who we are. Raises SettingError for what cannot be used, before anything is sent.
+
+    `context` is one of the kubeconfig; None for its current one.
+    """
     if settings.kubeconfig is None:
         return _of_pod(settings, clock)
     try:
-        return await from_kubeconfig(_there(settings.kubeconfig), None, clock)
+        return await from_kubeconfig(_there(settings.kubeconfig), context, clock)
     except TransportError as error:
-        rule = f"must be a kubeconfig whose current context can be used: {_line(error)}"
+        which = f"context {context!r}" if context else "current context"
+        rule = f"must be a kubeconfig whose {which} can be used: {_line(error)}"
         raise SettingError("KUBECONFIG", settings.kubeconfig, rule) from error
 
 

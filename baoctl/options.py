@@ -1,33 +1,86 @@
-"""How the verbs of `baoctl` take options, files and settings, and what they refuse.
+"""How the verbs of `baoctl` take options, files and settings, and how an error of theirs is told.
 
-Uses click and baoctl.variables. Called by baoctl.cli.
+Uses click and baoctl.variables. Called by baoctl.cli and baoctl.verbs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, BinaryIO
+import difflib
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
 
+from baoctl import variables
+from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.variables import SettingError
 
-
-class ConfigError(click.ClickException):
-    """A setting of the environment makes no sense: one line, as for an option that does."""
-
-    exit_code = 2
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Verbs(click.Group):
-    """Tells of a setting that makes no sense in one line, whichever verb reads it."""
+    """A group of verbs that tells each error in one line, and suggests a verb for a slip."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the options before the verb."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            _end(_usage(error), ExitCode.USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Do the verb."""
         try:
             return super().invoke(ctx)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            _end(_usage(error), ExitCode.USAGE)
         except SettingError as error:
-            raise ConfigError(str(error)) from None
+            _end(str(error), ExitCode.USAGE)
+        except VerbError as error:
+            _end(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            # How a watch ends, as a shell tells it.
+            raise SystemExit(130) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or name those that were perhaps meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            meant = suggestion(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"{error.format_message().rstrip('.')}{meant}", ctx) from None
+
+
+def _end(text: str, code: ExitCode) -> NoReturn:
+    click.echo(f"Error: {text}", err=True)
+    raise click.exceptions.Exit(code) from None
+
+
+def _usage(error: click.UsageError) -> str:
+    text = " ".join(error.format_message().split()).rstrip(".")
+    help_of = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+    return f"{text}{help_of}"
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Return `; did you mean X?` for a word that is close to a known one, else ""."""
+    by_folded = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(by_folded[one] for one in close)}?" if close else ""
 
 
 Check = Callable[[click.Context, click.Parameter, Any], Any]
@@ -53,3 +106,64 @@ def content_of(file: BinaryIO) -> bytes:
         return file.read(TEXT_MAX + 1)
     except OSError as error:
         raise click.FileError(file.name, error.strerror) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which API server a verb asks, as whom, and where; None is what the kubeconfig says."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str | None = None
+    every_namespace: bool = False
+
+
+_ACCESS = (
+    click.option("--kubeconfig", help="Kubeconfig to use.  [default: $KUBECONFIG]"),
+    click.option("--context", help="Context of the kubeconfig.  [default: the current one]"),
+)
+_NAMESPACE = click.option(
+    "-n",
+    "--namespace",
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    help="Namespace of the cluster.  [default: that of the context]",
+)
+_EVERY_NAMESPACE = click.option(
+    "-A", "--all-namespaces", "every_namespace", is_flag=True, help="Clusters of all namespaces."
+)
+
+
+def reaches_api_server(verb: F) -> F:
+    """Give a verb --kubeconfig and --context; it is called with `access`."""
+    return _with_access(verb, _ACCESS)
+
+
+def reaches_cluster(verb: F) -> F:
+    """Give a verb --kubeconfig, --context and -n; it is called with `access`."""
+    return _with_access(verb, (*_ACCESS, _NAMESPACE))
+
+
+def reaches_clusters(verb: F) -> F:
+    """Give a verb --kubeconfig, --context, -n and -A; it is called with `access`."""
+    return _with_access(verb, (*_ACCESS, _NAMESPACE, _EVERY_NAMESPACE))
+
+
+def _with_access(verb: F, options: Sequence[Callable[[Any], Any]]) -> F:
+    @functools.wraps(verb)
+    def call(
+        *arguments: Any,
+        kubeconfig: str | None,
+        context: str | None,
+        namespace: str | None = None,
+        every_namespace: bool = False,
+        **others: Any,
+    ) -> Any:
+        if namespace is not None and every_namespace:
+            raise click.UsageError("-n and -A exclude each other", click.get_current_context())
+        access = Access(kubeconfig, context, namespace, every_namespace)
+        return verb(*arguments, access=access, **others)
+
+    made: Any = call
+    for option in reversed(options):
+        made = option(made)
+    return made  # type: ignore[no-any-return]

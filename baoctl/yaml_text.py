@@ -7,6 +7,7 @@ each alias were expanded. Timestamps stay texts, as for the API server.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import yaml
@@ -98,6 +99,18 @@ def read_documents(content: str | bytes) -> list[Any]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         # A tag says what a value is, and it is something else: `!!int x`.
         raise TextError(f"a value in it is not what its tag says: {error}") from None
+
+
+def objects_of(documents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of documents, those in lists (`kind: List`) one by one."""
+    for one in documents:
+        if not isinstance(one, dict):
+            continue
+        items = one.get("items")
+        if isinstance(items, list):
+            yield from objects_of(items)
+        else:
+            yield one
 
 
 def _position(mark: Any) -> str:

@@ -1,10 +1,14 @@
 """What `baoctl explain` prints of conditions and reasons.
 
-Uses contracts.conditions.catalogue and nothing heavy. Called by baoctl.cli. Pure.
+Uses contracts.conditions.catalogue and nothing heavy. Called by baoctl.verbs.explain. Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.options import suggestion
 from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity
 
 READS: dict[Polarity, str] = {
@@ -12,6 +16,18 @@ READS: dict[Polarity, str] = {
     "bad": "True is bad news",
     "neutral": "True is neither good nor bad news",
 }
+
+
+def known_as(word: str, what: str, known: Iterable[str]) -> str:
+    """Return the known name that a word spells in whatever case; raises VerbError for none."""
+    names = tuple(known)
+    by_folded = {name.casefold(): name for name in names}
+    found = by_folded.get(word.casefold())
+    if found is None:
+        meant = suggestion(word, names)
+        text = f"there is no {what} {word[:80]!r}{meant}; see baoctl explain {what}s for all"
+        raise VerbError(text, ExitCode.NOT_FOUND)
+    return found
 
 
 def reason_text(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import semver
 import yaml
 
+from baoctl.exit_codes import VerbError
 from baoctl.yaml_text import TextError, read_documents
 from contracts import image_reference
 from contracts.api.cluster.spec import OpenBaoCluster
@@ -23,7 +24,6 @@ from contracts.api.rules.cluster import violations
 from contracts.api.rules.restore import restore_violations
 from contracts.api.tenant import OpenBaoTenant
 from contracts.api.violation import InvalidClusterError
-from contracts.conditions.condition import clean_message
 from runtime.types import Object
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
@@ -46,11 +46,8 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 Spec = dict[str, Any]
 
 
-class MigrateError(Exception):
+class MigrateError(VerbError):
     """The text cannot be read; one line, fit for a terminal."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(clean_message(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal
 
 import yaml
 
-from baoctl.yaml_text import TextError, read_documents
+from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.options import suggestion
+from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.rules.cluster import violations
+from contracts.api.schema.crd import open_api_schema, unknown_fields
 from contracts.api.violation import InvalidClusterError, shown
-from contracts.conditions.condition import clean_message
 from contracts.naming import names
 from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.records.environment import NO_ENDPOINTS, ApiEndpoints
@@ -44,14 +48,13 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
 HEADER = "# What the operator makes of {kind} {namespace}/{name}, {phase}.\n"
+NAMED = 5
+"""Unknown fields that a message names."""
 _LEADING = ("apiVersion", "kind", "metadata")
 
 
-class RenderError(Exception):
-    """There is nothing to print; the text gives the reason, as a condition does, on one line."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(clean_message(text))
+class RenderError(VerbError):
+    """There is nothing to print; the text gives the reason, as a condition does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +108,12 @@ def render(text: str | bytes, options: RenderOptions) -> str:
     Raises RenderError when a manifest cannot be read or breaks a rule.
     """
     try:
-        documents = [one for one in read_documents(text) if isinstance(one, dict)]
+        documents = tuple(objects_of(read_documents(text)))
     except TextError as error:
         raise RenderError(f"the manifest cannot be read: {error}") from None
     clusters = [one for one in documents if one.get("kind") == CLUSTER_KIND]
     if not clusters:
-        raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it")
+        raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it", ExitCode.NOT_FOUND)
     return "".join(_cluster(one, options) for one in clusters)
 
 
@@ -118,6 +121,7 @@ def _cluster(manifest: Object, options: RenderOptions) -> str:
     live = _as_stored(manifest, options)
     try:
         cluster = OpenBaoCluster.from_object(live)
+        _expect_known_fields(manifest)
         names.stateful_set(cluster.metadata.name)
         # In either phase: some rules exempt a cluster that has data, and this one has none yet.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
@@ -131,6 +135,34 @@ def _cluster(manifest: Object, options: RenderOptions) -> str:
     # Again: part of the resolved state follows from the Secrets.
     resolved = _resolved(cluster, owner, options, observed)
     return "".join(_documents(resolved, observed, options.phase))
+
+
+def _expect_known_fields(manifest: Object) -> None:
+    """Raise RenderError for a field that the API server would refuse, or drop without a word."""
+    unknown = list(islice(unknown_fields(manifest.get("spec"), _spec_schema(), "spec"), NAMED))
+    if unknown:
+        fields = ", ".join(f"{path}{_meant(path)}" for path in unknown)
+        raise RenderError(f"InvalidSpec: unknown fields: {fields}; correct or remove them")
+
+
+@lru_cache(maxsize=1)
+def _spec_schema() -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = open_api_schema()["properties"]["spec"]
+    return schema
+
+
+def _meant(path: str) -> str:
+    """Return the fields beside an unknown one that it is perhaps a slip of."""
+    *above, last = path.split(".")
+    node = _spec_schema()
+    for name in above[1:]:
+        node = node.get("properties", {}).get(name.partition("[")[0], {})
+        node = node.get("items", node)
+    return (
+        suggestion(last, tuple(node.get("properties", {})))
+        .replace("; did", " (did")
+        .replace("?", "?)")
+    )
 
 
 def _as_stored(manifest: Object, options: RenderOptions) -> Object:

@@ -10,7 +10,11 @@ from datetime import date
 
 import click
 
+from baoctl.exit_codes import MEANINGS
+
 _WIDTH = 88
+_ROWS = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
+_EXITS = f"## Exit statuses\n\n| status | meaning |\n|---|---|\n{_ROWS}"
 _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
 _CLI = f"""{_HEADER}
 # Command line
@@ -19,9 +23,11 @@ _CLI = f"""{_HEADER}
 `kubectl-bao`, too, which kubectl calls as `kubectl bao`. It reads environment variables:
 [settings of the operator](settings.md).
 
-A command exits with 2 for wrong arguments or settings, and with 1 when it cannot do what was
-asked; other exit statuses are listed with the command.
-"""
+`run`, `provision` and `job` are for pods, and are not listed. `NO_COLOR` switches colours off,
+as does an output that is no terminal. An error is one line on standard error that names the next
+step.
+
+{_EXITS}"""
 _DECISIONS = f"""{_HEADER}
 # Decisions
 

@@ -16,9 +16,9 @@ from typing import Literal
 FINALIZER = "openbao.org/openbaocluster-finalizer"
 
 # Services are DNS-1035 labels, so a cluster must start with a letter. 40 leaves room for the
-# longest suffix inside the 63 characters of a Service or a label value (a StatefulSet also appends
-# an 11-character revision hash in a label of its pods).
+# longest suffix in the 63 characters of a Service or a label value (and a StatefulSet's revision).
 CLUSTER_NAME_MAX = 40
+CLUSTER_NAME_RULE = "1 to 40 of a-z, 0-9 and -, from a letter to a letter or digit, no reserved end"
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-active", "-metrics", "-public", "-read")
@@ -71,7 +71,7 @@ def is_cluster_name(name: str) -> bool:
 
 def _of(cluster: str, suffix: str = "") -> str:
     if not is_cluster_name(cluster):
-        raise ValueError(f"not a name for a cluster: {cluster[:80]!r}")
+        raise ValueError(f"metadata.name {cluster[:80]!r}: must be {CLUSTER_NAME_RULE}")
     return cluster + suffix
 
 

@@ -161,6 +161,10 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientConnectorError):
+        # Its own text names the address of a Python object, the TLS settings.
+        cause = error.os_error.strerror or str(error.os_error) or type(error.os_error).__name__
+        return f"cannot connect to {error.host}:{error.port}: {cause}"
     return str(error) or type(error).__name__
 
 

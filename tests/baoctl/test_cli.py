@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -32,18 +34,42 @@ def test_version() -> None:
     assert call("--version").output.strip().endswith(__version__)
 
 
-def test_help_imports_neither_http_nor_tls() -> None:
-    """The budget of `baoctl --help` is 0.3 s; what would break it is an import."""
+def paths(command: click.Command = main, *above: str) -> Iterator[tuple[str, ...]]:
+    """The words of every verb, those of groups and hidden ones among them."""
+    yield above
+    if isinstance(command, click.Group):
+        for name, verb in command.commands.items():
+            yield from paths(verb, *above, name)
+
+
+def test_no_help_imports_http_tls_or_a_terminal_library() -> None:
+    """The budget of every `--help` is 0.3 s; what would break it is an import."""
     code = (
         "import sys\nfrom baoctl.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'aiohttp', 'cryptography', 'pydantic', 'kubernetes_asyncio', 'asyncio'}\n"
-        "print('HEAVY', sorted(heavy & set(sys.modules)))"
+        "heavy = {'aiohttp', 'asyncio', 'cryptography', 'kubernetes_asyncio', 'pydantic', 'rich',"
+        " 'yaml'}\n"
+        f"for words in {list(paths())!r}:\n"
+        "    try:\n        main([*words, '--help'])\n    except SystemExit:\n        pass\n"
+        "    print('HEAVY', words, sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "HEAVY []" in done.stdout
+    found = [line for line in done.stdout.splitlines() if line.startswith("HEAVY")]
+    assert len(found) == len(list(paths())) > 10
+    assert [line for line in found if not line.endswith(" []")] == []
+
+
+def test_what_pods_run_is_not_listed() -> None:
+    listed = call("--help").output
+    assert [word for word in ("run", "provision", "job") if f"\n  {word} " in listed] == []
+    assert "\n  upgrade " in listed
+
+
+def test_a_slip_in_a_verb_is_told_with_what_was_meant() -> None:
+    result = call("explian")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "explain" in result.stderr
 
 
 class TestExplain:
@@ -64,8 +90,13 @@ class TestExplain:
 
     def test_a_reason_that_is_none_is_an_error(self) -> None:
         result = call("explain", "reasons", "Nonsense")
-        assert result.exit_code == 1
+        assert result.exit_code == 5
         assert "'Nonsense'" in result.output
+
+    def test_case_is_no_matter_and_a_slip_is_told_with_what_was_meant(self) -> None:
+        assert call("explain", "reasons", "unsealKEYmissing").output.startswith("UnsealKeyMissing")
+        assert call("explain", "conditions", "tlsready").output.startswith("TLSReady")
+        assert "UnsealKeyMissing" in call("explain", "reasons", "UnsealKeyMising").stderr
 
     def test_the_steps_come_in_their_order_and_each_says_what_it_wants(self) -> None:
         lines = call("explain", "steps").output.splitlines()

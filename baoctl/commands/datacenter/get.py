@@ -12,13 +12,14 @@ from typing import Final, Literal
 
 import click
 
-from baoctl.commands.api_client import AskError, ask
-from baoctl.commands.datacenter.status import NOT_READY, View, fetch, metadata_of_all, service_of
+from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.datacenter.status import View, fetch, metadata_of_all, service_of
 from baoctl.commands.datacenter.watch import printable, rendered
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from runtime.client.client import Client
-from runtime.clock import Clock
 from runtime.types import Object, Resource, key_of, labels_of, uid_of
 
 _ID_MAX: Final = 80
@@ -35,26 +36,26 @@ class Found:
 
     @property
     def exit_code(self) -> int:
-        """0 when the datacenter is Ready, or the service Running as requested; else NOT_READY."""
+        """0 when the datacenter is Ready, or the service Running as requested; else 3."""
         if not self.service:
             return self.view.exit_code
         runs = (one.state == "Running" and not one.outdated for one in self.view.rows)
-        return 0 if any(runs) else NOT_READY
+        return 0 if any(runs) else ExitCode.NOT_READY
 
 
-def get(identity: str, *, output: Literal["text", "json"]) -> int:
-    """Print what an id of $KUBECONFIG's API server names; the exit status. Raises AskError."""
+def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> int:
+    """Print what an id names; the exit status. Raises AskError."""
     stdout = sys.stdout
 
-    async def question(client: Client, clock: Clock) -> Found:
-        found = await look_up(client, identity)
+    async def question(api: Session) -> Found:
+        found = await look_up(api.client, identity)
         text = rendered(
-            found.view, clock.now(), output=output, verbose=True, terminal=stdout.isatty()
+            found.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
         )
         click.echo(printable(text, stdout.encoding), nl=False)
         return found
 
-    return ask("datacenter-get", question).exit_code
+    return ask("datacenter-get", question, access).exit_code
 
 
 async def look_up(client: Client, identity: str) -> Found:
@@ -69,7 +70,8 @@ async def look_up(client: Client, identity: str) -> Found:
     if workload is None:
         raise AskError(
             f"nothing has the id {identity[:_ID_MAX]!r}: neither the UID nor the name of a "
-            "Datacenter or of a BootstrapWorkload is that"
+            "Datacenter or of a BootstrapWorkload is that",
+            ExitCode.NOT_FOUND,
         )
     name = labels_of(workload).get(names.DATACENTER, "")
     service = service_of(name, workload)

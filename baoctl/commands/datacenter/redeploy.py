@@ -14,8 +14,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from baoctl.commands.api_client import AskError, ask
+from baoctl.commands.api_client import AskError, Session, ask
 from baoctl.commands.datacenter.status import find, listed
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
 from contracts.conditions.condition import clean_message
 from contracts.datacenter import names
 from contracts.datacenter.container_files import NAME_PATTERN
@@ -48,23 +50,25 @@ class Ordered:
     """False when the same order existed already."""
 
 
-def redeploy(target: str, token: str | None) -> str:
-    """Order it at the API server of $KUBECONFIG; what was done. Raises AskError.
+def redeploy(target: str, token: str | None, access: Access) -> str:
+    """Order it; what was done. Raises AskError.
 
     `target` is datacenter/service; without a token it is the time.
     """
 
-    async def question(client: Client, clock: Clock) -> Ordered:
-        return await order(client, clock, target, token)
+    async def question(api: Session) -> Ordered:
+        return await order(api.client, api.clock, target, token)
 
-    return summary(ask("datacenter-redeploy", question))
+    return summary(ask("datacenter-redeploy", question, access))
 
 
 async def order(client: Client, clock: Clock, target: str, token: str | None) -> Ordered:
     """Write an order. Raises AskError, and what the client raises."""
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
-        raise AskError(f"{target!r}: write datacenter/service, such as fra1/log-shipper")
+        raise AskError(
+            f"{target!r}: write datacenter/service, such as fra1/log-shipper", ExitCode.USAGE
+        )
     request = _request(service, _fresh(clock) if token is None else token)
     live = await find(client, datacenter)
     await _expect_row(client, datacenter, service)
@@ -95,7 +99,9 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     """
     name = key_of(live).name
     if is_terminating(live):
-        raise AskError(f"Datacenter {name} is being deleted: its services are taken away")
+        raise AskError(
+            f"Datacenter {name} is being deleted: its services are taken away", ExitCode.REFUSED
+        )
     orders = _orders(live)
     index = next((at for at, one in enumerate(orders) if one.get("name") == request.name), None)
     entry: Object = request.to_object()
@@ -104,7 +110,8 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     if index is None and len(orders) >= SERVICES_MAX:
         raise AskError(
             f"spec.redeploy of Datacenter {name} holds {len(orders)} orders, at most {SERVICES_MAX}"
-            ": take out some; those that were carried out are of no more use"
+            ": take out some; those that were carried out are of no more use",
+            ExitCode.REFUSED,
         )
     change: Object
     if index is not None:
@@ -145,7 +152,7 @@ def _request(service: str, token: str) -> RedeployRequest:
         return RedeployRequest(name=service, token=token)
     except ValidationError as error:
         text = "; ".join(f"{part['loc'][0]}: {part['msg']}" for part in error.errors())
-        raise AskError(f"{service} with token {token[:40]!r}: {text}") from None
+        raise AskError(f"{service} with token {token[:40]!r}: {text}", ExitCode.USAGE) from None
 
 
 def _fresh(clock: Clock) -> str:
@@ -170,10 +177,13 @@ async def _expect_row(client: Client, datacenter: str, service: str) -> None:
         services = await _services_of(client, datacenter)
         there = f"only {services}" if services else "and no other one"
         raise AskError(
-            f"there is no service {service} in Datacenter {datacenter}, {there}"
+            f"there is no service {service} in Datacenter {datacenter}, {there}",
+            ExitCode.NOT_FOUND,
         ) from None
     if is_terminating(workload):
-        raise AskError(f"service {service} of Datacenter {datacenter} is being taken away")
+        raise AskError(
+            f"service {service} of Datacenter {datacenter} is being taken away", ExitCode.REFUSED
+        )
 
 
 async def _services_of(client: Client, datacenter: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from baoctl.commands.api_client import AskError
+from baoctl.exit_codes import ExitCode
 from contracts.api.meta import StoredStatus, rfc3339
 from contracts.datacenter import names
 from contracts.datacenter.container_files import NAME_PATTERN
@@ -30,8 +31,6 @@ from runtime.client.listing import ListOptions
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 
-NOT_READY: Final = 3
-"""Exit status while it is not Ready."""
 UNREADABLE: Final = "Unreadable"
 """State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
@@ -132,8 +131,8 @@ class View:
 
     @property
     def exit_code(self) -> int:
-        """0 when it is ready, else NOT_READY."""
-        return 0 if self.is_ready else NOT_READY
+        """0 when it is ready, else 3."""
+        return 0 if self.is_ready else ExitCode.NOT_READY
 
 
 def as_json(view: View) -> str:
@@ -160,11 +159,11 @@ async def find(client: Client, name: str) -> Object:
     """Read a Datacenter. Raises AskError, which names those that there are, without one."""
     if not re.fullmatch(NAME_PATTERN, name):
         rule = "must be lower-case letters, digits and dashes, and begin with a letter"
-        raise AskError(f"{name!r} is no name of a datacenter: {rule}")
+        raise AskError(f"{name!r} is no name of a datacenter: {rule}", ExitCode.USAGE)
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
-        raise AskError(await _absent(client, name)) from None
+        raise AskError(await _absent(client, name), ExitCode.NOT_FOUND) from None
 
 
 async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
@@ -173,7 +172,7 @@ async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
         listing = await client.list(kind, options=ListOptions(metadata_only=True))
     except NotFound:
         message = "the API server does not serve datacenters: apply config/crd first"
-        raise AskError(message) from None
+        raise AskError(message, ExitCode.NOT_FOUND) from None
     return tuple(listing.items)
 
 

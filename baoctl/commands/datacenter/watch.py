@@ -15,9 +15,11 @@ from typing import Final, Literal, Protocol
 
 import click
 
-from baoctl.commands.api_client import AskError, ask
+from baoctl.commands.api_client import AskError, Session, ask
 from baoctl.commands.datacenter.status import View, as_json, fetch
 from baoctl.commands.datacenter.tree import as_text, coloured, plain
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
 from contracts.api.meta import parse_duration, rfc3339
 from contracts.conditions.condition import clean_message
 from runtime.client.client import Client
@@ -142,7 +144,10 @@ async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: S
                 await clock.sleep(PERIOD)
     except TimeoutError:
         if last is None:
-            raise AskError(f"Datacenter {name}: no answer in {looks.seconds:g} s") from None
+            text = (
+                f"Datacenter {name}: no answer in {looks.seconds:g} s; give it a longer --timeout"
+            )
+            raise AskError(text, ExitCode.NO_ACCESS) from None
     return last
 
 
@@ -159,19 +164,21 @@ def looks_of(*, watch: bool, until_ready: bool, timeout: str | None) -> Looks:
     return Looks(again, until_ready, seconds)
 
 
-def show(name: str, looks: Looks, *, output: Literal["text", "json"], verbose: bool) -> int:
-    """Print a datacenter of $KUBECONFIG; the exit status. Raises AskError."""
+def show(
+    name: str, looks: Looks, access: Access, *, output: Literal["text", "json"], verbose: bool
+) -> int:
+    """Print a datacenter; the exit status. Raises AskError."""
     stdout = sys.stdout
 
     def echo(text: str) -> None:
         click.echo(printable(text, stdout.encoding), nl=False)
 
-    async def question(client: Client, clock: Clock) -> View:
+    async def question(api: Session) -> View:
         terminal = stdout.isatty()
-        screen = Screen(clock, echo, output=output, verbose=verbose, terminal=terminal)
-        return await follow(client, clock, name, looks, screen)
+        screen = Screen(api.clock, echo, output=output, verbose=verbose, terminal=terminal)
+        return await follow(api.client, api.clock, name, looks, screen)
 
-    return ask("datacenter-status", question).exit_code
+    return ask("datacenter-status", question, access).exit_code
 
 
 def printable(text: str, encoding: str | None) -> str:

@@ -6,16 +6,17 @@ followers as the leader reports them, and the content of Secrets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from baoctl.yaml_text import TextError, read_documents
+from baoctl.commands.api_client import error_of
+from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError, shown
-from contracts.conditions.condition import clean_message
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import ServerPool, serving_set
 from contracts.records.observed import Observed
@@ -39,11 +40,8 @@ MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Val
 """Errors of objects that no API server validated; the operator reads validated ones only."""
 
 
-class DumpError(Exception):
-    """There is nothing to read; the text gives the reason, on one line, safe for a terminal."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(clean_message(text))
+class DumpError(VerbError):
+    """There is nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +59,10 @@ class ClusterDump:
 def objects_in(dump: str | bytes) -> tuple[Object, ...]:
     """Read the objects of a YAML or JSON text, those in lists too; raises DumpError."""
     try:
-        return tuple(_objects(read_documents(dump)))
+        found = objects_of(read_documents(dump))
+        return tuple(one for one in found if isinstance(one.get("metadata"), dict))
     except TextError as error:
         raise DumpError(f"the dump cannot be read: {error}") from None
-
-
-def _objects(documents: Iterable[Any]) -> Iterator[Object]:
-    for one in documents:
-        if not isinstance(one, dict):
-            continue
-        items = one.get("items")
-        if isinstance(items, list):
-            yield from _objects(items)
-        elif isinstance(one.get("metadata"), dict):
-            yield one
 
 
 def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
@@ -109,13 +97,15 @@ def expect_status(dump: ClusterDump) -> None:
 def _chosen(clusters: list[Object], key: str | None) -> Object:
     by_key = {_key(one): one for one in clusters}
     if not by_key:
-        raise DumpError(f"there is no {CLUSTER_KIND} in it")
+        raise DumpError(f"there is no {CLUSTER_KIND} in it", ExitCode.NOT_FOUND)
     if key is None:
         if len(by_key) > 1:
-            raise DumpError(f"choose one with --cluster: {', '.join(sorted(by_key))}")
+            text = f"choose one with --cluster: {', '.join(sorted(by_key))}"
+            raise DumpError(text, ExitCode.USAGE)
         return next(iter(by_key.values()))
     if key not in by_key:
-        raise DumpError(f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}")
+        text = f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}"
+        raise DumpError(text, ExitCode.NOT_FOUND)
     return by_key[key]
 
 
@@ -176,9 +166,7 @@ def _whole(live: Object) -> Object:
 
 async def fetch(client: Client, key: str) -> tuple[Object, ...]:
     """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
-    namespace, slash, name = key.partition("/")
-    if not slash:
-        raise DumpError(f"--cluster {key}: write namespace/name")
+    namespace, _, name = key.partition("/")
     mine = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
     objects: list[Object] = []
     try:
@@ -187,5 +175,6 @@ async def fetch(client: Client, key: str) -> tuple[Object, ...]:
             answer = await client.list(kind, namespace, options=mine)
             objects += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
-        raise DumpError(f"{CLUSTER_KIND} {key}: {error}") from None
+        refusal = error_of(error)
+        raise DumpError(f"{CLUSTER_KIND} {key}: {refusal}", refusal.exit_code) from None
     return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
-from baoctl.commands.api_client import AskError, connected
+from baoctl.commands.api_client import connected
 from baoctl.commands.upgrade.cluster_dump import (
     MALFORMED,
     ClusterDump,
@@ -25,6 +25,8 @@ from baoctl.commands.upgrade.cluster_dump import (
     read_dump,
 )
 from baoctl.commands.upgrade.steps import blue_green, in_place
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
 from baoctl.settings import Settings, from_environment
 from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
@@ -45,8 +47,13 @@ Answer = Literal["begins", "goes-on", "waits", "refused", "nothing"]
 VERSION: Final = "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"
 VERSION_MAX: Final = 64
 """Characters, as the schema of the field says."""
-REFUSED: Final = 3
-"""Exit status when the operator would refuse it."""
+EXITS: Final[Mapping[Answer, ExitCode]] = {
+    "begins": ExitCode.GOOD,
+    "goes-on": ExitCode.GOOD,
+    "nothing": ExitCode.GOOD,
+    "waits": ExitCode.NOT_READY,
+    "refused": ExitCode.REFUSED,
+}
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
 """Phases in which a blue/green upgrade is taken back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
@@ -92,8 +99,8 @@ class Forecast:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 when the operator would refuse it."""
-        return REFUSED if self.answer == "refused" else 0
+        """How the verb ends."""
+        return EXITS[self.answer]
 
 
 def is_version(text: str) -> bool:
@@ -102,8 +109,13 @@ def is_version(text: str) -> bool:
     return bool(written) and version_matrix.parse(text) is not None
 
 
-def plan(request: UpgradeRequest, dump: bytes | None, cluster: str | None = None) -> Forecast:
-    """Forecast from a dump, or without one from the cluster of $KUBECONFIG.
+def plan(
+    request: UpgradeRequest,
+    dump: bytes | None,
+    cluster: str | None = None,
+    access: Access | None = None,
+) -> Forecast:
+    """Forecast from a dump, or without one from the live cluster.
 
     Raises DumpError, and SettingError for settings that make no sense.
     """
@@ -111,9 +123,10 @@ def plan(request: UpgradeRequest, dump: bytes | None, cluster: str | None = None
     deadline = settings.installation.pod_deadline
     if dump is None:
         if cluster is None:
-            raise DumpError("name the cluster with --cluster namespace/name, or a dump with -f")
-        live = asyncio.run(_live(cluster, settings, clock))
-        return forecast(read_dump(live, cluster, clock.now()), request, deadline)
+            text = "name the cluster with --cluster namespace/name, or a dump with -f"
+            raise DumpError(text, ExitCode.USAGE)
+        key, live = asyncio.run(_live(cluster, settings, clock, access))
+        return forecast(read_dump(live, key, clock.now()), request, deadline)
     try:
         return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
     except MALFORMED as error:
@@ -123,12 +136,12 @@ def plan(request: UpgradeRequest, dump: bytes | None, cluster: str | None = None
         ) from None
 
 
-async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object, ...]:
-    try:
-        async with connected(settings, clock, "upgrade-plan") as client:
-            return await fetch(client, cluster)
-    except AskError as error:
-        raise DumpError(str(error)) from None
+async def _live(
+    cluster: str, settings: Settings, clock: Clock, access: Access | None
+) -> tuple[str, tuple[Object, ...]]:
+    async with connected(settings, clock, "upgrade-plan", access) as api:
+        key = cluster if "/" in cluster else f"{api.namespace}/{cluster}"
+        return key, await fetch(api.client, key)
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:

@@ -44,6 +44,7 @@ from contracts.api.cluster.upgrade import UPGRADE_REQUESTS, Upgrade, UpgradeRequ
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.oversize import oversize
+from contracts.api.schema_words import rule_of
 from contracts.api.violation import InvalidClusterError, Violation, shown
 from contracts.naming.labels import FORCE_ROLLBACK
 from runtime.limits.nesting import too_deep, too_many
@@ -350,4 +351,4 @@ def _violation(part: Any) -> Violation:
     for step in part["loc"]:
         field += f"[{step}]" if isinstance(step, int) else f".{step}"
     value = "" if part["type"] == "missing" else shown(part["input"])
-    return Violation(field.lstrip("."), value, "schema", part["msg"])
+    return Violation(field.lstrip("."), value, "schema", rule_of(part))

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from baoctl.commands.migrate import RULES, migrate
+from baoctl.exit_codes import ExitCode
 from contracts.api.group import API_VERSION
 from tests.house.checkout import ROOT
 
@@ -115,7 +116,7 @@ def test_the_manifest_of_the_other_operator_applies(tmp_path: Path) -> None:
     assert "changed: spec.initContainer: removed" in done.stderr
 
 
-def test_what_is_left_is_an_exit_status_of_1(tmp_path: Path) -> None:
+def test_what_is_left_is_an_exit_status_of_its_own(tmp_path: Path) -> None:
     restore = {
         "apiVersion": API_VERSION,
         "kind": "OpenBaoRestore",
@@ -130,7 +131,7 @@ def test_what_is_left_is_an_exit_status_of_1(tmp_path: Path) -> None:
     }
     items = {"apiVersion": "v1", "kind": "List", "items": [cluster(), restore]}
     done = run(yaml.safe_dump(items), tmp_path)
-    assert done.exit_code == 1
+    assert done.exit_code == ExitCode.REFUSED
     assert "OpenBaoRestore r: decide: spec.source.target.endpoint" in done.stderr
     assert "OpenBaoCluster vault: applies as it is" in done.stderr
     assert len(list(yaml.safe_load_all(done.stdout))) == 2

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from baoctl.cli import JOBS
 from baoctl.jobs.failures import MESSAGE_MAX, JobFailure
 from baoctl.jobs.main import MODES, Job, Mode, do, outcome
+from baoctl.verbs.process import JOBS
 from contracts.api.job_result import BackupReport, JobReport
 from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.jobs.env import BackupEnv, RunEnv, ServerEnv, StoreEnv

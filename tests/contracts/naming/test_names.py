@@ -58,13 +58,13 @@ def test_the_longest_cluster_name_fits_a_dns_label(name: Callable[[str], str]) -
     ],
 )
 def test_a_bad_name_of_a_cluster_is_refused(cluster: str) -> None:
-    with pytest.raises(ValueError, match="not a name for a cluster"):
+    with pytest.raises(ValueError, match="must be 1 to 40"):
         names.config_map(cluster)
 
 
 @pytest.mark.parametrize("name", OF_CLUSTER, ids=lambda function: function.__name__)
 def test_no_name_is_made_of_a_bad_cluster_name(name: Callable[[str], str]) -> None:
-    with pytest.raises(ValueError, match="not a name for a cluster"):
+    with pytest.raises(ValueError, match="must be 1 to 40"):
         name("a.b")
 
 

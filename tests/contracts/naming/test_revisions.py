@@ -25,7 +25,7 @@ def test_kubernetes_can_put_its_hash_behind_the_name_of_the_longest_set() -> Non
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="not a name"):
+    with pytest.raises(ValueError, match="must be 1 to 40"):
         revisions.server_set("-", REVISION)
     with pytest.raises(ValueError, match="ordinal"):
         revisions.server_pod("bao", REVISION, -1)

@@ -61,7 +61,7 @@ class TestNames:
     @pytest.mark.parametrize("cluster", ["", "A", "a-read", f"a-{REVISION}", "a" * 41])
     @pytest.mark.parametrize("revision", ["", REVISION])
     def test_no_set_is_made_of_a_bad_name(self, cluster: str, revision: str) -> None:
-        with pytest.raises(ValueError, match="not a name for a cluster"):
+        with pytest.raises(ValueError, match="must be 1 to 40"):
             _ = ServerPool(cluster, revision).stateful_set
 
 

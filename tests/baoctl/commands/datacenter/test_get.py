@@ -95,5 +95,5 @@ async def test_the_command_prints_what_the_id_names(tmp_path: Path) -> None:
         "         object: Deployment dc-fra1/fra1-dns",
     ]
     assert (ill.exit_code, json.loads(ill.stdout)["ready"]) == (3, False)
-    assert (unknown.exit_code, unknown.stdout) == (1, "")
+    assert (unknown.exit_code, unknown.stdout) == (5, "")
     assert unknown.stderr.startswith("Error: nothing has the id 'ffffffff-0000-4000-8000-")

@@ -281,7 +281,7 @@ async def test_the_command(tmp_path: Path) -> None:
         "fra1/vault: ordered with token again, before it b. Its pods are replaced when spec.state "
         f"Offline is over; {FOLLOW}\n",
     )
-    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert (wrong.exit_code, wrong.stdout) == (5, "")
     assert wrong.stderr == (
         "Error: there is no service none in Datacenter fra1, only shipper, vault\n"
     )

@@ -138,7 +138,7 @@ async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path, command: 
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl(command, "fra1")
     told = "Error: the API server does not serve datacenters: apply config/crd first\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", told)
+    assert (result.exit_code, result.stdout, result.stderr) == (5, "", told)
 
 
 async def test_the_command_prints_the_tree_and_exits_with_what_it_says(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_the_command_prints_the_tree_and_exits_with_what_it_says(tmp_path:
         0, "   └─ vault  Running  OpenBaoCluster  1/1  declared",
     )  # fmt: skip
     assert (ill.exit_code, json.loads(ill.stdout)["ready"]) == (3, False)
-    assert (gone.exit_code, gone.stdout) == (1, "")
+    assert (gone.exit_code, gone.stdout) == (5, "")
     assert "no Datacenter fra2, only ams1, fra1" in gone.stderr
     assert {call.method for call in server.requests} == {"GET"}
 
@@ -166,5 +166,5 @@ async def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     server.up = False
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("status", "fra1")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (6, "")
     assert "/datacenters/fra1" in result.stderr

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baoctl.commands.datacenter.status import (
-    NOT_READY,
     UNREADABLE,
     ServiceView,
     View,
@@ -177,7 +176,7 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
 def test_what_is_said_of_a_datacenter(live: Object, line: str, ready: bool) -> None:
     view = view_of(live, ())
     assert line in as_text(view, NOW)
-    assert (view.is_ready, view.exit_code) == (ready, 0 if ready else NOT_READY)
+    assert (view.is_ready, view.exit_code) == (ready, 0 if ready else 3)
 
 
 def test_services_that_tell_it_themselves_are_not_told_twice() -> None:

@@ -54,7 +54,7 @@ def test_a_version_that_is_none_is_a_wrong_argument(cluster: gen.Cluster, versio
     line = refusal(dump(cluster), "--to", version, status=2)
     assert line == (
         f"Error: Invalid value for --to: {version!r}: must be a version of OpenBao, "
-        "MAJOR.MINOR.PATCH, as in 2.7.2"
+        "MAJOR.MINOR.PATCH, as in 2.7.2; see main upgrade plan --help"
     )
 
 

@@ -1,0 +1,51 @@
+"""`baoctl explain`: what the operator knows about itself.
+
+Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import click
+
+from baoctl.options import Verbs
+
+
+@click.group("explain", cls=Verbs)
+def explain_group() -> None:
+    """Explain conditions, reasons and the steps of a reconciliation."""
+
+
+@explain_group.command("reasons")
+@click.argument("reason", required=False)
+def explain_reasons(reason: str | None) -> None:
+    """Explain a REASON of a condition, or list them all."""
+    from baoctl.commands.explain import known_as, reason_text
+    from contracts.conditions.catalogue import REASONS
+
+    for name in [known_as(reason, "reason", REASONS)] if reason else sorted(REASONS):
+        click.echo(reason_text(name))
+
+
+@explain_group.command("conditions")
+@click.argument("condition", required=False)
+def explain_conditions(condition: str | None) -> None:
+    """Explain a CONDITION and its reasons, or list all conditions."""
+    from baoctl.commands.explain import condition_line, condition_text, known_as
+    from contracts.conditions.catalogue import TYPES
+
+    if condition is None:
+        for kind in TYPES:
+            click.echo(condition_line(kind))
+        return
+    kinds = {kind.name: kind for kind in TYPES}
+    click.echo(condition_text(kinds[known_as(condition, "condition", kinds)]), nl=False)
+
+
+@explain_group.command("steps")
+def explain_steps() -> None:
+    """List the steps of a reconciliation in their order."""
+    from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
+
+    for number, step in enumerate((*FOUNDATION, WORKLOAD), start=1):
+        text = (step.plan.__doc__ or "").strip().splitlines()
+        click.echo(f"{number}. {step.name}: {text[0] if text else ''}")

@@ -1,0 +1,78 @@
+"""`baoctl render`: the objects of a manifest, without a cluster.
+
+Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import BinaryIO, Literal
+
+import click
+
+from baoctl import variables
+from baoctl.options import content_of, fits
+
+
+@click.command("render")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("rb"),
+    required=True,
+    help="Manifest of one or more clusters; - reads standard input.",
+)
+@click.option(
+    "--phase",
+    type=click.Choice(["first-boot", "running"]),
+    default="running",
+    show_default=True,
+    help="Before there is data, or after.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    help="If none is named.",
+)
+@click.option(
+    "--operator-namespace",
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    help="Where the operator runs.",
+)
+@click.option("--image-repository", help="Repository of the server image; the version is its tag.")
+@click.option(
+    "--api-server-host",
+    "hosts",
+    multiple=True,
+    default=("10.96.0.1",),
+    show_default=True,
+    callback=fits(variables.is_address, variables.ADDRESS),
+    help="Address of the API server as pods see it; repeatable.",
+)
+def render_command(
+    filename: BinaryIO,
+    phase: Literal["first-boot", "running"],
+    namespace: str,
+    operator_namespace: str | None,
+    image_repository: str | None,
+    hosts: tuple[str, ...],
+) -> None:
+    """Print the objects that the operator would make, without a cluster."""
+    from baoctl.commands.render import RenderOptions, render
+    from baoctl.settings import REPOSITORY, from_environment, is_repository
+
+    if image_repository is not None and not is_repository(image_repository):
+        raise click.BadParameter(
+            f"{image_repository[:80]!r}: {REPOSITORY}", param_hint="--image-repository"
+        )
+    here = from_environment().installation
+    installation = dataclasses.replace(
+        here,
+        namespace=operator_namespace or here.namespace,
+        image_repository=image_repository or here.image_repository,
+    )
+    options = RenderOptions(installation, namespace, hosts, phase)
+    click.echo(render(content_of(filename), options), nl=False)

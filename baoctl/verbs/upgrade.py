@@ -1,0 +1,70 @@
+"""`baoctl upgrade`: another version of the servers.
+
+Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO, Literal
+
+import click
+
+from baoctl.options import Access, Verbs, content_of, reaches_cluster
+
+
+@click.group("upgrade", cls=Verbs)
+def upgrade_group() -> None:
+    """Look ahead to another version of the servers."""
+
+
+@upgrade_group.command("plan")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("rb"),
+    help="Dump of the cluster and its objects.  [default: ask the API server]",
+)
+@click.option(
+    "--cluster", help="NAME or NAMESPACE/NAME; may be left out when the dump holds only one."
+)
+@click.option("--to", "version", required=True, help="Version of OpenBao to go to.")
+@click.option("--image", help="Image of the servers, as spec.image would name it.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["RollingUpdate", "BlueGreen"]),
+    help="As spec.upgrade.strategy would say.  [default: as it says now]",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@reaches_cluster
+def upgrade_plan_command(
+    filename: BinaryIO | None,
+    cluster: str | None,
+    output: Literal["text", "json"],
+    *,
+    access: Access,
+    **edit: Any,
+) -> None:
+    """Tell what an upgrade would do, in which order, and what could stop it. Changes nothing.
+
+    A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would wait, and with
+    4 if it would be refused.
+    """
+    from baoctl.commands.upgrade.plan import (
+        VERSION,
+        UpgradeRequest,
+        as_json,
+        as_text,
+        is_version,
+        plan,
+    )
+    from baoctl.settings import IMAGE, is_image
+
+    version, image = edit["version"], edit["image"]
+    if not is_version(version):
+        raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
+    if image and not is_image(image):
+        raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
+    dump = content_of(filename) if filename else None
+    forecast = plan(UpgradeRequest(**edit), dump, cluster, access)
+    click.echo((as_json if output == "json" else as_text)(forecast), nl=False)
+    raise SystemExit(forecast.exit_code)

@@ -1,0 +1,54 @@
+"""Errors of the API server: exit status and next step of each."""
+
+from __future__ import annotations
+
+import pytest
+
+from baoctl.commands.api_client import error_of
+from baoctl.exit_codes import MEANINGS, ExitCode
+from runtime.errors import (
+    ApiError,
+    ApplyConflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    QuotaExceeded,
+    ServerError,
+    StatusInfo,
+    TransportError,
+    Unauthorized,
+)
+
+
+def answer(kind: type[ApiError], message: str = "no", code: int = 400) -> ApiError:
+    return kind(StatusInfo(code=code, reason="x", message=message))
+
+
+# sentence: (error, exit status)
+ANSWERS: dict[str, tuple[ApiError | TransportError, ExitCode]] = {
+    "not there": (answer(NotFound), ExitCode.NOT_FOUND),
+    "unknown": (answer(Unauthorized), ExitCode.NO_ACCESS),
+    "without the right": (answer(Forbidden), ExitCode.NO_ACCESS),
+    "refused by a policy": (
+        answer(Forbidden, "ValidatingAdmissionPolicy 'a' denied request: b"), ExitCode.REFUSED,
+    ),
+    "beyond the quota": (answer(QuotaExceeded), ExitCode.REFUSED),
+    "invalid": (answer(Invalid), ExitCode.REFUSED),
+    "owned by another": (answer(ApplyConflict), ExitCode.REFUSED),
+    "broken": (answer(ServerError), ExitCode.ERROR),
+    "away": (TransportError("no route"), ExitCode.NO_ACCESS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "code"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_an_answer_has_a_status_and_a_next_step(
+    error: ApiError | TransportError, code: ExitCode
+) -> None:
+    found = error_of(error)
+    assert found.exit_code is code
+    assert "; " in str(found)
+    assert "\n" not in str(found)
+
+
+def test_every_status_has_a_meaning() -> None:
+    assert list(MEANINGS) == list(ExitCode)
