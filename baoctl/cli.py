@@ -11,7 +11,7 @@ import click
 
 from baoctl import __version__
 from baoctl.options import Verbs
-from baoctl.verbs import datacenter, explain, migrate, process, render, upgrade
+from baoctl.verbs import clusters, datacenter, explain, migrate, process, render, upgrade
 
 
 @click.group(
@@ -24,6 +24,8 @@ def main() -> None:
 
 
 VERBS: Final[tuple[click.Command, ...]] = (
+    clusters.status_command,
+    clusters.doctor_command,
     datacenter.datacenter_group,
     explain.explain_group,
     migrate.migrate_command,

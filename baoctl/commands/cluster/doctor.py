@@ -1,0 +1,80 @@
+"""`baoctl doctor`: examines a cluster, and prints what is wrong with it.
+
+Uses baoctl.commands.cluster.fetch to read and findings to decide. Called by baoctl.verbs.clusters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from baoctl.commands.api_client import Session, ask
+from baoctl.commands.cluster.fetch import examine, read_clusters
+from baoctl.commands.cluster.finding import Finding
+from baoctl.commands.cluster.findings import CHECKS, diagnose
+from baoctl.commands.cluster.observed import Observed
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, console, emit, safe, structured
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from runtime.types import key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is wrong with one cluster, the cause first."""
+
+    namespace: str
+    name: str
+    findings: tuple[Finding, ...]
+    denied: tuple[str, ...]
+
+
+def doctor(name: str | None, access: Access, *, output: str, operator_namespace: str) -> ExitCode:
+    """Examine a cluster, or all of them. Raises AskError."""
+
+    async def question(api: Session) -> list[Report]:
+        if name is not None:
+            return [report_of(await examine(api, name, operator_namespace))]
+        found = await read_clusters(api, every_namespace=access.every_namespace)
+        there = [(key_of(one).namespace, key_of(one).name) for one in found]
+        homes = [Session(api.client, api.clock, namespace) for namespace, _ in there]
+        return [
+            report_of(await examine(home, one, operator_namespace))
+            for home, (_, one) in zip(homes, there, strict=True)
+        ]
+
+    reports = ask("doctor", question, access)
+    if output in ("json", "yaml"):
+        sys.stdout.write(structured(reports, output))
+    else:
+        emit(console(), Group(*(part for one in reports for part in screen(one))))
+    return ExitCode.NOT_READY if any(one.findings for one in reports) else ExitCode.GOOD
+
+
+def report_of(seen: Observed) -> Report:
+    """Return the diagnosis of a cluster."""
+    return Report(seen.namespace, seen.name, diagnose(seen), seen.denied)
+
+
+def screen(report: Report) -> Iterator[RenderableType]:
+    """Return what is printed of a diagnosis."""
+    head = (f"{report.namespace}/{report.name}", BOLD)
+    if not report.findings:
+        yield Text.assemble(head, "  ", ("nothing is wrong", GOOD), f"  {len(CHECKS)} checks")
+    else:
+        count = len(report.findings)
+        yield Text.assemble(head, "  ", (f"{count} finding{'s' * (count > 1)}", BAD))
+    for position, one in enumerate(report.findings, start=1):
+        yield Text()
+        yield Text.assemble(f"{position}. ", safe(one.cause, BAD if position == 1 else ""))
+        yield Padding(safe(one.evidence, DIM), (0, 0, 0, 3))
+        if one.next_step:
+            yield Padding(safe(one.next_step), (0, 0, 0, 3))
+        yield Padding(Text.assemble(("$ ", DIM), safe(one.command, BOLD)), (0, 0, 0, 3))
+    if report.denied:
+        yield Text(f"\nNot examined, because it cannot be read: {', '.join(report.denied)}", DIM)

@@ -1,0 +1,197 @@
+"""Reads a cluster and its surroundings, as far as the rights of the user go. Decides nothing.
+
+Uses runtime.client.client. Called by the verbs for clusters. What a right is missing for is named
+in Observed.denied; only the cluster itself has to be readable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.cluster.observed import LOG_MAX, Observed, Operator, is_ready, part, text
+from baoctl.exit_codes import ExitCode
+from contracts.api.group import BACKUPS, CLUSTER_KIND, CLUSTERS, RESTORES
+from contracts.naming import labels
+from runtime.builtin_kinds import (
+    ADMISSION_POLICY,
+    DEPLOYMENT,
+    EVENT,
+    LEASE,
+    POD,
+    PVC,
+    SECRET,
+    STATEFUL_SET,
+)
+from runtime.client.listing import ListOptions
+from runtime.errors import ApiError, NotFound, TransportError
+from runtime.types import Object, ObjectKey, Resource, key_of
+
+OPERATOR: Final = "openbao-operator"
+"""Name of the Deployment and of the Lease."""
+EVENTS_MAX: Final = 500
+LOG_LINES: Final = 20
+LOGS_MAX: Final = 3
+"""Servers whose log is read."""
+NAMED: Final = 10
+_HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Reads:
+    """Reads what may be missing, and keeps what was denied."""
+
+    api: Session
+    denied: list[str] = field(default_factory=list)
+
+    async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
+        try:
+            return await read
+        except NotFound:
+            return None
+        except (ApiError, TransportError):
+            self.denied.append(what)
+            return None
+
+    async def listed(
+        self, kind: Resource, namespace: str | None, options: ListOptions
+    ) -> tuple[Object, ...] | None:
+        found = await self.attempt(
+            kind.plural, self.api.client.list(kind, namespace, options=options)
+        )
+        return None if found is None else tuple(found.items)
+
+
+async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object, ...]:
+    """List the clusters of the namespace, or of all."""
+    namespace = None if every_namespace else api.namespace
+    try:
+        found = await api.client.list(CLUSTERS, namespace)
+    except NotFound:
+        raise _not_served() from None
+    return tuple(sorted(found.items, key=lambda one: key_of(one)))
+
+
+async def read_cluster(api: Session, name: str) -> Object:
+    """Read a cluster. Raises AskError, which names those that there are, without it."""
+    try:
+        return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
+    except NotFound:
+        others = [key_of(one).name for one in await read_clusters(api, every_namespace=False)]
+    there = f"only {', '.join(others[:NAMED])}" if others else "and no other one"
+    raise AskError(
+        f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {there}; choose "
+        "another with -n, or list all with baoctl status -A",
+        ExitCode.NOT_FOUND,
+    )
+
+
+def _not_served() -> AskError:
+    text = f"the API server does not serve {CLUSTER_KIND}: install the operator first"
+    return AskError(text, ExitCode.NOT_FOUND)
+
+
+async def observe(api: Session, name: str) -> Observed:
+    """Read what a status screen shows."""
+    live = await read_cluster(api, name)
+    reads, mine = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
+    servers = ListOptions(label_selector=labels.selector_text(labels.servers(name)))
+    pods, claims, sets = await asyncio.gather(
+        reads.listed(POD, api.namespace, servers),
+        reads.listed(PVC, api.namespace, mine),
+        reads.listed(STATEFUL_SET, api.namespace, mine),
+    )
+    return Observed(
+        now=api.clock.now(),
+        cluster=live,
+        pods=tuple(sorted(pods or (), key=lambda one: key_of(one))),
+        claims=claims or (),
+        stateful_sets=sets or (),
+        denied=tuple(reads.denied),
+    )
+
+
+async def examine(api: Session, name: str, operator_namespace: str) -> Observed:
+    """Read what a diagnosis needs besides: events, Secrets by name, logs, the operator."""
+    seen = await observe(api, name)
+    reads = _Reads(api)
+    names_only = ListOptions(metadata_only=True)
+    secrets, events, operator, logs, holder = await asyncio.gather(
+        reads.listed(SECRET, api.namespace, names_only),
+        reads.listed(EVENT, api.namespace, ListOptions(limit=EVENTS_MAX)),
+        _operator(reads, operator_namespace),
+        _logs(reads, seen),
+        _holder(reads, seen),
+    )
+    return Observed(
+        now=seen.now,
+        cluster=seen.cluster,
+        pods=seen.pods,
+        claims=seen.claims,
+        stateful_sets=seen.stateful_sets,
+        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
+        events=tuple(one for one in events or () if is_about(name, one)),
+        logs=logs,
+        lock_holder_exists=holder,
+        operator=operator,
+        denied=tuple(dict.fromkeys((*seen.denied, *reads.denied))),
+    )
+
+
+def is_about(cluster: str, event: Object) -> bool:
+    """Whether an event is about a cluster, or about an object that carries its name."""
+    regarding = text(event, "regarding", "name")
+    return (
+        regarding == cluster or regarding.startswith(f"{cluster}-") or f"-{cluster}-" in regarding
+    )
+
+
+async def _operator(reads: _Reads, namespace: str) -> Operator:
+    key = ObjectKey(namespace, OPERATOR)
+    lease, deployment, policies = await asyncio.gather(
+        reads.attempt("leases of the operator", reads.api.client.get(LEASE, key)),
+        reads.attempt("deployments of the operator", reads.api.client.get(DEPLOYMENT, key)),
+        reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
+    )
+    names = None if policies is None else tuple(key_of(one).name for one in policies)
+    return Operator(namespace, lease, deployment, names)
+
+
+async def _logs(reads: _Reads, seen: Observed) -> dict[str, str]:
+    ill = [one for one in seen.pods if not is_ready(one)][:LOGS_MAX]
+    found = await asyncio.gather(*(_log(reads, key_of(one)) for one in ill))
+    return {key_of(one).name: log for one, log in zip(ill, found, strict=True) if log}
+
+
+async def _log(reads: _Reads, key: ObjectKey) -> str:
+    path = f"{POD.path(key.namespace, key.name)}/log"
+    # A container that has not started yet has none, which is no right that is missing.
+    try:
+        found = await reads.api.client.get_raw(
+            f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}"
+        )
+    except (ApiError, TransportError):
+        return ""
+    return found.decode(errors="replace")[-LOG_MAX:]
+
+
+async def _holder(reads: _Reads, seen: Observed) -> bool | None:
+    kind, _, name = text(part(seen.status, "operationLock"), "holder").partition("/")
+    resource = _HOLDERS.get(kind)
+    if resource is None or not name:
+        return None
+    key = ObjectKey(seen.namespace, name)
+    found: Sequence[bool] = []
+    try:
+        await reads.api.client.get(resource, key, metadata_only=True)
+        found = [True]
+    except NotFound:
+        found = [False]
+    except (ApiError, TransportError):
+        reads.denied.append(resource.plural)
+    return found[0] if found else None

@@ -1,0 +1,145 @@
+"""Checks of `baoctl doctor` about pods, volumes and the majority. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from baoctl.commands.cluster.finding import Finding
+from baoctl.commands.cluster.findings_of_operator import recent
+from baoctl.commands.cluster.observed import Observed, is_ready, number, part, parts, text
+from runtime.types import Object, key_of
+
+_PULLS: Final = frozenset(
+    {
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+    }
+)
+_FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
+
+
+def image(seen: Observed) -> Iterator[Finding]:
+    """Find pods whose image cannot be pulled."""
+    for pod in seen.pods:
+        for one in _containers(pod):
+            reason = text(one, "state", "waiting", "reason")
+            if reason in _PULLS:
+                name = key_of(pod).name
+                message = text(one, "state", "waiting", "message")
+                yield Finding(
+                    f"The image {text(one, 'image')} cannot be pulled",
+                    f"pod {name}: {reason}: {message}",
+                    "Correct spec.image or spec.imagePullSecrets, or make the registry reachable.",
+                    f"kubectl -n {seen.namespace} describe pod {name}",
+                )
+                return
+
+
+def unschedulable(seen: Observed) -> Iterator[Finding]:
+    """Find pods that no node takes."""
+    for pod in seen.pods:
+        for one in parts(pod, "status", "conditions"):
+            held = one.get("type") == "PodScheduled" and one.get("status") == "False"
+            if held and text(one, "reason") == "Unschedulable":
+                name = key_of(pod).name
+                yield Finding(
+                    "There is no node for a server",
+                    f"pod {name}: {text(one, 'message')}",
+                    "Make room, or loosen spec.scheduling and spec.resources.",
+                    f"kubectl -n {seen.namespace} describe pod {name}",
+                )
+                return
+
+
+def volumes(seen: Observed) -> Iterator[Finding]:
+    """Find volumes that are full, and claims that have none."""
+    for name, evidence in _sayings(seen):
+        if found := _FULL.search(evidence):
+            line = next(part for part in evidence.splitlines() if found[0] in part)
+            yield Finding(
+                f"The data volume of {name} is full",
+                f"log of pod {name}: {line.strip()}",
+                "Raise spec.storage.size; the operator grows the volumes of the servers.",
+                f"kubectl -n {seen.namespace} patch openbaocluster {seen.name} --type merge -p "
+                '\'{"spec":{"storage":{"size":"NEW SIZE"}}}\'',
+            )
+            return
+    for claim in seen.claims:
+        if text(claim, "status", "phase") in ("Pending", "Lost"):
+            name, phase = key_of(claim).name, text(claim, "status", "phase")
+            yield Finding(
+                f"A server has no volume: {name} is {phase}",
+                _event_of(seen, name) or "the PersistentVolumeClaim is not bound",
+                "Check the StorageClass and its driver.",
+                f"kubectl -n {seen.namespace} describe pvc {name}",
+            )
+            return
+
+
+def crashes(seen: Observed) -> Iterator[Finding]:
+    """Find servers that end again and again."""
+    for pod in seen.pods:
+        for one in parts(pod, "status", "containerStatuses"):
+            waiting = text(one, "state", "waiting", "reason") == "CrashLoopBackOff"
+            if waiting and not is_ready(pod):
+                name = key_of(pod).name
+                ended = part(one, "lastState", "terminated")
+                said = text(ended, "message").strip().splitlines() or [""]
+                code = number(ended.get("exitCode"))
+                restarts = number(one.get("restartCount"))
+                yield Finding(
+                    f"Server {name} crashes",
+                    f"{restarts} restarts, exit status {code} {text(ended, 'reason')} {said[-1]}",
+                    "Read why it ended.",
+                    f"kubectl -n {seen.namespace} logs {name} --previous",
+                )
+                return
+
+
+def quorum(seen: Observed) -> Iterator[Finding]:
+    """Find a cluster without a leader, or with fewer servers than a majority."""
+    if not seen.status.get("initialized") or seen.spec.get("hibernate") is True:
+        return
+    if "pods" in seen.denied:
+        return
+    ready, needed = sum(map(is_ready, seen.voters)), seen.replicas // 2 + 1
+    if ready >= needed:
+        return
+    ill = [key_of(pod).name for pod in seen.voters if not is_ready(pod)]
+    evidence = f"{ready} of {seen.replicas} voters are ready, {needed} are needed"
+    missing = seen.replicas - len(seen.voters)
+    gone = f"; {missing} pods are missing" if missing > 0 else ""
+    first = ill[0] if ill else f"{seen.name}-0"
+    yield Finding(
+        "There is no quorum: nothing can be read or written",
+        f"{evidence}; not ready: {', '.join(ill) or 'none'}{gone}",
+        "Get the servers to run; do not delete volumes. If they are lost, restore a backup.",
+        f"kubectl -n {seen.namespace} logs {first} --tail 50",
+    )
+
+
+def _containers(pod: Object) -> Iterator[object]:
+    yield from parts(pod, "status", "initContainerStatuses")
+    yield from parts(pod, "status", "containerStatuses")
+
+
+def _sayings(seen: Observed) -> Iterator[tuple[str, str]]:
+    for pod in seen.pods:
+        name = key_of(pod).name
+        yield name, seen.logs.get(name, "")
+        for one in parts(pod, "status", "containerStatuses"):
+            for state in ("state", "lastState"):
+                yield name, text(one, state, "terminated", "message")
+
+
+def _event_of(seen: Observed, name: str) -> str:
+    for event in seen.events:
+        warns = text(event, "type") == "Warning" and recent(seen, event)
+        if warns and text(event, "regarding", "name") == name:
+            return f"{text(event, 'reason')}: {text(event, 'note')}"
+    return ""

@@ -1,0 +1,140 @@
+"""Checks of `baoctl doctor` about seal, certificates, locks, and the conditions. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from baoctl.commands.cluster.finding import Finding
+from baoctl.commands.cluster.observed import Observed, age, moment, part, text
+from baoctl.commands.cluster.status import SOON, days_left, view_of
+from contracts.conditions.catalogue import REASONS
+from contracts.naming import labels, names
+from runtime.types import key_of, labels_of
+
+LOCK_SILENT: Final = timedelta(minutes=15)
+"""A holder renews its lock every few minutes at the latest."""
+_SEAL: Final = frozenset(
+    {"UnsealKeyMissing", "UnsealKeyChanged", "UnsealKeyRotationRefused", "CredentialsSecretMissing"}
+)
+_TLS: Final = frozenset(
+    {"TLSSecretMissing", "TLSSecretInvalid", "CASecretMissing", "CertificateNotServed"}
+)
+
+
+def seal(seen: Observed) -> Iterator[Finding]:
+    """Find a missing or another key of the seal, and servers that stay sealed."""
+    for one in seen.conditions:
+        if text(one, "reason") in _SEAL:
+            yield _reported(seen, "The key of the seal is missing or wrong", one)
+            return
+    wanted = _seal_secret(seen)
+    there = None if seen.secrets is None else [n for n in seen.secrets if n.startswith(wanted)]
+    missing = bool(wanted) and there == []
+    if missing and seen.status.get("initialized"):
+        yield Finding(
+            f"Secret {wanted} with the key of the seal is missing",
+            "servers that start now stay sealed",
+            "Restore the Secret from a backup; a new key cannot unseal existing data.",
+            f"kubectl -n {seen.namespace} get secret {wanted}",
+        )
+        return
+    sealed = [
+        key_of(pod).name
+        for pod in seen.pods
+        if labels.registration(labels_of(pod)).sealed and text(pod, "status", "phase") == "Running"
+    ]
+    if sealed and seen.status.get("initialized"):
+        kind = text(seen.spec, "unseal", "type") or "static"
+        yield Finding(
+            f"Servers are sealed: {', '.join(sealed)}",
+            f"the seal {kind} does not open them",
+            "Read what the server says about its seal.",
+            f"kubectl -n {seen.namespace} logs {sealed[0]} --tail 50",
+        )
+
+
+def _seal_secret(seen: Observed) -> str:
+    """Return how the name of the Secret begins: a rotation makes one of a next generation."""
+    chosen = text(seen.spec, "unseal", "credentialsSecretRef", "name")
+    static = text(seen.spec, "unseal", "type") in ("", "static")
+    return chosen or (names.unseal_key_secret(seen.name) if static else "")
+
+
+def certificates(seen: Observed) -> Iterator[Finding]:
+    """Find certificates that are expired, missing or not served."""
+    tls, days = seen.condition("TLSReady"), days_left(seen)
+    if days is not None and days < 0:
+        yield Finding(
+            "The certificate of the servers has expired",
+            text(tls, "message"),
+            "Renew it in its Secret; in mode OperatorManaged, get the operator to run.",
+            f"kubectl -n {seen.namespace} get secret {names.tls_server_secret(seen.name)}",
+        )
+        return
+    if text(tls, "reason") in _TLS and tls.get("status") != "True":
+        yield _reported(seen, "The certificate of the servers cannot be used", tls)
+        return
+    external = text(seen.spec, "tls", "mode") in ("External", "ACME")
+    if days is not None and days < SOON and external:
+        yield Finding(
+            f"The certificate of the servers expires in {days} days",
+            text(tls, "message"),
+            "Renew it; the operator takes it over from the Secret.",
+            f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+        )
+
+
+def lock(seen: Observed) -> Iterator[Finding]:
+    """Find a lock whose holder is gone or silent."""
+    held = part(seen.status, "operationLock")
+    if not held:
+        return
+    renewed = moment(held, "renewedAt") or moment(held, "acquiredAt")
+    silent = seen.now - renewed if renewed else timedelta(0)
+    holder = text(held, "holder")
+    gone = seen.lock_holder_exists is False
+    if not gone and silent <= LOCK_SILENT:
+        return
+    evidence = "which does not exist any more" if gone else f"which is silent for {age(silent)}"
+    yield Finding(
+        f"The operation lock was left behind by {holder}",
+        f"{text(held, 'operation')} holds it, {evidence}; backups, restores and upgrades wait",
+        "See that the holder does not run; then remove the lock as docs/locks.md says.",
+        f"kubectl -n {seen.namespace} get openbaobackups,openbaorestores,jobs",
+    )
+
+
+def conditions(seen: Observed) -> Iterator[Finding]:
+    """Report the conditions that are not as desired, in the order of the catalogue."""
+    if not seen.conditions:
+        yield Finding(
+            "The operator has not looked at the cluster yet",
+            "it has no status",
+            "Check that the operator watches this namespace; then read its log.",
+            f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+        )
+        return
+    shown: set[tuple[str, str]] = set()
+    for one in view_of(seen).waits:
+        if one.condition == "Paused" or (one.reason, one.message) in shown:
+            continue
+        shown.add((one.reason, one.message))
+        yield Finding(
+            f"{one.condition}: {one.reason}",
+            one.message,
+            one.next_step or "Wait; the operator goes on by itself.",
+            f"kubectl bao explain reasons {one.reason}",
+        )
+
+
+def _reported(seen: Observed, cause: str, condition: object) -> Finding:
+    reason = text(condition, "reason")
+    known = REASONS.get(reason)
+    return Finding(
+        cause,
+        f"{reason}: {text(condition, 'message')}",
+        known.next_step if known else "",
+        f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+    )

@@ -1,0 +1,148 @@
+"""A cluster and its surroundings as one look at the API server found them, as plain objects.
+
+Pure. Made by baoctl.commands.cluster.fetch, or by a test; read by what decides. The objects are not
+parsed as a whole: a verb has to speak of a cluster that a rule refuses, and of one that a newer or
+an older operator wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Final
+
+from contracts.naming import labels
+from runtime.types import Object, key_of, labels_of
+
+Part = Mapping[str, Any]
+NOTHING: Final[Part] = MappingProxyType({})
+LOG_MAX: Final = 4096
+"""Characters of the log of one container that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What shows whether the operator works."""
+
+    namespace: str
+    lease: Object | None = None
+    deployment: Object | None = None
+    policies: tuple[str, ...] | None = None
+    """Names of the admission policies of the API server; None where they cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One look. What could not be read is named in `denied`, and is empty here."""
+
+    now: datetime
+    cluster: Object
+    pods: tuple[Object, ...] = ()
+    claims: tuple[Object, ...] = ()
+    stateful_sets: tuple[Object, ...] = ()
+    secrets: tuple[str, ...] | None = None
+    """Names of the Secrets of the namespace; None where they cannot be listed."""
+    events: tuple[Object, ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict)
+    """The end of the log of servers that are not ready, by pod."""
+    lock_holder_exists: bool | None = None
+    """Whether the object that holds the operation lock is there; None where that is not known."""
+    operator: Operator | None = None
+    denied: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
+        return key_of(self.cluster).name
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the cluster."""
+        return key_of(self.cluster).namespace
+
+    @property
+    def spec(self) -> Part:
+        """Spec of the cluster."""
+        return part(self.cluster, "spec")
+
+    @property
+    def status(self) -> Part:
+        """Status of the cluster."""
+        return part(self.cluster, "status")
+
+    def condition(self, kind: str) -> Part:
+        """One of its conditions; empty while it says nothing about that."""
+        return next((one for one in self.conditions if one.get("type") == kind), NOTHING)
+
+    @property
+    def conditions(self) -> tuple[Part, ...]:
+        """Its conditions."""
+        return parts(self.status, "conditions")
+
+    @property
+    def replicas(self) -> int:
+        """Number of voters of the spec."""
+        return number(self.spec.get("replicas"), 3)
+
+    @property
+    def voters(self) -> tuple[Object, ...]:
+        """The pods of voters."""
+        return tuple(one for one in self.pods if is_voter(one))
+
+
+def part(obj: Any, *path: str) -> Part:
+    """Return the mapping at a path; an empty one for anything else."""
+    for name in path:
+        obj = obj.get(name) if isinstance(obj, Mapping) else None
+    return obj if isinstance(obj, Mapping) else NOTHING
+
+
+def parts(obj: Any, *path: str) -> tuple[Part, ...]:
+    """Return the mappings of the list at a path."""
+    found = part(obj, *path[:-1]).get(path[-1])
+    items = found if isinstance(found, list) else ()
+    return tuple(one for one in items if isinstance(one, Mapping))
+
+
+def text(obj: Any, *path: str) -> str:
+    """Return the text at a path; "" for anything else."""
+    found = part(obj, *path[:-1]).get(path[-1])
+    return found if isinstance(found, str) else ""
+
+
+def number(value: Any, otherwise: int = 0) -> int:
+    """Return a whole number, or the other one for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def moment(obj: Any, *path: str) -> datetime | None:
+    """Return the time at a path; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text(obj, *path).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def is_voter(pod: Object) -> bool:
+    """Whether a pod is that of a server with a vote."""
+    return labels_of(pod).get(labels.WORKLOAD_POOL) != labels.READ_REPLICA
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod is ready."""
+    return any(
+        one.get("type") == "Ready" and one.get("status") == "True"
+        for one in parts(pod, "status", "conditions")
+    )
+
+
+def age(period: timedelta) -> str:
+    """Return a period as kubectl shows it: 45s, 12m, 5h, 3d."""
+    seconds = max(0, int(period.total_seconds()))
+    for limit, unit, name in ((120, 1, "s"), (7200, 60, "m"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds // unit}{name}"
+    return f"{seconds // 86_400}d"

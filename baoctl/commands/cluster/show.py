@@ -1,0 +1,103 @@
+"""`baoctl status`: reads a cluster once or again and again, and prints it; or lists clusters.
+
+Uses baoctl.commands.cluster.fetch to read and status_screen to print. Called by
+baoctl.verbs.clusters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from baoctl.commands.api_client import Session, ask, error_of
+from baoctl.commands.cluster.fetch import observe, read_clusters
+from baoctl.commands.cluster.status import StatusView, list_row, view_of
+from baoctl.commands.cluster.status_screen import listing, screen
+from baoctl.commands.cluster.terminal import DIM, console, emit, structured
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.conditions.condition import clean_message
+from runtime.errors import Transient, TransportError
+
+PERIOD: Final = 2.0
+"""Seconds between two looks of a watch."""
+STRUCTURED: Final = ("json", "yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one look found: how to print it, and how the verb would end."""
+
+    value: Any
+    text: RenderableType
+    exit_code: ExitCode
+
+
+def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitCode:
+    """Print a cluster, or all of them without a name. Raises AskError."""
+
+    async def question(api: Session) -> ExitCode:
+        async def look() -> Shown:
+            if name is None or access.every_namespace:
+                return await _list(api, access, wide=output == "wide")
+            return _one(view_of(await observe(api, name)), wide=output == "wide")
+
+        out = console()
+        if watch:
+            return await _follow(api, look, out)
+        shown = await look()
+        if output in STRUCTURED:
+            sys.stdout.write(structured(shown.value, output))
+        else:
+            emit(out, shown.text)
+        return shown.exit_code
+
+    return ask("status", question, access)
+
+
+def _one(view: StatusView, *, wide: bool) -> Shown:
+    return Shown(view, screen(view, wide=wide), view.exit_code)
+
+
+async def _list(api: Session, access: Access, *, wide: bool) -> Shown:
+    found = await read_clusters(api, every_namespace=access.every_namespace)
+    rows = [list_row(one, api.clock.now()) for one in found]
+    if not rows:
+        where = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
+        nothing = (
+            f"There is no cluster in {where}. Apply a manifest, or look elsewhere with -n or -A."
+        )
+        return Shown(rows, Text(nothing), ExitCode.GOOD)
+    good = all(row.ready for row in rows)
+    table = listing(rows, wide=wide, namespaces=access.every_namespace)
+    return Shown(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)
+
+
+async def _follow(api: Session, look: Callable[[], Awaitable[Shown]], out: Console) -> ExitCode:
+    """Print again whenever something changed, until the user ends it."""
+    last: object = None
+    with Live(console=out, auto_refresh=False, screen=out.is_terminal) as live:
+        while True:
+            try:
+                shown = await look()
+            except Transient as error:
+                if last is None:
+                    raise
+                live.update(Text(f"{_line(error)}; trying again", DIM), refresh=True)
+            else:
+                if out.is_terminal:
+                    live.update(shown.text, refresh=True)
+                elif shown.value != last:
+                    emit(out, shown.text)
+                last = shown.value
+            await api.clock.sleep(PERIOD)
+
+
+def _line(error: Transient) -> str:
+    return str(error_of(error)) if isinstance(error, TransportError) else clean_message(str(error))

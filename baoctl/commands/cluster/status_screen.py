@@ -1,0 +1,125 @@
+"""The screen of `baoctl status`, and the list of clusters.
+
+Uses rich by baoctl.commands.cluster.terminal. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from baoctl.commands.cluster.status import SOON, Concern, ListRow, StatusView
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, WARN, safe, table
+
+
+def screen(view: StatusView, *, wide: bool = False) -> Group:
+    """Return the screen of one cluster."""
+    return Group(*_parts(view, wide=wide))
+
+
+def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
+    state = ("Ready", GOOD) if view.ready else ("Not ready", BAD)
+    yield Text.assemble((f"{view.namespace}/{view.name}", BOLD), "  ", state, f"  {view.servers}")
+    yield Padding(safe(f"{view.reason}: {view.message}"), (0, 0, 0, 2))
+    if view.stale:
+        late = "The operator has not looked at the last change of the spec yet."
+        yield Padding(Text(late, WARN), (0, 0, 0, 2))
+    yield Text()
+    yield _facts(view)
+    yield Text()
+    yield _servers(view, wide=wide)
+    if view.waits:
+        yield Text("\nWhat waits, and why", BOLD)
+        yield from map(_concern, view.waits)
+    if view.advice and wide:
+        yield Text("\nAdvice", BOLD)
+        yield from map(_concern, view.advice)
+    if view.denied:
+        missing = f"\nNot shown, because it cannot be read: {', '.join(view.denied)}"
+        yield Text(missing, DIM)
+
+
+def _facts(view: StatusView) -> Table:
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_column(style=DIM, no_wrap=True)
+    facts.add_column(overflow="fold")
+    target = view.target_version
+    goes_on = f" (spec: {target})" if target and view.version not in ("", target) else ""
+    facts.add_row("Version", safe(f"{view.version or 'none runs yet'}{goes_on}"))
+    voters = "" if view.voters is None else f", {view.voters} voters"
+    facts.add_row("Leader", safe(f"{view.leader or 'none is known'}{voters}"))
+    sealed = {"true": ("sealed", BAD), "false": ("unsealed", GOOD)}
+    word, style = sealed.get(view.sealed, ("unknown", WARN))
+    facts.add_row("Seal", Text.assemble(f"{view.seal}, ", (word, style)))
+    facts.add_row("Certificate", _certificate(view))
+    facts.add_row("Backup", safe(view.backup))
+    facts.add_row("Operation", safe(view.operation or "none"))
+    if view.lock:
+        facts.add_row("Lock", safe(view.lock))
+    facts.add_row("Age", view.age)
+    return facts
+
+
+def _certificate(view: StatusView) -> Text:
+    if view.days_left is None:
+        return safe(view.certificate or "not known yet")
+    style = BAD if view.days_left < 0 else WARN if view.days_left < SOON else ""
+    word = f"{view.days_left} days left" if view.days_left >= 0 else "expired"
+    return Text(word, style)
+
+
+def _servers(view: StatusView, *, wide: bool) -> Table | Text:
+    if not view.rows:
+        return Text("No server pods.", WARN)
+    columns = ["SERVER", "READY", "ROLE", "VOTER", "SEALED", "VERSION", "NODE"]
+    made = table(*columns, *(["RESTARTS", "AGE"] if wide else []))
+    for row in view.rows:
+        ready = Text("yes", GOOD) if row.ready else safe(f"no, {row.state}", BAD)
+        cells: list[RenderableType] = [
+            safe(row.pod),
+            ready,
+            row.role,
+            row.voter,
+            row.sealed,
+            safe(row.version),
+        ]
+        cells.append(safe(row.node or "-"))
+        made.add_row(*cells, *([str(row.restarts), row.age] if wide else []))
+    return made
+
+
+def _concern(one: Concern) -> RenderableType:
+    lines = Text.assemble((one.condition, WARN), f"  {one.reason}")
+    detail = [safe(one.message)]
+    if one.next_step:
+        detail.append(Text.assemble(("Next: ", DIM), safe(one.next_step)))
+    return Group(Padding(lines, (0, 0, 0, 2)), *(Padding(part, (0, 0, 0, 4)) for part in detail))
+
+
+def listing(rows: Sequence[ListRow], *, wide: bool, namespaces: bool) -> Table:
+    """Return the list of clusters."""
+    more = ["CERT-DAYS"] if wide else []
+    place = ["NAMESPACE"] if namespaces else []
+    made = table(
+        *place, "NAME", "READY", "VERSION", "LEADER", "SEALED", "BACKUP", *more, "AGE", "STATE"
+    )
+    for row in rows:
+        days = ["" if row.days_left is None else str(row.days_left)] if wide else []
+        state = row.operation or ("" if row.ready else row.reason)
+        made.add_row(
+            *([row.namespace] if namespaces else []),
+            row.name,
+            Text(row.servers, GOOD if row.ready else BAD),
+            safe(row.version),
+            safe(row.leader),
+            row.sealed,
+            row.backup_age,
+            *days,
+            row.age,
+            safe(state),
+        )
+    return made

@@ -1,0 +1,80 @@
+"""How text reaches a terminal or a pipe: tables, trees and colours by rich.
+
+Uses rich. Called by the modules that print. NO_COLOR and COLUMNS hold as everywhere; a pipe gets no
+colours, and a width of 120 where nobody names one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import IO, Any, Final
+
+import yaml
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from contracts.conditions.condition import clean_message
+
+WIDTH: Final = 120
+"""Columns of an output that is no terminal."""
+GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """Return where to print."""
+    out = file or sys.stdout
+    width = None if out.isatty() else shutil.get_terminal_size((WIDTH, 50)).columns
+    return Console(
+        file=out, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
+    )
+
+
+def emit(out: Console, what: RenderableType) -> None:
+    """Print; without the blanks at the ends of lines where it is no terminal."""
+    if out.is_terminal:
+        out.print(what)
+        return
+    with out.capture() as captured:
+        out.print(what)
+    out.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def safe(text: str, style: str = "") -> Text:
+    """Return a text of an object, without what a terminal would take for an order."""
+    return Text(clean_message(text), style=style)
+
+
+def table(*columns: str) -> Table:
+    """Return a table as kubectl prints one: columns without lines."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
+    for name in columns:
+        made.add_column(name, overflow="fold")
+    return made
+
+
+def structured(value: Any, output: str) -> str:
+    """Return a value, or several, as JSON or YAML."""
+    plain = _plain(value)
+    if output == "yaml":
+        return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))
+    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {_camel(str(key)): _plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(one.title() for one in others)

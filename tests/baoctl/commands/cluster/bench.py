@@ -1,0 +1,104 @@
+"""`baoctl` beside an API server in memory that holds a cluster; the objects are those of a rig."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from runtime.builtin_kinds import (
+    ADMISSION_POLICY,
+    DEPLOYMENT,
+    EVENT,
+    LEASE,
+    POD,
+    PVC,
+    SECRET,
+    STATEFUL_SET,
+)
+from runtime.clock import SystemClock
+from runtime.testing.api_server.faults import Faults
+from runtime.testing.api_server.http import serving
+from runtime.testing.api_server.kinds import Kind, custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.writes import WriteTarget
+from runtime.types import Object, Resource, key_of
+from tests.baoctl.commands.cluster.looks import healthy, lease
+
+KINDS: dict[str, Resource] = {
+    one.kind: one for one in (CLUSTERS, BACKUPS, RESTORES, POD, PVC, SECRET, STATEFUL_SET, LEASE)
+}
+
+
+def server_of(objects: Iterable[Object]) -> FakeApiServer:
+    """An API server that holds these objects with their status."""
+    server = FakeApiServer(SystemClock(), random.Random(1))
+    for kind in (CLUSTERS, BACKUPS, RESTORES):
+        server.serve(custom(kind))
+    for kind in (POD, PVC, SECRET, STATEFUL_SET, LEASE, EVENT, DEPLOYMENT, ADMISSION_POLICY):
+        server.serve(Kind(kind, status=kind in (POD, PVC, STATEFUL_SET)))
+    for one in objects:
+        keep(server, one)
+    return server
+
+
+def keep(server: FakeApiServer, obj: Object) -> None:
+    """Write an object and its status, as somebody else does."""
+    resource = KINDS[obj["kind"]]
+    metadata = {
+        name: value
+        for name, value in obj["metadata"].items()
+        if name not in ("uid", "resourceVersion", "creationTimestamp", "generation")
+    }
+    server.put(resource, {**obj, "metadata": metadata})
+    if "status" in obj and resource is CLUSTERS:
+        target = WriteTarget(custom(resource), key_of(obj), subresource="status", manager="test")
+        server.writes.update(target, {"metadata": {}, "status": obj["status"]})
+
+
+def world() -> FakeApiServer:
+    """The cluster of `looks`, its pods and the Lease of its operator."""
+    seen = healthy()
+    return server_of([seen.cluster, *seen.pods, lease()])
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """`baoctl` beside a server on a socket; it runs in a thread, as the server needs the loop."""
+
+    kubeconfig: Path
+
+    async def __call__(self, *arguments: str, **env: str) -> Result:
+        environ = {"KUBECONFIG": str(self.kubeconfig), "KUBERNETES_SERVICE_HOST": None, **env}
+        return await asyncio.to_thread(CliRunner().invoke, main, list(arguments), env=environ)
+
+
+@asynccontextmanager
+async def command_line(
+    server: FakeApiServer, folder: Path, faults: Faults | None = None
+) -> AsyncIterator[CommandLine]:
+    """Serve until the end of the block."""
+    async with serving(server, faults=faults) as url:
+        contexts = {"here": "default", "there": "elsewhere"}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [
+                {"name": name, "context": {"cluster": "c", "user": "u", "namespace": namespace}}
+                for name, namespace in contexts.items()
+            ],
+            "current-context": "here",
+        }
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+        yield CommandLine(kubeconfig)

@@ -1,0 +1,212 @@
+"""baoctl doctor on broken clusters: it names the cause first, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from baoctl.commands.cluster.findings import CHECKS, diagnose
+from baoctl.commands.cluster.observed import Observed, Operator
+from runtime.types import Object
+from tests.baoctl.commands.cluster.looks import (
+    having,
+    healthy,
+    lease,
+    stating,
+    wanting,
+    with_pod,
+)
+
+SYSTEM = "openbao-operator-system"
+
+
+def event(reason: str, note: str, about: str = "StatefulSet", **more: object) -> Object:
+    return {
+        "type": "Warning", "reason": reason, "note": note,
+        "regarding": {"kind": about, "name": "first"}, **more,
+    }  # fmt: skip
+
+
+def not_ready(seen: Observed, message: str = "1 of 3 servers are ready") -> Observed:
+    return stating(seen, "Ready", "False", "NotReady", message)
+
+
+def seal_secret_missing() -> Observed:
+    seen = not_ready(with_pod(healthy(), 0))
+    text = "Secret first-unseal-key does not exist, and the cluster has data"
+    return stating(seen, "Stalled", "True", "UnsealKeyMissing", text)
+
+
+def seal_secret_missing_while_the_operator_is_silent() -> Observed:
+    return replace(healthy(), secrets=("first-root-token", "first-tls-server"))
+
+
+def wrong_seal_secret() -> Observed:
+    return stating(healthy(), "Stalled", "True", "UnsealKeyChanged", "the content differs")
+
+
+def no_quorum() -> Observed:
+    return not_ready(with_pod(with_pod(healthy(), 1), 2))
+
+
+def expired_certificate() -> Observed:
+    return stating(
+        no_quorum(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-20"
+    )
+
+
+def full_volume() -> Observed:
+    crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
+    text = "a\nwrite: no space left on device\n"
+    ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": text}}
+    return not_ready(with_pod(with_pod(healthy(), 1), 2, state=crash, lastState=ended))
+
+
+def image_that_cannot_be_pulled() -> Observed:
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
+    return not_ready(with_pod(with_pod(healthy(), 1), 2, state=waiting, image="r.test/bao:9"))
+
+
+def policy_missing() -> Observed:
+    text = "ValidatingAdmissionPolicy openbao-operator-x is missing"
+    return stating(healthy(), "ProductionReady", "False", "AdmissionPoliciesMissing", text)
+
+
+def no_policy_at_all() -> Observed:
+    seen = wanting(healthy(), profile="Hardened")
+    return replace(seen, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
+
+
+def operator_silent() -> Observed:
+    silent = Operator(SYSTEM, lease=lease(timedelta(minutes=10)))
+    return replace(with_pod(with_pod(healthy(), 1), 2), operator=silent)
+
+
+def operator_without_pods() -> Observed:
+    deployment: Object = {"spec": {"replicas": 2}, "status": {}}
+    return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
+
+
+def operator_scaled_away() -> Observed:
+    deployment: Object = {"spec": {"replicas": 0}, "status": {}}
+    return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
+
+
+def webhook_refuses() -> Observed:
+    note = 'create Pod first-2 failed: admission webhook "x.example.com" denied the request: no'
+    seen = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
+    return replace(seen, pods=seen.pods[:1])
+
+
+def paused_and_forgotten() -> Observed:
+    since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
+    seen = stating(wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since)
+    return stating(seen, "Ready", "Unknown", "Paused", "spec.paused is true")
+
+
+HELD = {
+    "operation": "Backup", "holder": "openbaobackup/monday", "epoch": 3,
+    "acquiredAt": "2026-11-26T11:58:00Z", "renewedAt": "2026-11-26T11:59:00Z",
+}  # fmt: skip
+
+
+def lock_of_nobody() -> Observed:
+    return replace(having(healthy(), operationLock=HELD), lock_holder_exists=False)
+
+
+def lock_of_a_silent_holder() -> Observed:
+    silent = {**HELD, "renewedAt": "2026-11-26T09:00:00Z"}
+    return replace(having(healthy(), operationLock=silent), lock_holder_exists=True)
+
+
+def unschedulable() -> Observed:
+    seen = with_pod(with_pod(healthy(), 1), 2)
+    pods = list(seen.pods)
+    held = {
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+        "message": "0/1 nodes are available",
+    }  # fmt: skip
+    pods[2] = {**pods[2], "status": {"phase": "Pending", "conditions": [held]}}
+    return not_ready(replace(seen, pods=tuple(pods)))
+
+
+# sentence: (cluster, words of the first finding, words of its command)
+BROKEN: dict[str, tuple[Observed, str, str]] = {
+    "the seal Secret is missing": (seal_secret_missing(), "key of the seal", "describe"),
+    "the seal Secret is missing, as the API server lists them": (
+        seal_secret_missing_while_the_operator_is_silent(), "first-unseal-key", "get secret",
+    ),
+    "the seal Secret is another one": (wrong_seal_secret(), "key of the seal", "describe"),
+    "no quorum": (no_quorum(), "no quorum", "logs first-1"),
+    "expired certificate": (expired_certificate(), "certificate of the servers has expired", "tls"),
+    "full volume": (full_volume(), "volume of first-2 is full", "storage"),
+    "image that cannot be pulled": (
+        image_that_cannot_be_pulled(), "r.test/bao:9 cannot be pulled", "describe pod first-2",
+    ),
+    "policy missing": (policy_missing(), "Admission policies", "validatingadmissionpolicies"),
+    "no policy at all": (no_policy_at_all(), "Admission policies", "validatingadmissionpolicies"),
+    "operator silent": (operator_silent(), "operator is down", SYSTEM),
+    "operator without pods": (operator_without_pods(), "operator is down", "describe pods"),
+    "operator scaled away": (operator_scaled_away(), "operator is down", "--replicas=1"),
+    "webhook refuses": (webhook_refuses(), "admission rule refuses", "webhook"),
+    "paused and forgotten": (paused_and_forgotten(), "paused for 3d", "bao resume first"),
+    "lock of nobody": (lock_of_nobody(), "left behind by openbaobackup/monday", "openbaobackups"),
+    "lock of a silent holder": (lock_of_a_silent_holder(), "left behind", "openbaobackups"),
+    "no node": (unschedulable(), "no node", "describe pod first-2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("seen", "cause", "command"), BROKEN.values(), ids=BROKEN.keys())
+def test_the_cause_comes_first_with_its_next_command(
+    seen: Observed, cause: str, command: str
+) -> None:
+    first = diagnose(seen)[0]
+    assert cause in first.cause
+    assert command in first.command
+    assert first.evidence
+    assert first.next_step
+
+
+def test_a_cluster_that_is_well_has_no_findings() -> None:
+    assert diagnose(healthy()) == ()
+
+
+# sentence: a cluster in which that is no finding
+FINE: dict[str, Observed] = {
+    "a lock whose holder works": replace(
+        having(healthy(), operationLock=HELD), lock_holder_exists=True
+    ),
+    "a right to list Secrets that is missing": replace(healthy(), secrets=None),
+    "pods that may not be read": replace(healthy(), pods=(), denied=("pods",)),
+    "nothing known of the operator": replace(healthy(), operator=None),
+    "an old refusal": replace(
+        healthy(),
+        events=(
+            event("FailedCreate", "denied the request", eventTime="2026-11-26T09:00:00Z"),
+        ),
+    ),
+    "hibernation": replace(wanting(healthy(), hibernate=True), pods=()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seen", FINE.values(), ids=FINE.keys())
+def test_what_is_fine_or_not_known_is_no_finding(seen: Observed) -> None:
+    assert diagnose(seen) == ()
+
+
+def test_a_cluster_without_a_status_is_told() -> None:
+    seen = replace(healthy(), cluster={**healthy().cluster, "status": {}})
+    assert "has not looked" in diagnose(seen)[0].cause
+
+
+def test_objects_that_are_anything_are_no_traceback() -> None:
+    odd = {"metadata": {"name": "x", "namespace": 5}, "spec": 7, "status": {"conditions": [3, {}]}}
+    seen = replace(healthy(), cluster=odd, pods=({"metadata": {"name": "x-0"}, "status": []},))
+    assert isinstance(diagnose(seen), tuple)
+
+
+def test_every_check_has_a_question() -> None:
+    assert all(one.asks.endswith("?") for one in CHECKS)
+    assert len({one.name for one in CHECKS}) == len(CHECKS)

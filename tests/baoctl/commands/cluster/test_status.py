@@ -1,0 +1,168 @@
+"""baoctl status: what is said about a cluster, how it is printed, and the exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from rich.console import Console
+
+from baoctl.commands.cluster.observed import Observed
+from baoctl.commands.cluster.status import view_of
+from baoctl.commands.cluster.status_screen import screen
+from baoctl.commands.cluster.terminal import emit
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
+from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
+
+
+def printed(seen: Observed, width: int = 80, *, wide: bool = False) -> str:
+    out = io.StringIO()
+    emit(Console(file=out, width=width, highlight=False), screen(view_of(seen), wide=wide))
+    return out.getvalue()
+
+
+def test_a_cluster_that_is_well_fits_on_80_columns() -> None:
+    text = printed(healthy())
+    assert max(map(len, text.splitlines())) <= 80
+    assert (
+        text
+        == """\
+default/first  Ready  3/3
+  AllReplicasReady: 3 of 3 servers are ready
+
+Version      2.7.2
+Leader       first-0, 3 voters
+Seal         static, unsealed
+Certificate  364 days left
+Backup       none is configured
+Operation    none
+Age          22m
+
+SERVER   READY  ROLE     VOTER  SEALED  VERSION  NODE
+first-0  yes    leader   yes    no      2.7.2    rig-node
+first-1  yes    standby  yes    no      2.7.2    rig-node
+first-2  yes    standby  yes    no      2.7.2    rig-node
+"""
+    )
+
+
+BACKUP = {
+    "lastBackupTime": "2026-11-26T03:00:00Z", "lastBackupSize": 5 * 2**20,
+    "nextScheduledBackup": "2026-11-27T03:00:00Z", "consecutiveFailures": 2,
+    "lastFailureReason": "Storage",
+}  # fmt: skip
+UPGRADE = {
+    "fromVersion": "2.7.1", "targetVersion": "2.7.2", "phase": "Rolling", "completedPods": [2],
+}  # fmt: skip
+LOCK = {"operation": "Upgrade", "holder": "openbaocluster/x", "renewedAt": "2026-11-26T11:59:30Z"}
+# sentence: (cluster, what the screen says)
+SAYS: dict[str, tuple[Observed, tuple[str, ...]]] = {
+    "a pod that is not ready": (
+        with_pod(healthy(), 2, state={"waiting": {"reason": "CrashLoopBackOff"}}),
+        ("first-2  no, CrashLoopBackOff  -",),
+    ),
+    "a backup and its failures": (
+        having(healthy(), backup=BACKUP),
+        ("last 9h ago, 5.0 MiB, 2 failed since (Storage), next in 15h",),
+    ),
+    "an upgrade with its lock": (
+        having(
+            wanting(healthy(), version="2.7.3"),
+            upgrade=UPGRADE, operationLock=LOCK,
+            operation={"kind": "Rolling", "summary": "Rolling 1/3"},
+        ),
+        (
+            "Rolling 1/3; upgrade 2.7.1 to 2.7.2, Rolling, 1/3 servers",
+            "Upgrade by openbaocluster/x, renewed 30s ago", "2.7.2 (spec: 2.7.3)",
+        ),
+    ),
+    "a condition with reason and next step": (
+        stating(healthy(), "StorageConfigured", "False", "StorageClassPending", "data-first-1"),
+        (
+            "What waits, and why", "StorageConfigured  StorageClassPending", "data-first-1",
+            "Next: Wait; then check that the StorageClass exists",
+        ),
+    ),
+    "a pause": (
+        stating(healthy(), "Paused", "True", "Paused", "spec.paused is true"),
+        ("Paused  Paused",),
+    ),
+    "a certificate that has expired": (
+        stating(healthy(), "TLSReady", "True", "Ready", "valid until 2026-11-01"), ("expired",),
+    ),
+    "a right that is missing": (
+        replace(healthy(), pods=(), denied=("pods",)),
+        ("No server pods", "Not shown, because it cannot be read: pods"),
+    ),
+    "a spec that the operator has not seen": (
+        replace(
+            healthy(),
+            cluster={**healthy().cluster, "metadata": {"name": "first", "generation": 2}},
+        ),
+        ("Not ready", "has not looked at the last change"),
+    ),
+    "no status at all": (
+        replace(healthy(), cluster={**healthy().cluster, "status": {}}),
+        ("Not ready", "NoStatus", "none runs yet", "none is known"),
+    ),
+    "a message that would drive the terminal": (
+        stating(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"), ("a\\x1b[2Jb\\nc",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("seen", "words"), SAYS.values(), ids=SAYS.keys())
+def test_the_screen_says(seen: Observed, words: tuple[str, ...]) -> None:
+    text = printed(seen, 120)
+    assert [word for word in words if word not in text] == []
+
+
+def test_advice_is_for_those_who_ask() -> None:
+    assert "DevelopmentProfile" not in printed(healthy())
+    assert "DevelopmentProfile" in printed(healthy(), 120, wide=True)
+
+
+def test_only_ready_is_good() -> None:
+    assert view_of(healthy()).exit_code == 0
+    ill = stating(healthy(), "Ready", "False", "NotReady", "x")
+    assert view_of(ill).exit_code == 3
+
+
+async def test_the_verb_prints_and_ends_with_what_it_found(tmp_path: Path) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        text = await baoctl("status", "first")
+        as_json = await baoctl("status", "first", "-o", "json")
+        as_yaml = await baoctl("status", "first", "-o", "yaml", "--context", "here")
+        listed = await baoctl("status", "-A", COLUMNS="80")
+        missing = await baoctl("status", "other")
+        elsewhere = await baoctl("status", "first", "--context", "there")
+        nothing = await baoctl("status", "-n", "empty")
+        both = await baoctl("status", "-n", "x", "-A")
+        drawn = await baoctl("status", "first", "-w", "-o", "json")
+    assert (text.exit_code, text.stdout.splitlines()[0]) == (0, "default/first  Ready  3/3")
+    assert json.loads(as_json.stdout)["rows"][0]["role"] == "leader"
+    assert yaml.safe_load(as_yaml.stdout)["daysLeft"] == json.loads(as_json.stdout)["daysLeft"]
+    assert [line.split()[:4] for line in listed.stdout.splitlines()] == [
+        ["NAMESPACE", "NAME", "READY", "VERSION"], ["default", "first", "3/3", "2.7.2"],
+    ]  # fmt: skip
+    assert (missing.exit_code, "only first" in missing.stderr) == (5, True)
+    assert (elsewhere.exit_code, "no other one" in elsewhere.stderr) == (5, True)
+    assert (nothing.exit_code, "There is no cluster in namespace empty" in nothing.stdout) == (
+        0, True,
+    )  # fmt: skip
+    assert (both.exit_code, drawn.exit_code) == (2, 2)
+    assert {call.method for call in server.requests} == {"GET"}
+
+
+async def test_a_right_that_is_missing_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+    faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="/pods")
+    async with command_line(world(), tmp_path, faults) as baoctl:
+        result = await baoctl("status", "first")
+    assert result.exit_code == 0
+    assert "it cannot be read: pods" in result.stdout
