@@ -11,7 +11,7 @@ import click
 
 from baoctl import __version__
 from baoctl.options import Verbs
-from baoctl.verbs import clusters, datacenter, explain, migrate, process, render, upgrade
+from baoctl.verbs import clusters, datacenter, explain, migrate, orders, process, render, upgrade
 
 
 @click.group(
@@ -26,6 +26,12 @@ def main() -> None:
 VERBS: Final[tuple[click.Command, ...]] = (
     clusters.status_command,
     clusters.doctor_command,
+    clusters.events_command,
+    clusters.tree_command,
+    clusters.version_command,
+    clusters.completion_command,
+    *orders.COMMANDS,
+    orders.PROMOTE,
     datacenter.datacenter_group,
     explain.explain_group,
     migrate.migrate_command,
@@ -35,5 +41,7 @@ VERBS: Final[tuple[click.Command, ...]] = (
     render.render_command,
     upgrade.upgrade_group,
 )
+for _verb in orders.UPGRADE_COMMANDS:
+    upgrade.upgrade_group.add_command(_verb)
 for _verb in VERBS:
     main.add_command(_verb)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from baoctl.options import Access, reaches_clusters
+from baoctl.options import Access, reaches_cluster, reaches_clusters
 
 OUTPUT = click.option(
     "-o",
@@ -37,24 +37,87 @@ def status_command(cluster: str | None, watch: bool, output: str, *, access: Acc
     raise SystemExit(show(cluster, access, output=output, watch=watch))
 
 
-@click.command("doctor")
-@click.argument("cluster", required=False)
-@click.option(
+OPERATOR_NAMESPACE = click.option(
     "--operator-namespace",
     default="openbao-operator-system",
     show_default=True,
     help="Where the operator runs.",
 )
+
+
+@click.command("doctor")
+@click.argument("cluster", required=False)
+@OPERATOR_NAMESPACE
 @OUTPUT
 @reaches_clusters
 def doctor_command(
     cluster: str | None, operator_namespace: str, output: str, *, access: Access
 ) -> None:
-    """Find out what is wrong with CLUSTER, or with all clusters, the cause first.
+    """Find out what is wrong with CLUSTER, the cause first.
 
-    Each finding comes with its next command. Works while the operator is down, and says what it
-    may not read. Changes nothing. Exits with 3 when something is wrong.
+    Without a name it looks at all clusters. Each finding comes with its next command. Works while
+    the operator is down, and says what it may not read. Changes nothing. Exits with 3 when
+    something is wrong.
     """
     from baoctl.commands.cluster.doctor import doctor
 
     raise SystemExit(doctor(cluster, access, output=output, operator_namespace=operator_namespace))
+
+
+@click.command("events")
+@click.argument("cluster")
+@OUTPUT
+@reaches_cluster
+def events_command(cluster: str, output: str, *, access: Access) -> None:
+    """List what happened to CLUSTER and its objects."""
+    from baoctl.commands.cluster.events import events
+
+    raise SystemExit(events(cluster, access, output=output))
+
+
+@click.command("tree")
+@click.argument("cluster")
+@OUTPUT
+@reaches_cluster
+def tree_command(cluster: str, output: str, *, access: Access) -> None:
+    """Show the objects of CLUSTER, each below its owner."""
+    from baoctl.commands.cluster.tree import tree
+
+    raise SystemExit(tree(cluster, access, output=output))
+
+
+@click.command("version")
+@click.option("--client", "client_only", is_flag=True, help="Only that of this client.")
+@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
+@OPERATOR_NAMESPACE
+@reaches_clusters
+def version_command(
+    client_only: bool, output: str, operator_namespace: str, *, access: Access
+) -> None:
+    """Show the versions of client, operator and servers.
+
+    Names a client and an operator that do not fit.
+    """
+    from baoctl.commands.cluster.versions import versions
+
+    text = versions(
+        access, client_only=client_only, output=output, operator_namespace=operator_namespace
+    )
+    click.echo(text, nl=False)
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the completion of baoctl for SHELL.
+
+    Put it into the start file of the shell.
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    if made is None:
+        raise click.UsageError(f"there is no completion for {shell}", ctx)
+    program = ctx.find_root().command
+    click.echo(made(program, {}, "baoctl", "_BAOCTL_COMPLETE").source())

@@ -14,7 +14,7 @@ from baoctl.options import Access, Verbs, reaches_api_server
 
 @click.group("datacenter", cls=Verbs)
 def datacenter_group() -> None:
-    """Look at the shared services of datacenters, and have them redeployed."""
+    """Look at the shared services of datacenters."""
 
 
 @datacenter_group.command("status")

@@ -60,7 +60,10 @@ def render_command(
     image_repository: str | None,
     hosts: tuple[str, ...],
 ) -> None:
-    """Print the objects that the operator would make, without a cluster."""
+    """Print the objects of a manifest, without a cluster.
+
+    They are those that the operator would make.
+    """
     from baoctl.commands.render import RenderOptions, render
     from baoctl.settings import REPOSITORY, from_environment, is_repository
 

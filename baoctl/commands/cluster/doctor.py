@@ -17,7 +17,7 @@ from baoctl.commands.api_client import Session, ask
 from baoctl.commands.cluster.fetch import examine, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
-from baoctl.commands.cluster.observed import Observed
+from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, console, emit, safe, structured
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -56,7 +56,7 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
     return ExitCode.NOT_READY if any(one.findings for one in reports) else ExitCode.GOOD
 
 
-def report_of(seen: Observed) -> Report:
+def report_of(seen: ClusterObservation) -> Report:
     """Return the diagnosis of a cluster."""
     return Report(seen.namespace, seen.name, diagnose(seen), seen.denied)
 

@@ -1,7 +1,7 @@
 """Reads a cluster and its surroundings, as far as the rights of the user go. Decides nothing.
 
 Uses runtime.client.client. Called by the verbs for clusters. What a right is missing for is named
-in Observed.denied; only the cluster itself has to be readable.
+in ClusterObservation.denied; only the cluster itself has to be readable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import AskError, Session
-from baoctl.commands.cluster.observed import LOG_MAX, Observed, Operator, is_ready, part, text
+from baoctl.commands.cluster.observed import (
+    LOG_MAX,
+    ClusterObservation,
+    Operator,
+    is_ready,
+    part,
+    text,
+)
 from baoctl.exit_codes import ExitCode
 from contracts.api.group import BACKUPS, CLUSTER_KIND, CLUSTERS, RESTORES
 from contracts.naming import labels
@@ -96,7 +103,7 @@ def _not_served() -> AskError:
     return AskError(text, ExitCode.NOT_FOUND)
 
 
-async def observe(api: Session, name: str) -> Observed:
+async def observe(api: Session, name: str) -> ClusterObservation:
     """Read what a status screen shows."""
     live = await read_cluster(api, name)
     reads, mine = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
@@ -106,7 +113,7 @@ async def observe(api: Session, name: str) -> Observed:
         reads.listed(PVC, api.namespace, mine),
         reads.listed(STATEFUL_SET, api.namespace, mine),
     )
-    return Observed(
+    return ClusterObservation(
         now=api.clock.now(),
         cluster=live,
         pods=tuple(sorted(pods or (), key=lambda one: key_of(one))),
@@ -116,7 +123,7 @@ async def observe(api: Session, name: str) -> Observed:
     )
 
 
-async def examine(api: Session, name: str, operator_namespace: str) -> Observed:
+async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
     """Read what a diagnosis needs besides: events, Secrets by name, logs, the operator."""
     seen = await observe(api, name)
     reads = _Reads(api)
@@ -128,7 +135,7 @@ async def examine(api: Session, name: str, operator_namespace: str) -> Observed:
         _logs(reads, seen),
         _holder(reads, seen),
     )
-    return Observed(
+    return ClusterObservation(
         now=seen.now,
         cluster=seen.cluster,
         pods=seen.pods,
@@ -162,7 +169,7 @@ async def _operator(reads: _Reads, namespace: str) -> Operator:
     return Operator(namespace, lease, deployment, names)
 
 
-async def _logs(reads: _Reads, seen: Observed) -> dict[str, str]:
+async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:
     ill = [one for one in seen.pods if not is_ready(one)][:LOGS_MAX]
     found = await asyncio.gather(*(_log(reads, key_of(one)) for one in ill))
     return {key_of(one).name: log for one, log in zip(ill, found, strict=True) if log}
@@ -180,7 +187,7 @@ async def _log(reads: _Reads, key: ObjectKey) -> str:
     return found.decode(errors="replace")[-LOG_MAX:]
 
 
-async def _holder(reads: _Reads, seen: Observed) -> bool | None:
+async def _holder(reads: _Reads, seen: ClusterObservation) -> bool | None:
     kind, _, name = text(part(seen.status, "operationLock"), "holder").partition("/")
     resource = _HOLDERS.get(kind)
     if resource is None or not name:

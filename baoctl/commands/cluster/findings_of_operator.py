@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.observed import (
-    Observed,
+    ClusterObservation,
     Part,
     age,
     moment,
@@ -28,7 +28,7 @@ POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(r"admission webhook|ValidatingAdmissionPolicy|denied the request", re.I)
 
 
-def operator_down(seen: Observed) -> Iterator[Finding]:
+def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a Deployment without a ready pod, and a Lease that nobody renews."""
     operator = seen.operator
     if operator is None:
@@ -53,7 +53,7 @@ def operator_down(seen: Observed) -> Iterator[Finding]:
     yield from _lease(seen, where)
 
 
-def _lease(seen: Observed, where: str) -> Iterator[Finding]:
+def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
     lease = part(seen.operator.lease, "spec") if seen.operator else {}
     renewed = moment(lease, "renewTime")
     if renewed is None:
@@ -68,7 +68,7 @@ def _lease(seen: Observed, where: str) -> Iterator[Finding]:
         )
 
 
-def paused(seen: Observed) -> Iterator[Finding]:
+def paused(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a pause: whoever set it may have forgotten it."""
     if seen.spec.get("paused") is not True:
         return
@@ -82,7 +82,7 @@ def paused(seen: Observed) -> Iterator[Finding]:
     )
 
 
-def policies_missing(seen: Observed) -> Iterator[Finding]:
+def policies_missing(seen: ClusterObservation) -> Iterator[Finding]:
     """Find an installation whose admission policies are missing."""
     reported = [
         one
@@ -107,7 +107,7 @@ def policies_missing(seen: Observed) -> Iterator[Finding]:
     )
 
 
-def refused(seen: Observed) -> Iterator[Finding]:
+def refused(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a webhook or a policy that refuses what the operator or the StatefulSet writes."""
     for source, message in _messages(seen):
         if _DENIED.search(message):
@@ -121,7 +121,7 @@ def refused(seen: Observed) -> Iterator[Finding]:
             return
 
 
-def _messages(seen: Observed) -> Iterator[tuple[str, str]]:
+def _messages(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
     error: Part = part(seen.status, "workload", "lastError")
     yield "the operator", text(error, "message")
     for one in seen.conditions:
@@ -136,12 +136,17 @@ def _messages(seen: Observed) -> Iterator[tuple[str, str]]:
             yield f"event {text(event, 'reason')} of {about}", text(event, "note")
 
 
-def recent(seen: Observed, event: Part) -> bool:
+def recent(seen: ClusterObservation, event: Part) -> bool:
     """Whether an event happened in the last minutes."""
-    last = (
+    last = last_seen(event)
+    return last is None or seen.now - last <= SLOW
+
+
+def last_seen(event: Part) -> datetime | None:
+    """Return when an event happened last."""
+    return (
         moment(event, "series", "lastObservedTime")
         or moment(event, "deprecatedLastTimestamp")
         or moment(event, "eventTime")
         or moment(event, "metadata", "creationTimestamp")
     )
-    return last is None or seen.now - last <= SLOW

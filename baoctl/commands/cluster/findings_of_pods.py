@@ -8,7 +8,7 @@ from typing import Final
 
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings_of_operator import recent
-from baoctl.commands.cluster.observed import Observed, is_ready, number, part, parts, text
+from baoctl.commands.cluster.observed import ClusterObservation, is_ready, number, part, parts, text
 from runtime.types import Object, key_of
 
 _PULLS: Final = frozenset(
@@ -23,7 +23,7 @@ _PULLS: Final = frozenset(
 _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
 
 
-def image(seen: Observed) -> Iterator[Finding]:
+def image(seen: ClusterObservation) -> Iterator[Finding]:
     """Find pods whose image cannot be pulled."""
     for pod in seen.pods:
         for one in _containers(pod):
@@ -40,7 +40,7 @@ def image(seen: Observed) -> Iterator[Finding]:
                 return
 
 
-def unschedulable(seen: Observed) -> Iterator[Finding]:
+def unschedulable(seen: ClusterObservation) -> Iterator[Finding]:
     """Find pods that no node takes."""
     for pod in seen.pods:
         for one in parts(pod, "status", "conditions"):
@@ -56,7 +56,7 @@ def unschedulable(seen: Observed) -> Iterator[Finding]:
                 return
 
 
-def volumes(seen: Observed) -> Iterator[Finding]:
+def volumes(seen: ClusterObservation) -> Iterator[Finding]:
     """Find volumes that are full, and claims that have none."""
     for name, evidence in _sayings(seen):
         if found := _FULL.search(evidence):
@@ -81,7 +81,7 @@ def volumes(seen: Observed) -> Iterator[Finding]:
             return
 
 
-def crashes(seen: Observed) -> Iterator[Finding]:
+def crashes(seen: ClusterObservation) -> Iterator[Finding]:
     """Find servers that end again and again."""
     for pod in seen.pods:
         for one in parts(pod, "status", "containerStatuses"):
@@ -101,7 +101,7 @@ def crashes(seen: Observed) -> Iterator[Finding]:
                 return
 
 
-def quorum(seen: Observed) -> Iterator[Finding]:
+def quorum(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a cluster without a leader, or with fewer servers than a majority."""
     if not seen.status.get("initialized") or seen.spec.get("hibernate") is True:
         return
@@ -128,7 +128,7 @@ def _containers(pod: Object) -> Iterator[object]:
     yield from parts(pod, "status", "containerStatuses")
 
 
-def _sayings(seen: Observed) -> Iterator[tuple[str, str]]:
+def _sayings(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
     for pod in seen.pods:
         name = key_of(pod).name
         yield name, seen.logs.get(name, "")
@@ -137,7 +137,7 @@ def _sayings(seen: Observed) -> Iterator[tuple[str, str]]:
                 yield name, text(one, state, "terminated", "message")
 
 
-def _event_of(seen: Observed, name: str) -> str:
+def _event_of(seen: ClusterObservation, name: str) -> str:
     for event in seen.events:
         warns = text(event, "type") == "Warning" and recent(seen, event)
         if warns and text(event, "regarding", "name") == name:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from baoctl.commands.cluster.finding import Finding
-from baoctl.commands.cluster.observed import Observed, age, moment, part, text
+from baoctl.commands.cluster.observed import ClusterObservation, age, moment, part, text
 from baoctl.commands.cluster.status import SOON, days_left, view_of
 from contracts.conditions.catalogue import REASONS
 from contracts.naming import labels, names
@@ -23,7 +23,7 @@ _TLS: Final = frozenset(
 )
 
 
-def seal(seen: Observed) -> Iterator[Finding]:
+def seal(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a missing or another key of the seal, and servers that stay sealed."""
     for one in seen.conditions:
         if text(one, "reason") in _SEAL:
@@ -55,14 +55,14 @@ def seal(seen: Observed) -> Iterator[Finding]:
         )
 
 
-def _seal_secret(seen: Observed) -> str:
+def _seal_secret(seen: ClusterObservation) -> str:
     """Return how the name of the Secret begins: a rotation makes one of a next generation."""
     chosen = text(seen.spec, "unseal", "credentialsSecretRef", "name")
     static = text(seen.spec, "unseal", "type") in ("", "static")
     return chosen or (names.unseal_key_secret(seen.name) if static else "")
 
 
-def certificates(seen: Observed) -> Iterator[Finding]:
+def certificates(seen: ClusterObservation) -> Iterator[Finding]:
     """Find certificates that are expired, missing or not served."""
     tls, days = seen.condition("TLSReady"), days_left(seen)
     if days is not None and days < 0:
@@ -86,7 +86,7 @@ def certificates(seen: Observed) -> Iterator[Finding]:
         )
 
 
-def lock(seen: Observed) -> Iterator[Finding]:
+def lock(seen: ClusterObservation) -> Iterator[Finding]:
     """Find a lock whose holder is gone or silent."""
     held = part(seen.status, "operationLock")
     if not held:
@@ -101,12 +101,12 @@ def lock(seen: Observed) -> Iterator[Finding]:
     yield Finding(
         f"The operation lock was left behind by {holder}",
         f"{text(held, 'operation')} holds it, {evidence}; backups, restores and upgrades wait",
-        "See that the holder does not run; then remove the lock as docs/locks.md says.",
+        "The operator frees a lock whose holder is gone; if it stays, read its log.",
         f"kubectl -n {seen.namespace} get openbaobackups,openbaorestores,jobs",
     )
 
 
-def conditions(seen: Observed) -> Iterator[Finding]:
+def conditions(seen: ClusterObservation) -> Iterator[Finding]:
     """Report the conditions that are not as desired, in the order of the catalogue."""
     if not seen.conditions:
         yield Finding(
@@ -118,7 +118,7 @@ def conditions(seen: Observed) -> Iterator[Finding]:
         return
     shown: set[tuple[str, str]] = set()
     for one in view_of(seen).waits:
-        if one.condition == "Paused" or (one.reason, one.message) in shown:
+        if one.reason == "Paused" or (one.reason, one.message) in shown:
             continue
         shown.add((one.reason, one.message))
         yield Finding(
@@ -129,7 +129,7 @@ def conditions(seen: Observed) -> Iterator[Finding]:
         )
 
 
-def _reported(seen: Observed, cause: str, condition: object) -> Finding:
+def _reported(seen: ClusterObservation, cause: str, condition: object) -> Finding:
     reason = text(condition, "reason")
     known = REASONS.get(reason)
     return Finding(

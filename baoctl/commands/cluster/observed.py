@@ -34,7 +34,7 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ClusterObservation:
     """One look. What could not be read is named in `denied`, and is empty here."""
 
     now: datetime

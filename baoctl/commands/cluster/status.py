@@ -1,6 +1,6 @@
 """`baoctl status`: what is said about a cluster, as a value that is printed as text or as JSON.
 
-Pure. Reads baoctl.commands.cluster.observed.Observed; printed by
+Pure. Reads baoctl.commands.cluster.observed.ClusterObservation; printed by
 baoctl.commands.cluster.status_screen.
 """
 
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from baoctl.commands.cluster.observed import (
-    Observed,
+    ClusterObservation,
     age,
     is_ready,
     is_voter,
@@ -99,7 +99,7 @@ class StatusView:
         return ExitCode.GOOD if self.ready else ExitCode.NOT_READY
 
 
-def view_of(seen: Observed) -> StatusView:
+def view_of(seen: ClusterObservation) -> StatusView:
     """Return what is said about a cluster."""
     ready, status = seen.condition("Ready"), seen.status
     stale = number(status.get("observedGeneration")) < number(
@@ -134,7 +134,7 @@ def view_of(seen: Observed) -> StatusView:
     )
 
 
-def days_left(seen: Observed) -> int | None:
+def days_left(seen: ClusterObservation) -> int | None:
     """Return the days until the certificate of the servers expires; None where nobody says."""
     found = _UNTIL.search(text(seen.condition("TLSReady"), "message"))
     if found is None:
@@ -143,16 +143,16 @@ def days_left(seen: Observed) -> int | None:
     return (until - seen.now).days
 
 
-def _since(seen: Observed, begun: datetime | None) -> str:
+def _since(seen: ClusterObservation, begun: datetime | None) -> str:
     return "" if begun is None else age(seen.now - begun)
 
 
-def _voters(seen: Observed) -> int | None:
+def _voters(seen: ClusterObservation) -> int | None:
     raft = part(seen.status, "adminOps", "raft")
     return number(raft.get("voters")) if raft else None
 
 
-def _row(seen: Observed, pod: Object) -> ServerRow:
+def _row(seen: ClusterObservation, pod: Object) -> ServerRow:
     registered = labels.registration(labels_of(pod))
     containers = parts(pod, "status", "containerStatuses")
     ready, voter = is_ready(pod), is_voter(pod)
@@ -193,7 +193,7 @@ def state_of(pod: Object) -> str:
     return "NotReady" if text(pod, "status", "phase") == "Running" else "Pending"
 
 
-def _backup(seen: Observed) -> str:
+def _backup(seen: ClusterObservation) -> str:
     backup, schedule = part(seen.status, "backup"), text(seen.spec, "backup", "schedule")
     if not backup and not part(seen.spec, "backup"):
         return "none is configured"
@@ -211,7 +211,7 @@ def _backup(seen: Observed) -> str:
     return ", ".join(words)
 
 
-def _operation(seen: Observed) -> str:
+def _operation(seen: ClusterObservation) -> str:
     operation, upgrade = part(seen.status, "operation"), part(seen.status, "upgrade")
     green = part(seen.status, "blueGreen")
     said = []
@@ -229,7 +229,7 @@ def _operation(seen: Observed) -> str:
     return "; ".join(filter(None, said))
 
 
-def _lock(seen: Observed) -> str:
+def _lock(seen: ClusterObservation) -> str:
     lock = part(seen.status, "operationLock")
     if not lock:
         return ""
@@ -238,7 +238,7 @@ def _lock(seen: Observed) -> str:
     return f"{text(lock, 'operation')} by {text(lock, 'holder')}{since}"
 
 
-def _concerns(seen: Observed, *, advice: bool) -> Iterator[Concern]:
+def _concerns(seen: ClusterObservation, *, advice: bool) -> Iterator[Concern]:
     by_type = {one.get("type"): one for one in seen.conditions}
     for kind in TYPES:
         stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
@@ -273,7 +273,7 @@ class ListRow:
 
 def list_row(cluster: Object, now: datetime) -> ListRow:
     """Return the line of a cluster in a list."""
-    view = view_of(Observed(now, cluster))
+    view = view_of(ClusterObservation(now, cluster))
     return ListRow(
         namespace=view.namespace,
         name=view.name,

@@ -25,6 +25,7 @@ def two() -> None:
 def test_the_page_has_the_help_of_every_command() -> None:
     page = command_page(program)
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
+        "## Exit statuses",
         "## baoctl",
         "## baoctl one",
     ]
@@ -34,7 +35,8 @@ def test_the_page_has_the_help_of_every_command() -> None:
 
 def test_the_page_of_baoctl_has_its_commands_at_every_depth() -> None:
     page = command_page(main)
-    assert all(f"\n## baoctl {name}\n" in page for name in ("run", "upgrade plan"))
+    assert all(f"\n## baoctl {name}\n" in page for name in ("status", "upgrade plan"))
+    assert "\n## baoctl run\n" not in page
 
 
 def test_decisions_are_listed_by_day() -> None:

@@ -59,8 +59,9 @@ def keep(server: FakeApiServer, obj: Object) -> None:
         if name not in ("uid", "resourceVersion", "creationTimestamp", "generation")
     }
     server.put(resource, {**obj, "metadata": metadata})
-    if "status" in obj and resource is CLUSTERS:
-        target = WriteTarget(custom(resource), key_of(obj), subresource="status", manager="test")
+    if "status" in obj:
+        kind = custom(resource) if resource is CLUSTERS else Kind(resource, status=True)
+        target = WriteTarget(kind, key_of(obj), subresource="status", manager="test")
         server.writes.update(target, {"metadata": {}, "status": obj["status"]})
 
 

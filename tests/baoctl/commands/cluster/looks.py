@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from baoctl.commands.cluster.observed import Observed, Operator
+from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from runtime.types import Object
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -31,11 +31,11 @@ def lease(ago: timedelta = timedelta(seconds=3)) -> Object:
     return found
 
 
-def healthy() -> Observed:
+def healthy() -> ClusterObservation:
     """The cluster, with an operator that works."""
     found = copy.deepcopy(_recorded())
     name = found["cluster"]["metadata"]["name"]
-    return Observed(
+    return ClusterObservation(
         now=NOW,
         cluster=found["cluster"],
         pods=tuple(found["pods"]),
@@ -44,26 +44,28 @@ def healthy() -> Observed:
     )
 
 
-def having(seen: Observed, **status: Any) -> Observed:
+def having(seen: ClusterObservation, **status: Any) -> ClusterObservation:
     """The cluster with other fields of its status."""
     return replace(seen, cluster={**seen.cluster, "status": {**seen.cluster["status"], **status}})
 
 
-def wanting(seen: Observed, **spec: Any) -> Observed:
+def wanting(seen: ClusterObservation, **spec: Any) -> ClusterObservation:
     """The cluster with other fields of its spec."""
     return replace(seen, cluster={**seen.cluster, "spec": {**seen.cluster["spec"], **spec}})
 
 
 def stating(
-    seen: Observed, kind: str, status: str, reason: str, message: str, **more: Any
-) -> Observed:
+    seen: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
+) -> ClusterObservation:
     """The cluster with one other condition."""
     kept = [one for one in seen.cluster["status"]["conditions"] if one["type"] != kind]
     made = {"type": kind, "status": status, "reason": reason, "message": message, **more}
     return having(seen, conditions=[*kept, made])
 
 
-def with_pod(seen: Observed, ordinal: int, *, state: Object | None = None, **more: Any) -> Observed:
+def with_pod(
+    seen: ClusterObservation, ordinal: int, *, state: Object | None = None, **more: Any
+) -> ClusterObservation:
     """The cluster with one server that is not ready; `state` is that of its container."""
     pods = list(copy.deepcopy(seen.pods))
     pod = pods[ordinal]

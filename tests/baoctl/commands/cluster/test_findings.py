@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from baoctl.commands.cluster.findings import CHECKS, diagnose
-from baoctl.commands.cluster.observed import Observed, Operator
+from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from runtime.types import Object
 from tests.baoctl.commands.cluster.looks import (
     having,
@@ -29,78 +29,80 @@ def event(reason: str, note: str, about: str = "StatefulSet", **more: object) ->
     }  # fmt: skip
 
 
-def not_ready(seen: Observed, message: str = "1 of 3 servers are ready") -> Observed:
+def not_ready(
+    seen: ClusterObservation, message: str = "1 of 3 servers are ready"
+) -> ClusterObservation:
     return stating(seen, "Ready", "False", "NotReady", message)
 
 
-def seal_secret_missing() -> Observed:
+def seal_secret_missing() -> ClusterObservation:
     seen = not_ready(with_pod(healthy(), 0))
     text = "Secret first-unseal-key does not exist, and the cluster has data"
     return stating(seen, "Stalled", "True", "UnsealKeyMissing", text)
 
 
-def seal_secret_missing_while_the_operator_is_silent() -> Observed:
+def seal_secret_missing_while_the_operator_is_silent() -> ClusterObservation:
     return replace(healthy(), secrets=("first-root-token", "first-tls-server"))
 
 
-def wrong_seal_secret() -> Observed:
+def wrong_seal_secret() -> ClusterObservation:
     return stating(healthy(), "Stalled", "True", "UnsealKeyChanged", "the content differs")
 
 
-def no_quorum() -> Observed:
+def no_quorum() -> ClusterObservation:
     return not_ready(with_pod(with_pod(healthy(), 1), 2))
 
 
-def expired_certificate() -> Observed:
+def expired_certificate() -> ClusterObservation:
     return stating(
         no_quorum(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-20"
     )
 
 
-def full_volume() -> Observed:
+def full_volume() -> ClusterObservation:
     crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
     text = "a\nwrite: no space left on device\n"
     ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": text}}
     return not_ready(with_pod(with_pod(healthy(), 1), 2, state=crash, lastState=ended))
 
 
-def image_that_cannot_be_pulled() -> Observed:
+def image_that_cannot_be_pulled() -> ClusterObservation:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
     return not_ready(with_pod(with_pod(healthy(), 1), 2, state=waiting, image="r.test/bao:9"))
 
 
-def policy_missing() -> Observed:
+def policy_missing() -> ClusterObservation:
     text = "ValidatingAdmissionPolicy openbao-operator-x is missing"
     return stating(healthy(), "ProductionReady", "False", "AdmissionPoliciesMissing", text)
 
 
-def no_policy_at_all() -> Observed:
+def no_policy_at_all() -> ClusterObservation:
     seen = wanting(healthy(), profile="Hardened")
     return replace(seen, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
 
 
-def operator_silent() -> Observed:
+def operator_silent() -> ClusterObservation:
     silent = Operator(SYSTEM, lease=lease(timedelta(minutes=10)))
     return replace(with_pod(with_pod(healthy(), 1), 2), operator=silent)
 
 
-def operator_without_pods() -> Observed:
+def operator_without_pods() -> ClusterObservation:
     deployment: Object = {"spec": {"replicas": 2}, "status": {}}
     return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
 
 
-def operator_scaled_away() -> Observed:
+def operator_scaled_away() -> ClusterObservation:
     deployment: Object = {"spec": {"replicas": 0}, "status": {}}
     return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
 
 
-def webhook_refuses() -> Observed:
+def webhook_refuses() -> ClusterObservation:
     note = 'create Pod first-2 failed: admission webhook "x.example.com" denied the request: no'
     seen = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
     return replace(seen, pods=seen.pods[:1])
 
 
-def paused_and_forgotten() -> Observed:
+def paused_and_forgotten() -> ClusterObservation:
     since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
     seen = stating(wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since)
     return stating(seen, "Ready", "Unknown", "Paused", "spec.paused is true")
@@ -112,16 +114,16 @@ HELD = {
 }  # fmt: skip
 
 
-def lock_of_nobody() -> Observed:
+def lock_of_nobody() -> ClusterObservation:
     return replace(having(healthy(), operationLock=HELD), lock_holder_exists=False)
 
 
-def lock_of_a_silent_holder() -> Observed:
+def lock_of_a_silent_holder() -> ClusterObservation:
     silent = {**HELD, "renewedAt": "2026-11-26T09:00:00Z"}
     return replace(having(healthy(), operationLock=silent), lock_holder_exists=True)
 
 
-def unschedulable() -> Observed:
+def unschedulable() -> ClusterObservation:
     seen = with_pod(with_pod(healthy(), 1), 2)
     pods = list(seen.pods)
     held = {
@@ -133,7 +135,7 @@ def unschedulable() -> Observed:
 
 
 # sentence: (cluster, words of the first finding, words of its command)
-BROKEN: dict[str, tuple[Observed, str, str]] = {
+BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "the seal Secret is missing": (seal_secret_missing(), "key of the seal", "describe"),
     "the seal Secret is missing, as the API server lists them": (
         seal_secret_missing_while_the_operator_is_silent(), "first-unseal-key", "get secret",
@@ -160,7 +162,7 @@ BROKEN: dict[str, tuple[Observed, str, str]] = {
 
 @pytest.mark.parametrize(("seen", "cause", "command"), BROKEN.values(), ids=BROKEN.keys())
 def test_the_cause_comes_first_with_its_next_command(
-    seen: Observed, cause: str, command: str
+    seen: ClusterObservation, cause: str, command: str
 ) -> None:
     first = diagnose(seen)[0]
     assert cause in first.cause
@@ -174,7 +176,7 @@ def test_a_cluster_that_is_well_has_no_findings() -> None:
 
 
 # sentence: a cluster in which that is no finding
-FINE: dict[str, Observed] = {
+FINE: dict[str, ClusterObservation] = {
     "a lock whose holder works": replace(
         having(healthy(), operationLock=HELD), lock_holder_exists=True
     ),
@@ -192,7 +194,7 @@ FINE: dict[str, Observed] = {
 
 
 @pytest.mark.parametrize("seen", FINE.values(), ids=FINE.keys())
-def test_what_is_fine_or_not_known_is_no_finding(seen: Observed) -> None:
+def test_what_is_fine_or_not_known_is_no_finding(seen: ClusterObservation) -> None:
     assert diagnose(seen) == ()
 
 

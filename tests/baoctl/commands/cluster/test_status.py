@@ -11,7 +11,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from baoctl.commands.cluster.observed import Observed
+from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.status import view_of
 from baoctl.commands.cluster.status_screen import screen
 from baoctl.commands.cluster.terminal import emit
@@ -20,7 +20,7 @@ from tests.baoctl.commands.cluster.bench import command_line, world
 from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
 
 
-def printed(seen: Observed, width: int = 80, *, wide: bool = False) -> str:
+def printed(seen: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
     out = io.StringIO()
     emit(Console(file=out, width=width, highlight=False), screen(view_of(seen), wide=wide))
     return out.getvalue()
@@ -61,7 +61,7 @@ UPGRADE = {
 }  # fmt: skip
 LOCK = {"operation": "Upgrade", "holder": "openbaocluster/x", "renewedAt": "2026-11-26T11:59:30Z"}
 # sentence: (cluster, what the screen says)
-SAYS: dict[str, tuple[Observed, tuple[str, ...]]] = {
+SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     "a pod that is not ready": (
         with_pod(healthy(), 2, state={"waiting": {"reason": "CrashLoopBackOff"}}),
         ("first-2  no, CrashLoopBackOff  -",),
@@ -117,7 +117,7 @@ SAYS: dict[str, tuple[Observed, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("seen", "words"), SAYS.values(), ids=SAYS.keys())
-def test_the_screen_says(seen: Observed, words: tuple[str, ...]) -> None:
+def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> None:
     text = printed(seen, 120)
     assert [word for word in words if word not in text] == []
 

@@ -1,0 +1,127 @@
+"""The edits of a cluster that a verb may order, as JSON patches of what is there now.
+
+Pure. Each edit writes what a user could write with kubectl, and nothing else; an edit that changes
+nothing is empty. Carried out by baoctl.commands.cluster.order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from baoctl.commands.cluster.observed import part
+from baoctl.exit_codes import ExitCode, VerbError
+from contracts.api.cluster.upgrade import UPGRADE_REQUESTS
+from runtime.types import Object, is_terminating, key_of, resource_version_of, uid_of
+
+Operations = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is to be written, and what follows from it."""
+
+    path: tuple[str, ...]
+    """Field below spec."""
+    value: Any
+    done: str
+    """What the operator does with it, for a person."""
+    follow: str = "status"
+    """Verb that shows it."""
+
+
+def _set_to(path: str, value: Any, done: str) -> Callable[[Object, str], Edit]:
+    return lambda live, argument: Edit(tuple(path.split(".")), value, done)
+
+
+def _fenced(live: Object) -> list[str]:
+    found = part(live, "spec").get("fencedPods")
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def _fence(live: Object, pod: str) -> Edit:
+    done = f"{pod} stops and does not start again; its volume stays"
+    return Edit(("fencedPods",), [*(one for one in _fenced(live) if one != pod), pod], done)
+
+
+def _unfence(live: Object, pod: str) -> Edit:
+    kept = [one for one in _fenced(live) if one != pod]
+    return Edit(("fencedPods",), kept, f"{pod} starts again")
+
+
+def _restart(live: Object, now: str) -> Edit:
+    return Edit(("runtime", "restartAt"), now, "the servers restart one at a time, the leader last")
+
+
+def _request(kind: str, done: str) -> Callable[[Object, str], Edit]:
+    return lambda live, now: Edit(("upgrade", "requests", kind), now, done)
+
+
+EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
+    "restart": _restart,
+    "pause": _set_to("paused", True, "the operator changes and repairs nothing until resume"),
+    "resume": _set_to("paused", False, "the operator goes on"),
+    "fence": _fence,
+    "unfence": _unfence,
+    "hibernate": _set_to("hibernate", True, "every server stops; volumes and keys stay"),
+    "wake": _set_to("hibernate", False, "the servers come back with their data"),
+    "retry": _request("retry", "the upgrade tries again what failed"),
+    "promote": _request("promote", "the green servers that are held take over"),
+    "rollback": _request("rollback", "the upgrade goes back"),
+    "cleanup": _request("cleanup", "the blue servers are removed; there is no way back"),
+}
+"""By verb; called with the live cluster, and with the argument of the verb or the time."""
+
+
+def edit_of(verb: str, live: Object, argument: str) -> Edit:
+    """Return the edit of a verb. Raises VerbError where it makes no sense."""
+    key = key_of(live)
+    if is_terminating(live):
+        text = f"{key.namespace}/{key.name} is being deleted; make another cluster"
+        raise VerbError(text, ExitCode.REFUSED)
+    upgrades = part(live, "status", "upgrade") or part(live, "status", "blueGreen")
+    if verb in UPGRADE_REQUESTS and not upgrades:
+        text = f"{key.namespace}/{key.name} has no upgrade to {verb}; look with baoctl status"
+        raise VerbError(text, ExitCode.REFUSED)
+    return EDITS[verb](live, argument)
+
+
+def operations(live: Object, edit: Edit) -> Operations:
+    """Return the patch of this version of the cluster; empty when it says so already."""
+    spec: Any = part(live, "spec")
+    value, path = edit.value, ["spec"]
+    *above, last = edit.path
+    for position, name in enumerate(above):
+        path.append(name)
+        inner = spec.get(name) if isinstance(spec, Mapping) else None
+        if not isinstance(inner, Mapping):
+            for missing in reversed([*above[position + 1 :], last]):
+                value = {missing: value}
+            return _guarded(live, path, value)
+        spec = inner
+    if spec.get(last, _DEFAULTS.get(last)) == value:
+        return ()
+    return _guarded(live, [*path, last], value)
+
+
+_DEFAULTS: Final[Mapping[str, Any]] = {"paused": False, "hibernate": False, "fencedPods": []}
+
+
+def _guarded(live: Object, path: Sequence[str], value: Any) -> Operations:
+    return (
+        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        {"op": "add", "path": "/" + "/".join(path), "value": value},
+    )
+
+
+def as_kubectl(live: Object, edit: Edit) -> str:
+    """Return the command that writes the same with kubectl."""
+    value = edit.value
+    for name in reversed(("spec", *edit.path)):
+        value = {name: value}
+    key = key_of(live)
+    patch = json.dumps(value, separators=(",", ":"))
+    return f"kubectl -n {key.namespace} patch openbaocluster {key.name} --type merge -p '{patch}'"

@@ -1,0 +1,81 @@
+"""`baoctl events`: what happened to a cluster and its objects, the newest last.
+
+Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from rich.table import Table
+from rich.text import Text
+
+from baoctl.commands.api_client import Session, ask
+from baoctl.commands.cluster.fetch import EVENTS_MAX, is_about, read_cluster
+from baoctl.commands.cluster.findings_of_operator import last_seen
+from baoctl.commands.cluster.observed import age, number, part, text
+from baoctl.commands.cluster.terminal import WARN, console, emit, safe, structured, table
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from runtime.builtin_kinds import EVENT
+from runtime.client.listing import ListOptions
+from runtime.types import Object
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One event."""
+
+    age: str
+    warns: bool
+    reason: str
+    about: str
+    count: int
+    message: str
+
+
+def events(name: str, access: Access, *, output: str) -> ExitCode:
+    """Print the events of a cluster. Raises AskError."""
+
+    async def question(api: Session) -> tuple[EventRow, ...]:
+        await read_cluster(api, name)
+        found = await api.client.list(EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX))
+        return rows_of(name, found.items, api.clock.now())
+
+    rows = ask("events", question, access)
+    if output in ("json", "yaml"):
+        sys.stdout.write(structured(rows, output))
+    else:
+        emit(console(), screen(rows) if rows else Text("No events; they are kept for an hour."))
+    return ExitCode.GOOD
+
+
+def rows_of(cluster: str, found: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
+    """Return the events about a cluster, the newest last."""
+    mine = [(last_seen(one) or now, one) for one in found if is_about(cluster, one)]
+    return tuple(_row(one, now - seen) for seen, one in sorted(mine, key=lambda pair: pair[0]))
+
+
+def _row(event: Object, since: timedelta) -> EventRow:
+    series = number(part(event, "series").get("count"))
+    return EventRow(
+        age=age(since),
+        warns=text(event, "type") == "Warning",
+        reason=text(event, "reason"),
+        about=f"{text(event, 'regarding', 'kind')}/{text(event, 'regarding', 'name')}",
+        count=series or number(event.get("deprecatedCount")) or 1,
+        message=text(event, "note"),
+    )
+
+
+def screen(rows: Iterable[EventRow]) -> Table:
+    """Return the table of events."""
+    made = table("AGE", "REASON", "OBJECT", "MESSAGE")
+    for row in rows:
+        times = f" ({row.count} times)" if row.count > 1 else ""
+        reason = safe(row.reason, WARN if row.warns else "")
+        made.add_row(row.age, reason, safe(row.about), safe(row.message + times))
+    return made

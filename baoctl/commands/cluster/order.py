@@ -1,0 +1,86 @@
+"""Carries out an edit of a cluster, and tells what was done. Decides nothing.
+
+Uses baoctl.commands.cluster.edits. Called by baoctl.verbs.orders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.cluster.edits import as_kubectl, edit_of, operations
+from baoctl.commands.cluster.fetch import read_cluster, read_clusters
+from baoctl.commands.cluster.observed import part
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.api.group import CLUSTERS
+from contracts.api.meta import rfc3339
+from contracts.conditions.condition import clean_message
+from contracts.naming import labels
+from runtime.builtin_kinds import POD
+from runtime.errors import Conflict, NotFound, PatchFailed
+from runtime.types import Object, ObjectKey, key_of, labels_of
+
+FIELD_MANAGER: Final = "baoctl"
+TRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A verb, and what it is about."""
+
+    verb: str
+    cluster: str = ""
+    pod: str = ""
+    """With a pod and no cluster, the cluster is that of the pod."""
+    dry_run: bool = False
+
+
+def carry_out(order: Order, access: Access) -> str:
+    """Write it; return what was done, on two lines. Raises AskError."""
+
+    async def question(api: Session) -> str:
+        return await written(api, order)
+
+    return ask(order.verb, question, access)
+
+
+async def written(api: Session, order: Order) -> str:
+    """Write it. Raises AskError, and what the client raises."""
+    name = order.cluster or await _cluster_of(api, order.pod)
+    for _ in range(TRIES):
+        live = await read_cluster(api, name)
+        edit = edit_of(order.verb, live, order.pod or rfc3339(api.clock.now()))
+        ops = operations(live, edit)
+        home = f"{api.namespace}/{name}"
+        if not ops:
+            return clean_message(f"{home}: it stands so already; nothing was changed")
+        try:
+            await api.client.json_patch(
+                CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=order.dry_run
+            )
+        except (Conflict, PatchFailed):
+            continue
+        did = "would be written" if order.dry_run else "written"
+        return f"{clean_message(f'{home}: {did}: {edit.done}')}\n{as_kubectl(live, edit)}"
+    raise AskError(f"{name}: others wrote it {TRIES} times at the same time; try again")
+
+
+async def _cluster_of(api: Session, pod: str) -> str:
+    try:
+        live: Object = await api.client.get(POD, ObjectKey(api.namespace, pod), metadata_only=True)
+    except NotFound:
+        live = {}
+    name = labels_of(live).get(labels.CLUSTER, "")
+    if name:
+        return name
+    # A fenced pod may be gone; its name stands in the spec of its cluster.
+    for cluster in await read_clusters(api, every_namespace=False):
+        fenced = part(cluster, "spec").get("fencedPods")
+        if isinstance(fenced, list) and pod in fenced:
+            return key_of(cluster).name
+    raise AskError(
+        f"{pod[:80]!r} is no server of a cluster in namespace {api.namespace}; see baoctl status",
+        ExitCode.NOT_FOUND,
+    )

@@ -1,0 +1,165 @@
+"""`baoctl tree`: the objects of a cluster, each below its owner.
+
+Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters. Of Secrets and
+ConfigMaps only the metadata is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from baoctl.commands.api_client import Session, ask
+from baoctl.commands.cluster.fetch import read_cluster
+from baoctl.commands.cluster.observed import age, is_ready, moment, number, part, text
+from baoctl.commands.cluster.status import state_of
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, console, emit, safe, structured
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
+from contracts.naming import labels
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    INGRESS,
+    JOB,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.client.listing import ListOptions
+from runtime.errors import ApiError, NotFound, TransportError
+from runtime.types import Object, Resource, key_of, uid_of
+
+KINDS: Final[tuple[Resource, ...]] = (
+    STATEFUL_SET, POD, PVC, SERVICE, INGRESS, CONFIG_MAP, SECRET, SERVICE_ACCOUNT, ROLE,
+    ROLE_BINDING, NETWORK_POLICY, POD_DISRUPTION_BUDGET, JOB, BACKUPS, RESTORES,
+)  # fmt: skip
+_METADATA_ONLY: Final = frozenset({SECRET.kind, CONFIG_MAP.kind})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One object, and what it owns."""
+
+    kind: str
+    name: str
+    state: str
+    good: bool | None
+    age: str
+    below: tuple[Node, ...] = ()
+
+
+def tree(name: str, access: Access, *, output: str) -> ExitCode:
+    """Print the objects of a cluster. Raises AskError."""
+
+    async def question(api: Session) -> tuple[Node, tuple[str, ...]]:
+        live = await read_cluster(api, name)
+        found = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
+        objects = [one for listed in found for one in listed or ()]
+        denied = tuple(
+            kind.plural for kind, listed in zip(KINDS, found, strict=True) if listed is None
+        )
+        return node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now()), denied
+
+    root, denied = ask("tree", question, access)
+    if output in ("json", "yaml"):
+        sys.stdout.write(structured(root, output))
+    else:
+        emit(console(), screen(root, denied))
+    return ExitCode.GOOD
+
+
+async def _listed(api: Session, kind: Resource, cluster: str) -> tuple[Object, ...] | None:
+    only = kind.kind in _METADATA_ONLY
+    options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
+    try:
+        found = await api.client.list(kind, api.namespace, options=options)
+    except NotFound:
+        return ()
+    except (ApiError, TransportError):
+        return None
+    return tuple({**one, "kind": kind.kind} for one in found.items)
+
+
+def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
+    """Return the tree of a cluster; what no shown object owns stands directly below it."""
+    shown = {uid_of(one) for one in objects}
+    below: dict[str, list[Object]] = {}
+    for one in objects:
+        owners = part(one, "metadata").get("ownerReferences") or ()
+        owner = next((ref.get("uid") for ref in owners if ref.get("uid") in shown), "")
+        below.setdefault(str(owner), []).append(one)
+    return _node(cluster, below, now, frozenset())
+
+
+def _node(
+    obj: Object, below: Mapping[str, list[Object]], now: datetime, above: frozenset[str]
+) -> Node:
+    root = obj.get("kind") == CLUSTER_KIND
+    uid = "" if root else uid_of(obj)
+    mine = () if uid in above else below.get(uid, ())
+    created = moment(obj, "metadata", "creationTimestamp")
+    state, good = _state(obj)
+    return Node(
+        kind=str(obj.get("kind")),
+        name=key_of(obj).name,
+        state=state,
+        good=good,
+        age=age(now - created) if created else "",
+        below=tuple(_node(one, below, now, above | {uid}) for one in mine),
+    )
+
+
+def _state(obj: Object) -> tuple[str, bool | None]:
+    status, kind = part(obj, "status"), obj.get("kind")
+    if kind == POD.kind:
+        ended = text(status, "phase") == "Succeeded"
+        return ("ended", None) if ended else _pod_state(obj)
+    if kind == STATEFUL_SET.kind:
+        wanted = number(part(obj, "spec").get("replicas"))
+        ready = number(status.get("readyReplicas"))
+        return f"{ready}/{wanted} ready", ready >= wanted
+    if kind == CLUSTER_KIND:
+        return text(status, "ready"), None
+    phase = text(status, "phase")
+    return phase, phase in ("Bound", "Completed") if phase else None
+
+
+def _pod_state(pod: Object) -> tuple[str, bool]:
+    return ("ready", True) if is_ready(pod) else (state_of(pod), False)
+
+
+def screen(root: Node, denied: Iterable[str]) -> RenderableType:
+    """Return the tree as it is drawn."""
+    top = Tree(_line(root), guide_style=DIM)
+    _grow(top, root)
+    missing = ", ".join(denied)
+    if not missing:
+        return top
+    return Group(top, Text(f"\nNot shown, because it cannot be read: {missing}", DIM))
+
+
+def _grow(branch: Tree, node: Node) -> None:
+    for one in node.below:
+        _grow(branch.add(_line(one)), one)
+
+
+def _line(node: Node) -> Text:
+    style = {True: GOOD, False: BAD, None: ""}[node.good]
+    name = safe(f"{node.kind}/{node.name}", BOLD if node.kind == CLUSTER_KIND else "")
+    return Text.assemble(name, "  ", safe(node.state, style), "  " if node.state else "", node.age)

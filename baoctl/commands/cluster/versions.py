@@ -1,0 +1,81 @@
+"""`baoctl version`: of this client, of the operator, and of the servers, and whether they fit.
+
+Uses runtime.client.client. Called by baoctl.verbs.clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from baoctl import __version__
+from baoctl.commands.api_client import Session, ask
+from baoctl.commands.cluster.fetch import OPERATOR, read_clusters
+from baoctl.commands.cluster.observed import parts, text
+from baoctl.commands.cluster.terminal import structured
+from baoctl.options import Access
+from contracts.conditions.condition import clean_message
+from runtime.builtin_kinds import DEPLOYMENT
+from runtime.errors import ApiError, TransportError
+from runtime.types import Object, ObjectKey, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What runs."""
+
+    client: str
+    operator: str
+    """Tag of its image; "" where it cannot be read or has none."""
+    servers: tuple[str, ...]
+    skew: str
+    """What does not fit; "" for nothing."""
+
+
+def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
+    """Return what is printed. Raises AskError."""
+    if client_only:
+        found = Versions(__version__, "", (), "")
+    else:
+
+        async def question(api: Session) -> Versions:
+            clusters = await read_clusters(api, every_namespace=access.every_namespace)
+            key = ObjectKey(operator_namespace, OPERATOR)
+            try:
+                deployment: Object = await api.client.get(DEPLOYMENT, key)
+            except (ApiError, TransportError):
+                deployment = {}
+            return versions_of(deployment, clusters)
+
+        found = ask("version", question, access)
+    return structured(found, output) if output != "text" else _text(found, client_only=client_only)
+
+
+def versions_of(deployment: Object, clusters: Sequence[Object]) -> Versions:
+    """Return the versions, and whether client and operator fit."""
+    containers = parts(deployment, "spec", "template", "spec", "containers")
+    image = text(containers[0], "image") if containers else ""
+    name = image.partition("@")[0]
+    tag = name.rpartition(":")[2] if ":" in name.rpartition("/")[2] else ""
+    servers = tuple(
+        f"{key_of(one).namespace}/{key_of(one).name} "
+        f"{text(one, 'status', 'currentVersion') or 'none runs yet'}"
+        for one in clusters
+    )
+    fits = not tag or _minor(tag) == _minor(__version__)
+    skew = "" if fits else f"client {__version__}, operator {tag}: use the client of the operator"
+    return Versions(__version__, tag, servers, skew)
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.lstrip("v").split(".")[:2])
+
+
+def _text(found: Versions, *, client_only: bool) -> str:
+    lines = [f"client    {found.client}"]
+    if not client_only:
+        lines.append(f"operator  {found.operator or 'unknown'}")
+        lines += [f"servers   {one}" for one in found.servers]
+    if found.skew:
+        lines.append(f"skew      {found.skew}")
+    return "".join(f"{clean_message(line)}\n" for line in lines)

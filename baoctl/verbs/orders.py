@@ -1,0 +1,131 @@
+"""The verbs that change a cluster: each writes what a user could write with kubectl.
+
+Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import click
+
+from baoctl.options import Access, reaches_cluster
+
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Let the API server check it alone.")
+YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+
+
+def _order(access: Access, **order: Any) -> None:
+    from baoctl.commands.cluster.order import Order, carry_out
+
+    click.echo(carry_out(Order(**order), access))
+
+
+def _simple(verb: str, help_text: str) -> click.Command:
+    @click.command(verb, help=help_text)
+    @click.argument("cluster")
+    @DRY_RUN
+    @reaches_cluster
+    def command(cluster: str, dry_run: bool, *, access: Access) -> None:
+        _order(access, verb=verb, cluster=cluster, dry_run=dry_run)
+
+    return command
+
+
+def _of_pod(verb: str, help_text: str) -> click.Command:
+    @click.command(verb, help=help_text)
+    @click.argument("pod")
+    @DRY_RUN
+    @reaches_cluster
+    def command(pod: str, dry_run: bool, *, access: Access) -> None:
+        _order(access, verb=verb, pod=pod, dry_run=dry_run)
+
+    return command
+
+
+_SIMPLE: Final[Mapping[str, str]] = {
+    "restart": "Restart the servers of CLUSTER one at a time.",
+    "resume": "End the pause of CLUSTER.",
+    "wake": "Start the servers of a hibernated CLUSTER.",
+}
+_OF_PODS: Final[Mapping[str, str]] = {
+    "fence": "Stop the server POD and keep it stopped, with its volume. A leader hands over first.",
+    "unfence": "Let the server POD start again.",
+}
+_OF_UPGRADES: Final[Mapping[str, str]] = {
+    "retry": "Try again what failed in the upgrade of CLUSTER.",
+    "promote": "Let the green servers of CLUSTER that are held take over.",
+    "rollback": "Give up the blue/green upgrade of CLUSTER, and go back.",
+    "cleanup": "Remove the blue servers of CLUSTER that are held; there is no way back.",
+}
+
+
+def _made(texts: Mapping[str, str], make: Callable[[str, str], click.Command]) -> tuple[Any, ...]:
+    return tuple(make(verb, text) for verb, text in texts.items())
+
+
+@click.command("pause")
+@click.argument("cluster")
+@click.option("--for", "period", help="Wait so long, such as 30m, and resume it then.")
+@DRY_RUN
+@reaches_cluster
+def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
+    """Have the operator change and repair nothing of CLUSTER.
+
+    With --for the command waits and resumes the cluster at the end, also when it is interrupted.
+    """
+    from baoctl.commands.cluster.pause import pause_for, seconds_of
+
+    if period is None:
+        _order(access, verb="pause", cluster=cluster, dry_run=dry_run)
+        return
+    try:
+        seconds = seconds_of(period)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--for") from None
+    if dry_run:
+        raise click.UsageError("--for waits: not with --dry-run")
+    pause_for(cluster, seconds, access, click.echo)
+
+
+@click.command("hibernate")
+@click.argument("cluster")
+@DRY_RUN
+@YES
+@reaches_cluster
+def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
+    """Stop every server of CLUSTER, and keep its volumes."""
+    if not yes and not dry_run:
+        typed = click.prompt(f"Every server of {cluster} stops. Type its name to go on")
+        if typed != cluster:
+            raise click.UsageError(f"{typed[:80]!r} is not {cluster}: nothing was changed")
+    _order(access, verb="hibernate", cluster=cluster, dry_run=dry_run)
+
+
+@click.command("backup")
+@click.argument("cluster")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until it has ended.")
+@click.option("--timeout", default="10m", show_default=True, help="Wait no longer than that.")
+@reaches_cluster
+def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
+    """Take a snapshot of CLUSTER now. Exits with 3 when it has not ended in time."""
+    from baoctl.commands.cluster.backup import backup
+    from baoctl.commands.cluster.pause import seconds_of
+
+    try:
+        seconds = seconds_of(timeout)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--timeout") from None
+    raise SystemExit(backup(cluster, access, wait=wait, seconds=seconds))
+
+
+COMMANDS: Final[tuple[click.Command, ...]] = (
+    backup_command,
+    hibernate_command,
+    pause_command,
+    *_made(_SIMPLE, _simple),
+    *_made(_OF_PODS, _of_pod),
+)
+PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
+UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _made(_OF_UPGRADES, _simple)

@@ -1,0 +1,92 @@
+"""The verbs that only look: doctor, events, tree and version, beside an API server."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from baoctl import __version__
+from baoctl.commands.cluster.events import rows_of
+from baoctl.commands.cluster.tree import node_of
+from baoctl.commands.cluster.versions import versions_of
+from contracts.api.group import CLUSTER_KIND
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
+from runtime.types import Object
+from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.looks import NOW, healthy
+
+
+async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("doctor", "first")
+        as_json = await baoctl("doctor", "-A", "-o", "json")
+        missing = await baoctl("doctor", "other")
+    # The Lease of the recording is old beside the clock of this machine.
+    assert "1. The operator is down" in result.stdout
+    assert "$ kubectl -n openbao-operator-system get deployment,pods" in result.stdout
+    assert result.exit_code == as_json.exit_code == 3
+    assert json.loads(as_json.stdout)[0]["findings"][0]["nextStep"]
+    assert missing.exit_code == 5
+    assert {call.method for call in server.requests} == {"GET"}
+
+
+async def test_doctor_says_what_it_may_not_read(tmp_path: Path) -> None:
+    faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="/secrets")
+    async with command_line(world(), tmp_path, faults) as baoctl:
+        result = await baoctl("doctor", "first")
+    assert "Not examined, because it cannot be read: secrets" in result.stdout
+
+
+def event(name: str, ago: int, **more: object) -> Object:
+    moment = (NOW - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"kind": "Pod", "name": name}
+    return {"type": "Normal", "reason": "Started", "note": "x", "eventTime": moment,
+            "regarding": about, **more}  # fmt: skip
+
+
+def test_events_are_those_of_the_cluster_the_newest_last() -> None:
+    found = [event("first-0", 5), event("other-0", 4), event("data-first-1", 90), event("first", 3)]
+    rows = rows_of("first", found, NOW)
+    assert [(row.age, row.about) for row in rows] == [
+        ("90s", "Pod/data-first-1"), ("5s", "Pod/first-0"), ("3s", "Pod/first"),
+    ]  # fmt: skip
+
+
+def test_an_object_stands_below_its_owner() -> None:
+    owner = {"kind": "StatefulSet", "metadata": {"name": "first", "uid": "s"}}
+    pod = {**healthy().pods[0], "kind": "Pod"}
+    pod["metadata"] = {**pod["metadata"], "ownerReferences": [{"uid": "s"}]}
+    lost = {"kind": "Job", "metadata": {"name": "j", "uid": "j", "ownerReferences": [{"uid": "?"}]}}
+    root = node_of({**healthy().cluster, "kind": CLUSTER_KIND}, [pod, owner, lost], NOW)
+    assert [(one.kind, [below.name for below in one.below]) for one in root.below] == [
+        ("StatefulSet", ["first-0"]), ("Job", []),
+    ]  # fmt: skip
+    assert root.below[0].below[0].state == "ready"
+
+
+async def test_the_tree_and_the_events_are_printed(tmp_path: Path) -> None:
+    async with command_line(world(), tmp_path) as baoctl:
+        tree = await baoctl("tree", "first")
+        events = await baoctl("events", "first")
+        version = await baoctl("version", "-A")
+        client = await baoctl("version", "--client", "-o", "json")
+    assert tree.stdout.splitlines()[0].startswith("OpenBaoCluster/first  3/3")
+    assert "Pod/first-2  ready" in tree.stdout
+    assert events.stdout == "No events; they are kept for an hour.\n"
+    assert "servers   default/first 2.7.2" in version.stdout
+    assert json.loads(client.stdout)["client"] == __version__
+
+
+def deployment(image: str) -> Object:
+    return {"spec": {"template": {"spec": {"containers": [{"image": image}]}}}}
+
+
+def test_versions_that_do_not_fit_are_told() -> None:
+    same = versions_of(deployment(f"r.test:5000/op:{__version__}@sha256:a"), ())
+    assert (same.operator, same.skew) == (__version__, "")
+    assert "operator 99.1.0" in versions_of(deployment("r.test:5000/op:v99.1.0"), ()).skew.replace(
+        "v", ""
+    )
+    assert versions_of(deployment("r.test:5000/op"), ()).operator == ""

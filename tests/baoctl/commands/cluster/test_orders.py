@@ -1,0 +1,174 @@
+"""The verbs that change a cluster: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from baoctl.cli import main
+from baoctl.commands.cluster.edits import EDITS, as_kubectl, edit_of, operations
+from baoctl.exit_codes import VerbError
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import BACKUPS, CLUSTERS
+from runtime.types import Object, ObjectKey
+from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.looks import having, healthy, wanting
+
+NOW = "2026-11-26T12:00:00Z"
+KEY = ObjectKey("default", "first")
+UPGRADING = having(healthy(), upgrade={"phase": "Rolling"}).cluster
+
+
+def spec_after(live: Object, verb: str, argument: str) -> dict[str, Any]:
+    """The spec that the patch leaves behind, as RFC 6902 has it for `add`."""
+    ops = operations(live, edit_of(verb, live, argument))
+    spec: dict[str, Any] = json.loads(json.dumps(live["spec"]))
+    for op in ops:
+        if op["op"] == "test":
+            continue
+        *above, last = op["path"].split("/")[2:]
+        node = spec
+        for name in above:
+            node = node[name]
+        node[last] = op["value"]
+    return spec
+
+
+# sentence: (cluster, verb, argument, fields of the spec afterwards)
+WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
+    "a pause": (healthy().cluster, "pause", "", {"paused": True}),
+    "its end": (wanting(healthy(), paused=True).cluster, "resume", "", {"paused": False}),
+    "a restart": (healthy().cluster, "restart", NOW, {"runtime": {"restartAt": NOW}}),
+    "a second restart": (
+        wanting(healthy(), runtime={"restartAt": "x"}).cluster, "restart", NOW,
+        {"runtime": {"restartAt": NOW}},
+    ),
+    "a fence": (healthy().cluster, "fence", "first-2", {"fencedPods": ["first-2"]}),
+    "another fence": (
+        wanting(healthy(), fencedPods=["first-1"]).cluster, "fence", "first-2",
+        {"fencedPods": ["first-1", "first-2"]},
+    ),
+    "the end of a fence": (
+        wanting(healthy(), fencedPods=["first-1", "first-2"]).cluster, "unfence", "first-1",
+        {"fencedPods": ["first-2"]},
+    ),
+    "hibernation": (healthy().cluster, "hibernate", "", {"hibernate": True}),
+    "a retry": (UPGRADING, "retry", NOW, {"upgrade": {"requests": {"retry": NOW}}}),
+    "a promotion beside a strategy": (
+        {**UPGRADING, "spec": {**UPGRADING["spec"], "upgrade": {"strategy": "BlueGreen"}}},
+        "promote", NOW,
+        {"upgrade": {"strategy": "BlueGreen", "requests": {"promote": NOW}}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("live", "verb", "argument", "fields"), WRITES.values(), ids=WRITES.keys())
+def test_what_is_written(live: Object, verb: str, argument: str, fields: dict[str, Any]) -> None:
+    spec = spec_after(live, verb, argument)
+    assert {name: spec[name] for name in fields} == fields
+    assert {name: one for name, one in spec.items() if name not in fields} == {
+        name: one for name, one in live["spec"].items() if name not in fields
+    }
+    OpenBaoCluster.from_object({**live, "spec": spec})
+
+
+@pytest.mark.parametrize("verb", EDITS)
+def test_the_same_with_kubectl_is_one_command(verb: str) -> None:
+    words = shlex.split(as_kubectl(UPGRADING, edit_of(verb, UPGRADING, "first-2")))
+    assert words[:5] == ["kubectl", "-n", "default", "patch", "openbaocluster"]
+    assert list(json.loads(words[-1])) == ["spec"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "spec"), [("pause", {"paused": True}), ("resume", {}), ("unfence", {}), ("wake", {})]
+)
+def test_what_stands_so_already_is_not_written(verb: str, spec: dict[str, Any]) -> None:
+    live = wanting(healthy(), **spec).cluster
+    assert operations(live, edit_of(verb, live, "first-2")) == ()
+
+
+def test_an_order_to_no_upgrade_and_an_edit_of_what_goes_away_are_refused() -> None:
+    going = {
+        **healthy().cluster,
+        "metadata": {**healthy().cluster["metadata"], "deletionTimestamp": NOW},
+    }
+    for live, verb in ((healthy().cluster, "promote"), (going, "pause")):
+        with pytest.raises(VerbError) as raised:
+            edit_of(verb, live, NOW)
+        assert raised.value.exit_code == 4
+
+
+async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        dry = await baoctl("pause", "first", "--dry-run")
+        unchanged = server.get(CLUSTERS, KEY)
+        paused = await baoctl("pause", "first")
+        again = await baoctl("pause", "first")
+        fenced = await baoctl("fence", "first-2")
+        nobody = await baoctl("fence", "other-0")
+        asked = await baoctl("hibernate", "first")
+        refused = await baoctl("backup", "first")
+        missing = await baoctl("restart", "other")
+    assert "would be written" in dry.stdout
+    assert unchanged is not None
+    assert unchanged["spec"]["paused"] is False
+    assert paused.stdout.splitlines()[1].startswith("kubectl -n default patch openbaocluster first")
+    assert "nothing was changed" in again.stdout
+    live = server.get(CLUSTERS, KEY)
+    assert live is not None
+    assert (live["spec"]["paused"], live["spec"]["fencedPods"]) == (True, ["first-2"])
+    assert not live["spec"].get("hibernate")
+    codes = [one.exit_code for one in (fenced, nobody, asked, refused, missing)]
+    assert codes == [0, 5, 1, 4, 5]
+
+
+async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
+    server = world()
+    live = wanting(healthy(), backup={"schedule": "0 3 * * *"}).cluster
+    server.put(CLUSTERS, {**live, "metadata": {"name": "first", "namespace": "default"}})
+    async with command_line(server, tmp_path) as baoctl:
+        done = await baoctl("backup", "first", "--no-wait")
+        late = await baoctl("backup", "first", "--timeout", "1s")
+    assert done.exit_code == 0, done.stderr
+    assert late.exit_code in (3, 4)
+    made = server.objects(BACKUPS)
+    assert {one["spec"]["cluster"] for one in made} == {"first"}
+    assert all(one["metadata"]["name"].startswith("first-manual-") for one in made)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("pause", "first", "--for", "soon"),
+        ("pause", "first", "--for", "0s"),
+        ("pause", "first", "--for", "5m", "--dry-run"),
+        ("backup", "first", "--timeout", "x"),
+        ("completion", "powershell"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, list(arguments))
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+async def test_a_pause_with_an_end_resumes(tmp_path: Path) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("pause", "first", "--for", "10ms")
+    assert result.exit_code == 0, result.stderr
+    live = server.get(CLUSTERS, KEY)
+    assert live is not None
+    assert live["spec"]["paused"] is False
+    assert [call.method for call in server.requests if call.method != "GET"] == ["PATCH", "PATCH"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes(shell: str) -> None:
+    result = CliRunner().invoke(main, ["completion", shell])
+    assert (result.exit_code, "_BAOCTL_COMPLETE" in result.stdout) == (0, True)
