@@ -49,6 +49,8 @@ KMS_PLUGIN = "v2.3.0"
 AWS_KMS = "v2.3.0"
 # The newest release that the module proxy has. k3s enforces with the same policy controller.
 KUBE_ROUTER = "v2.1.0"
+# Installs the chart (e2e/helm).
+HELM = "v3.22.0"
 # Not a server: only its CustomResourceDefinitions are used.
 GATEWAY_API = "v1.6.3"
 
@@ -167,6 +169,17 @@ TOTP_PLUGIN_PROGRAM = replace(
     package="github.com/openbao/openbao/builtin/logical/totp/cmd/totp",
     stamps="",
     cost=15,
+)
+_HELM_KUBERNETES = "helm.sh/helm/v3/pkg/chartutil.k8sVersion"
+HELM_TOOL = Server(
+    "helm",
+    "helm",
+    "helm.sh/helm/v3/cmd/helm",
+    f"-X helm.sh/helm/v3/internal/version.version={HELM}"
+    # What `helm template` takes for the version of the cluster.
+    f" -X {_HELM_KUBERNETES}Major={KUBERNETES.removeprefix('v').split('.')[0]}"
+    f" -X {_HELM_KUBERNETES}Minor={KUBERNETES.split('.')[1]}",
+    cost=62,
 )
 # The object store with real credentials. A test server only, and never shipped (AGPL-3).
 MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio", cost=112)

@@ -1,0 +1,156 @@
+"""`helm template` equals the overlays, object by object, and honours each of its values."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contracts.installation import NAMESPACE
+from e2e.harness.overlays import LISTED
+from e2e.helm.chart import VERSION, Helm, HelmError, Object
+from e2e.rig.paths import REPOSITORY
+from release.chart.variants import Key, key
+from release.manifests import IMAGE_NAME, MODES
+
+KEEP = {"helm.sh/resource-policy": "keep"}
+DEFINITION = "CustomResourceDefinition"
+LIST = "--set", f"namespaces={{{','.join(LISTED)}}}"
+
+
+@pytest.fixture(scope="module")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    """Helm, and the chart."""
+    return Helm.build(tmp_path_factory.mktemp("chart"))
+
+
+def options(mode: str, *more: str) -> tuple[str, ...]:
+    """The options of a mode."""
+    return "--set", f"mode={mode}", *(LIST if mode == "namespace-list" else ()), *more
+
+
+def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
+    """The objects by kind, namespace and name; each has to be there once."""
+    listed = [(key(one), one) for one in objects]
+    found = dict(listed)
+    assert len(found) == len(listed), "an object is there twice"
+    return found
+
+
+def deployments(objects: Iterable[Object]) -> dict[str, Object]:
+    """The specs of the pods of all Deployments, and their number of replicas, by name."""
+    return {
+        one["metadata"]["name"]: {**one["spec"]["template"]["spec"], "n": one["spec"]["replicas"]}
+        for one in objects
+        if one["kind"] == "Deployment"
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
+    text = helm.checkout.with_image(f"overlays/{mode}", IMAGE_NAME, VERSION)
+    built = [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
+    wanted = by_key(one for one in built if one["kind"] != "Namespace")
+    found = by_key(helm.template(NAMESPACE, *options(mode, "--set", "crds.keep=false")))
+    assert found.keys() == wanted.keys()
+    for name, one in wanted.items():
+        assert found[name] == one, name
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_another_namespace_reaches_every_object(helm: Helm, mode: str) -> None:
+    shipped = by_key(helm.template(NAMESPACE, *options(mode)))
+    moved = by_key(helm.template("bao-ops", *options(mode)))
+    text = yaml.safe_dump([*shipped.values()]).replace(NAMESPACE, "bao-ops")
+    assert moved == by_key(yaml.load(text, yaml.CSafeLoader))
+
+
+def test_definitions_are_kept_unless_somebody_says_otherwise(helm: Helm) -> None:
+    kept = [one for one in helm.template("ops") if one["kind"] == DEFINITION]
+    assert kept
+    assert all(one["metadata"]["annotations"] == KEEP for one in kept)
+    without = helm.template("ops", "--set", "crds.enabled=false")
+    assert not [one for one in without if one["kind"] == DEFINITION]
+
+
+def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
+    tolerations = [{"key": "dedicated", "operator": "Exists"}]
+    variable = {"name": "OPERATOR_PLATFORM", "value": "openshift"}
+    digest = "sha256:" + "0" * 64
+    values = {
+        "image": {"repository": "example.com/bao", "digest": digest, "pullPolicy": "Always"},
+        "imagePullSecrets": [{"name": "pull"}],
+        "replicas": 3,
+        "resources": {"limits": {"memory": "1Gi"}},
+        "provisioner": {"replicas": 1, "resources": {"limits": {"memory": "2Gi"}}},
+        "logLevel": "debug",
+        "openbaoImageRepository": "example.com/openbao",
+        "extraEnv": [variable],
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": tolerations,
+        "priorityClassName": "high",
+    }
+    (file := tmp_path / "values.yaml").write_text(yaml.safe_dump(values))
+    given = helm.template("ops", *options("multi-tenant", "--values", str(file)))
+    expected = {"openbao-operator": (3, "1Gi"), "openbao-operator-provisioner": (1, "2Gi")}
+    for name, pod in deployments(given).items():
+        (container,) = pod["containers"]
+        assert (pod["n"], container["resources"]["limits"]["memory"]) == expected.pop(name)
+        assert (container["image"], container["imagePullPolicy"]) == (
+            f"example.com/bao@{digest}",
+            "Always",
+        )
+        assert pod["imagePullSecrets"] == [{"name": "pull"}]
+        assert (pod["nodeSelector"], pod["tolerations"]) == ({"disk": "ssd"}, tolerations)
+        assert pod["priorityClassName"] == "high"
+        assert container["env"][-3:] == [
+            {"name": "LOG_LEVEL", "value": "debug"},
+            {"name": "RELATED_IMAGE_OPENBAO", "value": "example.com/openbao"},
+            variable,
+        ]
+    assert not expected
+
+
+@pytest.mark.parametrize(
+    ("value", "folder"),
+    [
+        ("monitoring.serviceMonitor=true", "monitoring"),
+        ("ownerReferencesPermission=true", "rbac/owner-references"),
+    ],
+)
+def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
+    usual = by_key(helm.template(NAMESPACE))
+    more = by_key(helm.template(NAMESPACE, "--set", value))
+    added = {name: one for name, one in more.items() if name not in usual}
+    assert added == by_key(helm.checkout.objects(folder))
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        (("--set", "mode=everywhere"), "mode"),
+        (("--set", "mode=namespace-list"), "namespaces"),
+        (("--set", "mode=cluster-wide", *LIST), "namespaces"),
+        (("--set", "replica=3"), "replica"),
+        (("--set", "image.digest=latest"), "digest"),
+        (("--set", "logLevel=loud"), "logLevel"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(
+    helm: Helm, given: tuple[str, ...], refusal: str
+) -> None:
+    with pytest.raises(HelmError, match=refusal):
+        helm.template("ops", *given)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_helm_lint_finds_nothing(helm: Helm, mode: str) -> None:
+    text = helm.run("lint", "--strict", str(helm.chart), *options(mode))
+    assert "0 chart(s) failed" in text
+
+
+def test_the_values_of_the_chart_stand_in_its_schema() -> None:
+    folder = REPOSITORY / "deploy" / "chart"
+    values = yaml.safe_load((folder / "values.yaml").read_text())
+    schema = yaml.safe_load((folder / "values.schema.json").read_text())
+    assert values.keys() == schema["properties"].keys() - {"global"}

@@ -1,0 +1,38 @@
+"""All files of the chart. Reads deploy/chart, and has the overlays built."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from release.chart.objects import templates
+from release.manifests import MODES, Checkout
+
+FOLDER = Path("deploy") / "chart"
+OPTIONS: Mapping[str, str] = {
+    ".Values.monitoring.serviceMonitor": "monitoring",
+    ".Values.ownerReferencesPermission": "rbac/owner-references",
+}
+"""Folders of deploy that a value adds, by the condition of their templates."""
+
+
+def chart_files(checkout: Checkout, version: str, image: str) -> Mapping[str, str]:
+    """Return the files by path. Raises UnknownPartError for an overlay that no template fits."""
+    folder = checkout.root / FOLDER
+    written = {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    written["Chart.yaml"] += f"version: {version}\nappVersion: {version}\n"
+    written["values.yaml"] = _with_image(written["values.yaml"], image)
+    made = templates(
+        {mode: checkout.objects(f"overlays/{mode}") for mode in MODES},
+        {condition: checkout.objects(part) for condition, part in OPTIONS.items()},
+    )
+    return {**written, **{f"templates/{name}": text for name, text in made.items()}}
+
+
+def _with_image(values: str, image: str) -> str:
+    before = "  repository: openbao-operator\n"
+    if values.count(before) != 1:
+        raise ValueError("deploy/chart/values.yaml does not name the image once")
+    return values.replace(before, f"  repository: {image}\n")

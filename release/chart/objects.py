@@ -1,0 +1,151 @@
+"""Templates of the objects of all overlays. Pure.
+
+Uses the marks of release.chart.template. What it cannot express it refuses: a chart that lacks a
+part of an overlay must not be made.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from contracts.installation import NAMESPACE
+from release.chart import template
+from release.chart.template import each_namespace, in_modes, line, replaced, value, when
+from release.chart.variants import Variant, variants
+from release.manifests import MODES, Object
+
+_DOCUMENT = "---\n"
+_LIST = "WATCH_NAMESPACE"
+_CONTROLLER = "openbao-operator"
+_PROVISIONER = "openbao-operator-provisioner"
+_SETTINGS: Mapping[str, str] = {_CONTROLLER: "", _PROVISIONER: "provisioner-"}
+"""The Deployments, and what the marks of their own values begin with."""
+
+
+class UnknownPartError(Exception):
+    """An overlay has something that no template stands for."""
+
+
+def templates(
+    overlays: Mapping[str, Sequence[Object]], options: Mapping[str, Sequence[Object]]
+) -> Mapping[str, str]:
+    """Return the templates by file name.
+
+    `overlays` are the objects by mode. `options` are objects that a condition adds to each mode.
+    """
+    files: dict[str, str] = {}
+    for (kind, namespace, name), found in variants(overlays).items():
+        if kind == "Namespace":
+            # Helm makes it, or finds it: a release cannot hold the namespace that it is stored in.
+            continue
+        if namespace not in ("", NAMESPACE):
+            name = f"{name}-of-each-namespace"
+        file = f"{kind}-{name}.yaml".lower()
+        files[file] = "".join(_documents(kind, found))
+    for condition, objects in options.items():
+        for one in objects:
+            file = f"{one['kind']}-{one['metadata']['name']}.yaml".lower()
+            if file in files:
+                raise UnknownPartError(f"{file} is in an overlay and an option")
+            files[file] = when(condition, _DOCUMENT + template.text(_moved(one)))
+    return files
+
+
+def _documents(kind: str, found: Sequence[Variant]) -> Iterator[str]:
+    if kind == "Deployment":
+        yield _deployment(found)
+        return
+    for one in found:
+        modes = in_modes(one.modes)
+        namespace = one.content["metadata"].get("namespace", NAMESPACE)
+        if kind == "CustomResourceDefinition":
+            body = template.text(_kept(one.content))
+            yield when(".Values.crds.enabled", _DOCUMENT + body)
+        elif namespace != NAMESPACE:
+            body = template.text(_moved(one.content, namespace))
+            yield when(modes, each_namespace(body))
+        else:
+            yield when(modes, _DOCUMENT + template.text(_moved(one.content)))
+
+
+def _moved(content: Object, each: str = "") -> Object:
+    """Mark the namespace of the operator, and that of the list, wherever they stand."""
+
+    def change(text: str) -> str:
+        if text == NAMESPACE:
+            return value("namespace")
+        if each and text == each:
+            return value("each-namespace")
+        if NAMESPACE in text:
+            raise UnknownPartError(f"the namespace is a part of a text: {text[:80]!r}")
+        return text
+
+    moved: Object = replaced(content, change)
+    return moved
+
+
+def _kept(definition: Object) -> Object:
+    metadata = definition["metadata"]
+    if "annotations" in metadata:
+        raise UnknownPartError(f"{metadata['name']} has annotations of its own")
+    return {**_moved(definition), "metadata": {**metadata, line("keep"): None}}
+
+
+def _deployment(found: Sequence[Variant]) -> str:
+    """Return one template for all variants: they differ in variables of the environment alone."""
+    environment = {mode: _container(one.content)["env"] for one in found for mode in one.modes}
+    first = found[0].content
+    for one in found:
+        if _with_environment(one.content, []) != _with_environment(first, []):
+            raise UnknownPartError(f"{first['metadata']['name']} differs between modes")
+    usual = [entry for entry in environment[found[0].modes[0]] if _is_usual(entry, environment)]
+    marked = _marked(_with_environment(_moved(first), [*usual, line("mode"), line("environment")]))
+    lines = {**template.LINES, "mode": "\n".join(_entries(environment))}
+    return when(in_modes([*environment]), _DOCUMENT + template.text(marked, lines))
+
+
+def _is_usual(entry: Object, environment: Mapping[str, Sequence[Object]]) -> bool:
+    return all(entry in entries for entries in environment.values())
+
+
+def _entries(environment: Mapping[str, Sequence[Object]]) -> Iterator[str]:
+    """Write the variables that only some modes have, each with its condition."""
+    seen: list[Object] = []
+    for entry in (entry for entries in environment.values() for entry in entries):
+        if entry in seen or _is_usual(entry, environment):
+            continue
+        seen.append(entry)
+        modes = [mode for mode in MODES if entry in environment.get(mode, ())]
+        is_list = entry["name"] == _LIST and "value" in entry
+        shown = {**entry, "value": value("namespaces")} if is_list else entry
+        yield when(in_modes(modes), template.text([shown])).rstrip("\n")
+
+
+def _container(deployment: Object) -> Object:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    found: Object = container
+    return found
+
+
+def _with_environment(deployment: Object, entries: Iterable[Any]) -> Object:
+    return _with_container(deployment, {**_container(deployment), "env": [*entries]})
+
+
+def _with_container(deployment: Object, container: Object, **pod: object) -> Object:
+    spec = deployment["spec"]
+    inner = spec["template"]["spec"]
+    changed = {**spec["template"], "spec": {**inner, **pod, "containers": [container]}}
+    return {**deployment, "spec": {**spec, "template": changed}}
+
+
+def _marked(deployment: Object) -> Object:
+    """Mark what values of the chart decide."""
+    prefix = _SETTINGS.get(deployment["metadata"]["name"])
+    if prefix is None:
+        raise UnknownPartError(f"no values for Deployment {deployment['metadata']['name']}")
+    container = dict(_container(deployment))
+    del container["resources"]
+    container["image"] = value("image")
+    container[line("pull-policy")] = None
+    container[line(f"{prefix}resources")] = None
+    marked = _with_container(deployment, container, **{line("pod"): None})
+    return {**marked, "spec": {**marked["spec"], "replicas": value(f"{prefix}replicas")}}

@@ -1,0 +1,17 @@
+"""The archive of the chart."""
+
+import io
+import tarfile
+
+from release.chart.archive import archive
+
+
+def test_it_is_the_same_whatever_order_the_files_come_in() -> None:
+    files = {"values.yaml": "b", "Chart.yaml": "a", "templates/x.yaml": "c"}
+    packed = archive(files)
+    assert archive(dict(reversed(files.items()))) == packed
+    with tarfile.open(fileobj=io.BytesIO(packed)) as found:
+        names = found.getnames()
+        assert {one.mtime for one in found.getmembers()} == {0}
+    assert names[0] == "openbao-operator/Chart.yaml"
+    assert len(names) == 3

@@ -1,0 +1,81 @@
+"""What of the overlays becomes a template, and what is refused."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from release.chart.objects import UnknownPartError, templates
+from release.manifests import MODES
+
+HOME = "openbao-operator-system"
+ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}
+
+
+def deployment(name: str = "openbao-operator", **variables: str) -> dict[str, Any]:
+    environment = [{"name": one, "value": text} for one, text in variables.items()]
+    container = {"name": "operator", "image": "x", "env": environment, "resources": {}}
+    pod = {"template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": HOME},
+        "spec": {"replicas": 2, **pod},
+    }
+
+
+def made(first: Any, *, others: Any = None) -> dict[str, str]:
+    """The templates of an object that the first mode has, and of one that the others have."""
+    overlays = {mode: [one for one in [others] if one] for mode in MODES}
+    return dict(templates({**overlays, MODES[0]: [first]}, {}))
+
+
+def test_an_object_of_some_modes_has_their_condition() -> None:
+    (text,) = made(ACCOUNT).values()
+    assert text.startswith('{{- if has .Values.mode (list "cluster-wide") }}\n---\n')
+    assert text.endswith("{{- end }}\n")
+
+
+def test_an_object_of_all_modes_has_none() -> None:
+    assert made(ACCOUNT, others=ACCOUNT)["serviceaccount-a.yaml"].startswith("---\napiVersion")
+
+
+def test_an_object_that_differs_has_a_document_per_content() -> None:
+    other = {**ACCOUNT, "automountServiceAccountToken": False}
+    (text,) = made(ACCOUNT, others=other).values()
+    assert text.count("---\n") == 2
+
+
+def test_variables_of_a_mode_have_its_condition() -> None:
+    (text,) = made(deployment(A="1", B="2"), others=deployment(A="1")).values()
+    assert "    - name: A\n          value: '1'\n{{- if" in text
+    assert "(list \"cluster-wide\") }}\n        - name: B\n          value: '2'\n{{- end }}" in text
+
+
+def test_a_pod_that_differs_otherwise_is_refused() -> None:
+    other = copy.deepcopy(deployment())
+    other["spec"]["template"]["spec"]["hostNetwork"] = True
+    with pytest.raises(UnknownPartError, match="openbao-operator differs between modes"):
+        made(deployment(), others=other)
+
+
+def test_a_deployment_without_values_is_refused() -> None:
+    with pytest.raises(UnknownPartError, match="no values for Deployment webhook"):
+        made(deployment("webhook"))
+
+
+def test_a_namespace_inside_of_a_text_is_refused() -> None:
+    with pytest.raises(UnknownPartError, match="a part of a text"):
+        made({**ACCOUNT, "host": f"x.{HOME}.svc"})
+
+
+def test_annotations_of_a_definition_are_refused() -> None:
+    metadata = {"name": "x.y", "annotations": {"a": "b"}}
+    definition = {"kind": "CustomResourceDefinition", "metadata": metadata}
+    with pytest.raises(UnknownPartError, match=r"x\.y has annotations"):
+        made(definition)
+
+
+def test_an_option_with_an_object_of_an_overlay_is_refused() -> None:
+    with pytest.raises(UnknownPartError, match="an overlay and an option"):
+        templates({mode: [ACCOUNT] for mode in MODES}, {".Values.x": [ACCOUNT]})

@@ -1,0 +1,43 @@
+"""Text of templates from objects."""
+
+from release.chart.template import each_namespace, in_modes, line, text, value, when
+from release.manifests import MODES
+
+
+def test_what_looks_like_an_action_stays_text() -> None:
+    assert text({"format": "{{pod}}"}) == "format: '{{ \"{{\" }}pod}}'\n"
+
+
+def test_a_mark_of_a_value_becomes_its_action() -> None:
+    assert text({"replicas": value("replicas")}) == "replicas: {{ .Values.replicas }}\n"
+
+
+def test_a_mark_of_lines_keeps_its_indent() -> None:
+    assert text({"pod": {line("resources"): None, "name": "x"}}) == (
+        "pod:\n"
+        "{{- with .Values.resources }}\n"
+        "  resources:\n"
+        "    {{- toYaml . | nindent 4 }}\n"
+        "{{- end }}\n"
+        "  name: x\n"
+    )
+
+
+def test_a_mark_in_a_list_becomes_entries_of_the_list() -> None:
+    lines = {"more": "{{- if .x }}\n- b\n{{- end }}"}
+    assert text({"list": ["a", line("more")]}, lines) == (
+        "list:\n- a\n{{- if .x }}\n- b\n{{- end }}\n"
+    )
+
+
+def test_all_modes_need_no_condition() -> None:
+    assert when(in_modes(MODES), "a: b\n") == "a: b\n"
+    assert when(in_modes(["multi-tenant"]), "a: b\n") == (
+        '{{- if has .Values.mode (list "multi-tenant") }}\na: b\n{{- end }}\n'
+    )
+
+
+def test_each_namespace_gets_a_document() -> None:
+    assert each_namespace("a: {{ . }}\n") == (
+        "{{- range .Values.namespaces }}\n---\na: {{ . }}\n{{- end }}\n"
+    )
