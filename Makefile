@@ -149,9 +149,11 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	@for one in docs release; do \
 	  $(UV) $(subst pyproject.toml,requirements/$$one.in,$(LOCK)) --output-file requirements/$$one.txt; \
 	done
-	@$(UV) $(subst pyproject.toml,requirements/cli.in,$(LOCK)) --no-strip-extras \
-	  --constraint <(sed 's/\[[a-z,]*\]//; s/ *\\$$//; /--hash/d' requirements/runtime.txt) \
-	  --output-file requirements/cli.txt
+	@for one in image cli; do \
+	  $(UV) $(subst pyproject.toml,requirements/$$one.in,$(LOCK)) --no-strip-extras \
+	    --constraint <(sed 's/\[[a-z,]*\]//; s/ *\\$$//; /--hash/d' requirements/runtime.txt) \
+	    --output-file requirements/$$one.txt; \
+	done
 	@for one in moto/requirements pykmip/requirements azurite/node; do \
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done

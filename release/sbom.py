@@ -7,7 +7,7 @@ import orjson
 from release.cli_archive import Tools
 
 FILE = "sbom.cdx.json"
-_LOCK = Path("requirements") / "runtime.txt"
+_LOCK = Path("requirements") / "image.txt"
 
 
 def sbom(root: Path, version: str, tools: Tools, target: Path) -> None:

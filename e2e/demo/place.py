@@ -139,7 +139,7 @@ class OnCluster:
         if not self.installation.image:
             raise DemoError(
                 "which operator image? set OPERATOR_IMAGE to one that this cluster can pull, "
-                "or that its nodes have (deploy/Containerfile says how to build it)"
+                "or that its nodes have (docker build . makes it)"
             )
         screen.say(f"{self.installation.image}, pull policy {self.installation.pull_policy}")
         return self.installation

@@ -1,4 +1,4 @@
-"""Builds the operator image from the Containerfile of the release, without a registry.
+"""Builds the operator image from the Dockerfile of the release, without a registry.
 
 What rarely changes is built once and cached: the Debian base, the dependencies at their locked
 hashes, and the layers of the builder. After a code change, only the code is copied, compiled and
@@ -26,8 +26,8 @@ from e2e.rig.paths import REPOSITORY, Cache, write_atomically
 from e2e.rig.progress import Progress
 from e2e.rig.versions import BASE_IMAGE, BASE_PACKAGES, BASE_PYTHON, BASE_SUITE, OPERATOR_IMAGE
 
-_CONTAINERFILE = REPOSITORY / "deploy" / "Containerfile"
-_REQUIREMENTS = REPOSITORY / "requirements" / "runtime.txt"
+_DOCKERFILE = REPOSITORY / "Dockerfile"
+_REQUIREMENTS = REPOSITORY / "requirements" / "image.txt"
 _CODE = ("runtime", "contracts", "managers", "baoctl")
 # Where the builder keeps notes about blobs; the path is compiled in.
 _BUILDER_STATE = Path("/var/lib/containers")
@@ -45,7 +45,7 @@ def _code_files() -> list[Path]:
 
 def code_key() -> str:
     """Return a digest of what is copied into the image: paths and contents."""
-    parts = [_CONTAINERFILE.read_bytes()]
+    parts = [_DOCKERFILE.read_bytes()]
     for path in _code_files():
         parts += [str(path.relative_to(REPOSITORY)).encode(), path.read_bytes()]
     return _digest(*parts)
@@ -60,11 +60,16 @@ class Workshop:
     @property
     def site(self) -> Path:
         """The installed dependencies."""
-        return self.context / "build" / "site"
+        return self.dependencies / "app" / "site"
+
+    @property
+    def dependencies(self) -> Path:
+        """What takes the place of the first stage, which needs pip and a network."""
+        return self.root / "dependencies"
 
     @property
     def context(self) -> Path:
-        """The build context: dependencies and code."""
+        """The build context: the code."""
         return self.root / "context"
 
     @property
@@ -126,7 +131,7 @@ def _dependencies(shop: Workshop, progress: Progress) -> None:
     argv = [sys.executable, "-m", "pip", "install", "--quiet", *wheels, *_platform()]
     argv += ["--target", str(fresh), "--requirement", str(_REQUIREMENTS)]
     run_long("installing the operator's dependencies", argv, progress)
-    shop.site.parent.mkdir(exist_ok=True)
+    shop.site.parent.mkdir(parents=True, exist_ok=True)
     fresh.rename(shop.site)
 
 
@@ -163,7 +168,8 @@ def _assemble(shop: Workshop, base: Path, progress: Progress) -> None:
             marker.touch()
         options = ["--isolation", "chroot", "--network", "host", "--pull-never", "--layers"]
         base_image = ["--build-arg", f"BASE={BASE_IMAGE}"]
-        tag = ["--tag", f"oci:{shop.layout}:{OPERATOR_IMAGE}", "--file", str(_CONTAINERFILE)]
+        base_image += ["--build-context", f"dependencies={shop.dependencies}"]
+        tag = ["--tag", f"oci:{shop.layout}:{OPERATOR_IMAGE}", "--file", str(_DOCKERFILE)]
         argv = shop.buildah("build", *options, *base_image, *tag, str(shop.context))
         run_long("building the operator image", argv, progress, environment=quiet)
         _forget_old(shop.layout)

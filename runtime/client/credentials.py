@@ -218,9 +218,16 @@ class KubeconfigCredentials:
 
         Raises TransportError when the file or a login plugin gives no credential.
         """
-        from kubernetes_asyncio.client import Configuration
-        from kubernetes_asyncio.config import ConfigException, load_kube_config
-        from yaml import YAMLError
+        try:
+            from kubernetes_asyncio.client import Configuration
+            from kubernetes_asyncio.config import ConfigException, load_kube_config
+            from yaml import YAMLError
+        except ModuleNotFoundError as error:
+            # An image for pods may come without it.
+            raise TransportError(
+                f"kubeconfig: {error.name} is not installed; run this in a pod, or install "
+                "kubernetes-asyncio"
+            ) from error
 
         # The library reads fields without looking at what they are: each of these means a file
         # that is no kubeconfig.

@@ -16,8 +16,9 @@ from tests.house.checkout import ROOT, Source, files, sources
 from tests.house.rule import expect_none
 
 README = ROOT / "README.md"
-RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK, RELEASE_LOCK, CLI_LOCK = (
-    ROOT / f"requirements/{name}.txt" for name in ("runtime", "dev", "docs", "release", "cli")
+RUNTIME_LOCK, DEV_LOCK, *OTHER_LOCKS = (
+    ROOT / f"requirements/{name}.txt"
+    for name in ("runtime", "dev", "docs", "release", "image", "cli")
 )
 _KUSTOMIZATIONS = [ROOT / path for path in files() if path.endswith("kustomization.yaml")]
 _SCHEMA = open_api_schema()
@@ -84,7 +85,7 @@ def test_a_change_in_form_is_not_reported() -> None:
 
 @pytest.mark.parametrize(
     "lock",
-    [RUNTIME_LOCK, DEV_LOCK, DOCS_LOCK, RELEASE_LOCK, CLI_LOCK],
+    [RUNTIME_LOCK, DEV_LOCK, *OTHER_LOCKS],
     ids=lambda lock: lock.name,
 )
 def test_locks_are_exact(lock: Path) -> None:

@@ -87,7 +87,7 @@ RULES = (
         registry_host,
         everywhere,
         broken=(
-            Source("deploy/Containerfile", "FROM docker" + ".io/library/python:3.11"),
+            Source("Dockerfile", "FROM docker" + ".io/library/python:3.11"),
             Source("requirements/dev.txt", "--index-url https://" + "mirror.corp.net/simple"),
             Source("docs/x.md", "from " + "quay" + ".io/x/y"),
         ),

@@ -6,26 +6,6 @@ import sys
 from pathlib import Path
 
 from release.cli_archive import PREAMBLE, split
-from tests.house.checkout import ROOT
-from tests.house.papers import dependencies, pins, requirements
-
-# Only Jobs and the operator need these: object stores, and keyless signatures.
-LEFT_OUT = {"obstore", "sigstore"}
-
-
-def read(path: str) -> str:
-    return (ROOT / path).read_text(encoding="utf-8")
-
-
-def test_it_holds_every_dependency_but_those_of_jobs_and_of_the_operator() -> None:
-    needed, _ = dependencies(read("pyproject.toml"))
-    assert {*needed} - {*requirements(read("requirements/cli.in"))} == LEFT_OUT
-
-
-def test_it_holds_the_versions_that_are_tested() -> None:
-    held, tested = pins(read("requirements/cli.txt")), pins(read("requirements/runtime.txt"))
-    assert held
-    assert held.items() <= tested.items()
 
 
 def tree(folder: Path, files: dict[str, str]) -> Path:

@@ -7,6 +7,7 @@ import base64
 import datetime
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,12 @@ async def test_what_is_not_honoured_is_refused_not_ignored(tmp_path: Path, field
 async def test_a_missing_kubeconfig_is_a_transport_error(tmp_path: Path) -> None:
     with pytest.raises(TransportError, match="kubeconfig"):
         await load(str(tmp_path / "absent"))
+
+
+async def test_an_image_without_the_library_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # How Python itself marks a module that cannot be imported.
+    monkeypatch.setitem(sys.modules, "kubernetes_asyncio.client", None)
+    with pytest.raises(TransportError, match="run this in a pod, or install kubernetes-asyncio"):
+        await from_kubeconfig(str(tmp_path / "config"), None, ManualClock())
