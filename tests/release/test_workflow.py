@@ -1,0 +1,50 @@
+"""The workflow of a release: what it runs is pinned, and it runs what is here."""
+
+import re
+from typing import Any
+
+import yaml
+
+from release.checksums import FILE as CHECKSUMS
+from release.main import NOTES
+from release.sbom import FILE as SBOM
+from tests.house.checkout import ROOT
+
+_TEXT = (ROOT / ".github" / "workflows" / "release.yaml").read_text(encoding="utf-8")
+_WORKFLOW: dict[str, Any] = yaml.safe_load(_TEXT)
+_STEPS: list[dict[str, Any]] = _WORKFLOW["jobs"]["release"]["steps"]
+_PINNED = re.compile(r"uses: [\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+def test_every_action_is_pinned_by_its_commit() -> None:
+    lines = [line.strip(" -") for line in _TEXT.splitlines() if "uses:" in line]
+    assert lines
+    assert [line for line in lines if _PINNED.fullmatch(line) is None] == []
+
+
+def test_it_starts_with_the_base_of_the_dockerfile() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert f"ARG BASE={_WORKFLOW['env']['BASE_TAG']}\n" in dockerfile
+
+
+def test_it_gives_the_image_every_argument_that_it_takes() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (built,) = [step["with"] for step in _STEPS if "build-args" in step.get("with", {})]
+    given = {line.partition("=")[0] for line in built["build-args"].splitlines()}
+    assert given == set(re.findall(r"^ARG (\w+)", dockerfile, re.MULTILINE))
+    assert built["platforms"] == "linux/amd64,linux/arm64"
+
+
+def test_it_writes_the_files_before_anything_is_public_and_signs_them() -> None:
+    scripts = [step.get("run", "") or str(step["uses"]) for step in _STEPS]
+    written = next(n for n, one in enumerate(scripts) if one.startswith("make release "))
+    public = [n for n, one in enumerate(scripts) if "build-push" in one or "release create" in one]
+    assert written < min(public)
+    everything = "\n".join(scripts)
+    for name in (CHECKSUMS, NOTES, SBOM):
+        assert f"dist/{name}" in everything
+
+
+def test_no_script_takes_in_what_others_write() -> None:
+    scripts = [step["run"] for step in _STEPS if "run" in step]
+    assert not [one for one in scripts if "${{" in one]
