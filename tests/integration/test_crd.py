@@ -5,9 +5,7 @@ import copy
 from typing import Any
 
 import pytest
-import yaml
 
-from baoctl.generate.main import ROOT
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
 from contracts.api.rules.cluster import RULES, violations
@@ -114,22 +112,6 @@ class TestRules:
         stored = await _apply(client, body, dry_run=True)
         assert holds(stored["spec"], body["spec"])
         assert violations(OpenBaoCluster.from_object(stored)) == ()
-
-
-async def test_the_sample_is_accepted_without_a_warning(installed: Rig) -> None:
-    file = ROOT / "config" / "samples" / "quickstart.yaml"
-    documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-    installed.kubectl("apply", "--warnings-as-errors", "-f", str(file))
-    try:
-        assert [document["kind"] for document in documents] == [
-            "Namespace",
-            "ServiceAccount",
-            "OpenBaoCluster",
-        ]
-        found = installed.kubectl("get", "bao", "-n", "openbao-quickstart", "-o", "name")
-        assert found.split() == ["openbaocluster.openbao.org/quickstart"]
-    finally:
-        installed.kubectl("delete", "--wait=false", "-f", str(file))
 
 
 async def test_the_columns_show_what_was_observed(

@@ -1,0 +1,65 @@
+"""Each file of config/samples: what its comment tells an administrator to do works."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contracts.api.group import API_VERSION
+from e2e.harness.samples import FILES, FOLDER, objects
+from e2e.rig import Rig, RigError
+from runtime.types import Object
+from tests.integration.admission.people import People
+
+# It goes on where another one ended.
+AFTER = {"restore.yaml": "backup.yaml"}
+
+
+def dump(found: list[Object]) -> str:
+    return yaml.safe_dump_all(found, sort_keys=False)
+
+
+@pytest.fixture
+def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file whose objects are deleted afterwards.
+
+    Namespaces stay: without a controller manager a deleted one would be Terminating for ever.
+    """
+    file: Path = request.param
+    before = objects((FOLDER / AFTER.get(file.name, file.name)).read_text())
+    spaces = [one for one in before if one["kind"] == "Namespace"]
+    installed.kubectl("apply", "-f", "-", input=dump(spaces))
+    yield file
+    rest = [one for one in objects(file.read_text()) if one["kind"] != "Namespace"]
+    installed.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=dump(rest))
+
+
+@pytest.mark.parametrize("place", FILES, ids=lambda file: file.name, indirect=True)
+def test_it_is_accepted_without_a_warning(installed: Rig, people: People, place: Path) -> None:
+    """kubectl sends each object by itself, and refuses fields that the schema does not have."""
+    assert people, "the policies are in force"
+    told = installed.kubectl("apply", "--warnings-as-errors", "-f", str(place))
+    assert len(told.splitlines()) == len(objects(place.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"replica": 1}, "unknown field"),
+        ({"audit": [{"type": "syslog", "path": "x", "options": {"path": "/x"}}]}, "audit"),
+    ],
+    ids=["a field that is not there", "a value that a policy refuses"],
+)
+def test_a_wrong_sample_is_refused(
+    installed: Rig, people: People, wrong: Object, words: str
+) -> None:
+    assert people, "the policies are in force"
+    spoilt = objects((FOLDER / "development.yaml").read_text())
+    for one in spoilt:
+        if one["apiVersion"] == API_VERSION:
+            one["spec"] |= wrong
+    spaces = [one for one in spoilt if one["kind"] == "Namespace"]
+    installed.kubectl("apply", "-f", "-", input=dump(spaces))
+    with pytest.raises(RigError, match=words):
+        installed.kubectl("apply", "--warnings-as-errors", "-f", "-", input=dump(spoilt))

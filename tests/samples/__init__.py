@@ -1,0 +1,1 @@
+"""The manifests in config/samples."""
