@@ -1,0 +1,147 @@
+"""Samples that are applied side by side, the waits in their comments, and their deletion."""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import yaml
+
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.samples import FOLDER, objects
+from e2e.harness.waiting import NotSoError, Stopwatch
+from runtime.builtin_kinds import NAMESPACE
+from runtime.types import Resource
+
+# No cluster is late before: the processors of a rig are shared.
+SECONDS = 240.0
+# Their kinds are not on the node; the condition says so, and the cluster is Ready without.
+ABSENT = ("GatewayIntegrationReady", "ServiceMonitorReady")
+_WAIT = re.compile(
+    r"^#   kubectl -n (?P<namespace>\S+) wait "
+    r"(?:--for=condition=(?P<condition>\w+)|--for=jsonpath='{\.status\.phase}'=(?P<phase>\w+)) "
+    r"(?P<kind>bao|obackup|obrestore)/(?P<name>\S+)",
+    re.MULTILINE,
+)
+_KINDS: Mapping[str, Resource] = {"bao": CLUSTERS, "obackup": BACKUPS, "obrestore": RESTORES}
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What replaces the placeholders of a sample: pieces of text, and entries of its Secrets."""
+
+    text: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def apply(self, text: str) -> str:
+        """Return the manifest with all of them replaced; each placeholder must be there."""
+        for old, new in self.text.items():
+            assert old in text, f"{old} is no placeholder"
+            text = text.replace(old, new)
+        found = objects(text)
+        secrets = {one["metadata"]["name"]: one for one in found if one["kind"] == "Secret"}
+        for name, entries in self.secrets.items():
+            assert secrets[name]["stringData"].keys() <= entries.keys(), f"Secret {name}"
+            secrets[name]["stringData"] = dict(entries)
+        return yaml.safe_dump_all(found, sort_keys=False)
+
+
+@dataclass(slots=True)
+class Sample:
+    """One sample that is applied: what its comment waits for, and how long that took."""
+
+    api: Api
+    name: str
+    filled: Filled | None = None
+    after: str = ""
+    """The sample that has to be ready first."""
+    watch: Stopwatch | None = None
+    seconds: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The file, as it stands."""
+        return (FOLDER / self.name).read_text()
+
+    def apply(self) -> None:
+        """Apply the file itself; with placeholders filled in if it cannot be used as it stands."""
+        self.watch = Stopwatch()
+        if self.filled is None:
+            self.api.rig.kubectl("apply", "-f", str(FOLDER / self.name))
+        else:
+            self.api.rig.kubectl("apply", "-f", "-", input=self.filled.apply(self.text))
+
+    def missing(self) -> list[str]:
+        """What the comment waits for and is not there yet."""
+        waits = list(_WAIT.finditer(self.text))
+        assert waits, f"{self.name} waits for nothing"
+        return [
+            wait[0] for wait in waits if wait["condition"] not in ABSENT and not self._met(wait)
+        ]
+
+    def _met(self, wait: re.Match[str]) -> bool:
+        if wait["condition"]:
+            cluster = Cluster(self.api, wait["namespace"], wait["name"])
+            return cluster.condition(wait["condition"], "True") is not None
+        live = self.api.get(_KINDS[wait["kind"]], wait["namespace"], wait["name"])
+        phase = (live.get("status") or {}).get("phase")
+        assert phase not in {"Failed", "Unknown"}, f"{self.name}: {live['status']}"
+        return bool(phase == wait["phase"])
+
+    def describe(self) -> str:
+        """What is missing, and the state of its clusters."""
+        found = [one for one in objects(self.text) if one["kind"] == CLUSTERS.kind]
+        where = ((one["metadata"]["namespace"], one["metadata"]["name"]) for one in found)
+        states = (Cluster(self.api, *one).describe() for one in where)
+        return "\n".join([f"{self.name}: {self.missing()}", *states])
+
+
+@contextmanager
+def applied(samples: "list[Sample]") -> Iterator[None]:
+    """Apply samples, wait until all of them are ready, and delete them at the end."""
+    try:
+        for sample in samples:
+            if not sample.after:
+                sample.apply()
+        _await_ready(samples)
+        yield
+    finally:
+        _delete(samples)
+
+
+def _await_ready(samples: "list[Sample]") -> None:
+    end = time.monotonic() + SECONDS
+    while late := [sample for sample in samples if sample.seconds is None]:
+        ready = {sample.name for sample in samples if sample.seconds is not None}
+        for sample in late:
+            if sample.watch is None and sample.after in ready:
+                sample.apply()
+            if sample.watch is not None and not sample.missing():
+                sample.seconds = sample.watch.seconds
+        if time.monotonic() > end:
+            raise NotSoError("\n".join(sample.describe() for sample in late))
+        time.sleep(0.2)
+
+
+def _delete(samples: "list[Sample]") -> None:
+    """Delete all objects of the files; the namespaces when their clusters are gone."""
+    api = samples[0].api
+    found = [one for sample in samples for one in objects(sample.text)]
+    rest = [one for one in found if one["kind"] != NAMESPACE.kind]
+    text = yaml.safe_dump_all(rest)
+    api.rig.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=text)
+    spaces = {str(one["metadata"]["name"]) for one in found if one["kind"] == NAMESPACE.kind}
+    end = time.monotonic() + SECONDS
+    while left := [one for one in api.list(CLUSTERS, None) if _space(one) in spaces]:
+        if time.monotonic() > end:
+            raise NotSoError(f"not deleted: {left}")
+        time.sleep(0.2)
+    for name in spaces:
+        api.delete(NAMESPACE, None, name)
+
+
+def _space(found: Object) -> str:
+    return str(found["metadata"]["namespace"])
