@@ -142,14 +142,15 @@ class StatefulSet:
                 "readyReplicas": self.replicas,
             },
         }
-        if self.foreign:
-            mount = {"name": names.DATA_VOLUME, "mountPath": mount_paths.DATA}
-            server = {"name": CONTAINER, "volumeMounts": [mount]}
-            spec = made["spec"]
-            spec["podManagementPolicy"] = "OrderedReady"
-            spec["selector"] = {"matchLabels": labels.base(self.cluster)}
-            spec["template"]["metadata"] = {}
-            spec["template"]["spec"]["containers"] = [server]
+        return self._as_another_made_it(made) if self.foreign else made
+
+    def _as_another_made_it(self, made: Object) -> Object:
+        spec = made["spec"]
+        mount = {"name": names.DATA_VOLUME, "mountPath": mount_paths.DATA}
+        spec["podManagementPolicy"] = "OrderedReady"
+        spec["selector"] = {"matchLabels": labels.base(self.cluster)}
+        spec["template"]["metadata"] = {}
+        spec["template"]["spec"]["containers"] = [{"name": CONTAINER, "volumeMounts": [mount]}]
         return made
 
     def facts(self) -> StatefulSetFacts | None:

@@ -10,6 +10,7 @@ import base64
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -52,35 +53,50 @@ EVERY_KIND = (*KINDS.values(), POD, PVC, SECRET)
 MANAGER = "openbao-operator"
 """The field manager of the public Go operator; it is this operator's, too."""
 NAME = "vault"
+_STATUS: Mapping[str, Object] = yaml.safe_load((FOLDER / "status.yaml").read_text("utf-8"))
+NO_UID = "00000000-0000-0000-0000-000000000000"
+"""Stands for the cluster in objects that were printed without one."""
 Found = dict[tuple[str, str], tuple[str, str]]
 
 
 @dataclass
 class OtherOperator:
-    """What another operator left in one namespace."""
+    """What another operator, or an older release, left in one namespace."""
 
     client: Client
     namespace: str
     cluster: Object = field(default_factory=dict)
+    name: str = NAME
+    version: str = "2.7.2"
+    files: tuple[Path, Path] = (FOLDER / "cluster.cr.yaml", FOLDER / "objects.yaml")
+    """The cluster, and its objects."""
+    managers: Mapping[str, Object] = field(default_factory=lambda: _STATUS)
+    """The parts of the status, by field manager."""
 
-    async def install(self, *, set_changes: Mapping[str, Any] | None = None) -> None:
-        """Make all objects; `set_changes` replaces fields of the spec of the StatefulSet."""
-        body = yaml.safe_load((FOLDER / "cluster.cr.yaml").read_text(encoding="utf-8"))
+    async def install(
+        self, *, set_changes: Mapping[str, Any] | None = None, without: tuple[str, ...] = ()
+    ) -> None:
+        """Make all objects; `set_changes` replaces fields of the spec of the StatefulSet.
+
+        `without`: labels that the pods lack.
+        """
+        body = yaml.safe_load(self.files[0].read_text(encoding="utf-8"))
         body["metadata"] |= {
             "namespace": self.namespace,
             "finalizers": ["openbao.org/openbaocluster-finalizer"],
         }
         self.cluster = await self.client.create(CLUSTERS, body, field_manager="kubectl")
         await self._secrets()
-        text = (FOLDER / "objects.yaml").read_text(encoding="utf-8")
-        for one in yaml.safe_load_all(text.replace("NAMESPACE", self.namespace)):
+        text = self.files[1].read_text(encoding="utf-8")
+        text = text.replace("NAMESPACE", self.namespace).replace(NO_UID, uid_of(self.cluster))
+        for one in yaml.safe_load_all(text):
             if one["kind"] == "StatefulSet":
                 one["spec"] |= set_changes or {}
                 one["spec"]["template"]["metadata"]["labels"] |= one["spec"]["selector"][
                     "matchLabels"
                 ]
             await self._apply(KINDS[one["kind"]], one)
-        await self.pods()
+        await self.pods(without)
         await self._status()
 
     async def _apply(self, kind: Resource, body: Object) -> Object:
@@ -94,7 +110,7 @@ class OtherOperator:
         return {
             "apiVersion": API_VERSION,
             "kind": CLUSTER_KIND,
-            "name": NAME,
+            "name": self.name,
             "uid": uid_of(self.cluster),
             "controller": True,
             "blockOwnerDeletion": True,
@@ -102,12 +118,12 @@ class OtherOperator:
 
     async def _secrets(self) -> None:
         now = SystemClock().now()
-        authority = make_authority(NAME, now)
+        authority = make_authority(self.name, now)
         names = (
-            f"openbao-cluster-{NAME}.local",
+            f"openbao-cluster-{self.name}.local",
             "localhost",
-            *(f"{NAME}{part}.{self.namespace}.svc" for part in ("", "-public")),
-            f"*.{NAME}.{self.namespace}.svc",
+            *(f"{self.name}{part}.{self.namespace}.svc" for part in ("", "-public")),
+            f"*.{self.name}.{self.namespace}.svc",
         )
         server = issue_server(authority, names, ("127.0.0.1",), now)
         await self._secret("tls-ca", _pair(authority, "ca.crt", "ca.key"))
@@ -123,7 +139,7 @@ class OtherOperator:
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": {
-                "name": f"{NAME}-{suffix}",
+                "name": f"{self.name}-{suffix}",
                 "namespace": self.namespace,
                 "labels": {"app.kubernetes.io/managed-by": "openbao-operator"},
                 "ownerReferences": [self.reference],
@@ -133,9 +149,9 @@ class OtherOperator:
         }
         await self.client.create(SECRET, body, field_manager=MANAGER)
 
-    async def pods(self, **labels: str) -> None:
+    async def pods(self, without: tuple[str, ...] = ()) -> None:
         """Make the pods and volumes of the StatefulSet as its controller would, and Ready."""
-        key = ObjectKey(self.namespace, NAME)
+        key = ObjectKey(self.namespace, self.name)
         live = await self.client.get(STATEFUL_SET, key)
         template = live["spec"]["template"]
         for number in range(live["spec"]["replicas"]):
@@ -146,17 +162,19 @@ class OtherOperator:
                 **copy.deepcopy(template),
             }
             pod["metadata"] |= {
-                "name": f"{NAME}-{number}",
+                "name": f"{self.name}-{number}",
                 "namespace": self.namespace,
                 "ownerReferences": [_controller(live)],
             }
-            claim = {"persistentVolumeClaim": {"claimName": f"data-{NAME}-{number}"}}
+            claim = {"persistentVolumeClaim": {"claimName": f"data-{self.name}-{number}"}}
             pod["spec"]["volumes"].append({"name": "data", **claim})
             said = {"active": str(number == 0).lower(), "initialized": "true", "sealed": "false"}
             pod["metadata"]["labels"] |= {f"openbao-{word}": text for word, text in said.items()}
-            pod["metadata"]["labels"] |= {"openbao-version": "2.7.2", **labels}
+            pod["metadata"]["labels"] |= {"openbao-version": self.version}
+            for label in without:
+                del pod["metadata"]["labels"][label]
             await self.client.create(POD, pod, field_manager="kube-controller-manager")
-            await self._ready(f"{NAME}-{number}")
+            await self._ready(f"{self.name}-{number}")
         await self._patch_status(
             STATEFUL_SET,
             key,
@@ -173,7 +191,7 @@ class OtherOperator:
         template = live["spec"]["volumeClaimTemplates"][0]
         body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": template["spec"]}
         metadata = {
-            "name": f"data-{NAME}-{number}",
+            "name": f"data-{self.name}-{number}",
             "namespace": self.namespace,
             "labels": template["metadata"].get("labels", {}),
         }
@@ -195,12 +213,11 @@ class OtherOperator:
 
     async def _status(self) -> None:
         """Apply the parts of the status with the field managers of its three controllers."""
-        parts = yaml.safe_load((FOLDER / "status.yaml").read_text(encoding="utf-8"))
-        for manager, status in parts.items():
+        for manager, status in self.managers.items():
             body = {
                 "apiVersion": API_VERSION,
                 "kind": CLUSTER_KIND,
-                "metadata": {"name": NAME, "namespace": self.namespace},
+                "metadata": {"name": self.name, "namespace": self.namespace},
                 "status": status,
             }
             await self.client.apply(
@@ -223,7 +240,7 @@ class OtherOperator:
             if one["metadata"].get("ownerReferences"):
                 await self.client.json_patch(POD, key_of(one), remove)
         remove = [{"op": "remove", "path": "/metadata/finalizers"}]
-        await self.client.json_patch(STATEFUL_SET, ObjectKey(self.namespace, NAME), remove)
+        await self.client.json_patch(STATEFUL_SET, ObjectKey(self.namespace, self.name), remove)
 
 
 def _pair(pair: KeyPair, certificate: str, key: str) -> dict[str, bytes]:

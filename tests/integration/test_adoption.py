@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from baoctl.generate.main import ROOT
 from baoctl.process.wiring import build_controllers, build_manager, build_parts
 from baoctl.settings import from_environment
 from contracts.api.group import CLUSTERS
@@ -55,9 +56,10 @@ class Watcher:
 
     client: Client
     namespace: str
+    name: str = NAME
 
     async def cluster(self) -> Object:
-        return await self.client.get(CLUSTERS, ObjectKey(self.namespace, NAME))
+        return await self.client.get(CLUSTERS, ObjectKey(self.namespace, self.name))
 
     async def pods(self) -> dict[str, str]:
         found = (await self.client.list(POD, self.namespace)).items
@@ -179,3 +181,45 @@ async def test_what_cannot_be_taken_over_is_refused_before_the_first_write(
         live = await see.until(says("Stalled", "True", "AdoptionRefused"), "not refused")
     assert await other.found() == before
     assert reason in conditions(live)["Adopted"][2]
+
+
+THREE = ROOT / "tests" / "golden" / "previous-release" / "three"
+RUNNING = {
+    "itest": {
+        "initialized": True,
+        "currentVersion": "2.4.0",
+        "release": {"version": "2.4.0"},
+        "phase": "Running",
+    }
+}
+
+
+@pytest.mark.parametrize("without", [(), (labels.COMPONENT,)])
+async def test_servers_of_the_release_before_run_on(
+    installed: Rig, client: Client, namespace: str, without: tuple[str, ...]
+) -> None:
+    """With a label less, as of a release that did not have it: it is added in place."""
+    files = (THREE / "cluster.yaml", THREE / "children.yaml")
+    former = OtherOperator(
+        client, namespace, name="three", version="2.4.0", files=files, managers=RUNNING
+    )
+    await former.install(without=without)
+    see = Watcher(client, namespace, "three")
+    key, pods = ObjectKey(namespace, "three"), await see.pods()
+    before = uid_of(await client.get(STATEFUL_SET, key))
+    async with operator(installed, namespace):
+        # Of another namespace, so that the pods are outdated: they wait for an answer of a leader.
+        await see.until(says("Ready", "False", "RollingOut"), "no pass was made")
+        clock = SystemClock()
+        end = clock.monotonic() + PATIENCE
+        while not all(
+            labels.servers("three").items() <= labels_of(one).items()
+            for one in (await client.list(POD, namespace)).items
+        ):
+            assert clock.monotonic() < end, "the pods lack a label"
+            await clock.sleep(0.1)
+        await see.until(says("Conflict", "False", "NoConflict"), "conflict")
+        assert await see.unserved() == []
+    assert await see.pods() == pods
+    assert uid_of(await client.get(STATEFUL_SET, key)) == before
+    assert "Adopted" not in conditions(await see.cluster())

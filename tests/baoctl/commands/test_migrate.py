@@ -17,7 +17,7 @@ from contracts.api.group import API_VERSION
 from tests.house.checkout import ROOT
 
 OLD = ROOT / "tests" / "golden" / "other-operator" / "cluster.cr.yaml"
-ACME = {"mode": "ACME", "acme": {"directoryURL": "https://a.example.com/d"}}
+ACME: dict[str, Any] = {"mode": "ACME", "acme": {"directoryURL": "https://a.example.com/d"}}
 FROM = [{"podSelector": {"matchLabels": {"app": "a"}}}]
 HARDENED: dict[str, Any] = {
     "profile": "Hardened",
