@@ -1,0 +1,107 @@
+"""Gives the objects of a running cluster the form in which another operator leaves them.
+
+Selectors of the base labels alone, pods without the labels of this operator, no mark of it on any
+object. The servers run on: what they run is not what the scenario is about. Used by
+e2e/adoption/test_adoption.py, while no operator runs.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from contracts.naming import labels, names
+from e2e.demo.objects import Object
+from e2e.harness.clusters import Cluster
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.types import uid_of
+
+OWNED = (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+UNMARKED: Object = {"metadata": {"annotations": {labels.INTENT_HASH: None, labels.OWNER_UID: None}}}
+UNLABELLED = {labels.COMPONENT: None, labels.WORKLOAD_POOL: None}
+SERVERS = {
+    "matchLabels": UNLABELLED,
+    "matchExpressions": [
+        {"key": labels.COMPONENT, "operator": "NotIn", "values": list(labels.JOBS)}
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormerCluster(Cluster):
+    """A cluster whose pods may lack the labels of this operator."""
+
+    def pods(self) -> list[Object]:
+        """Return the server pods by name; no Job of it runs."""
+        selector = labels.selector_text(labels.base(self.name))
+        found = self.api.list(POD, self.namespace, selector)
+        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+
+def make_foreign(rig: Rig, cluster: Cluster) -> None:
+    """Change every object of the cluster; no pod ends."""
+    api, namespace, name = cluster.api, cluster.namespace, cluster.name
+    api.delete(SERVICE, namespace, names.active_service(name))
+    for kind in OWNED:
+        for one in api.list(kind, namespace, f"{labels.CLUSTER}={name}"):
+            change = copy.deepcopy(UNMARKED)
+            if kind == SERVICE:
+                change["spec"] = {"selector": UNLABELLED}
+            elif kind == POD_DISRUPTION_BUDGET:
+                change["spec"] = {"selector": SERVERS}
+            elif one["metadata"]["name"] == names.network_policy(name):
+                change["spec"] = {"podSelector": SERVERS}
+            api.patch(kind, namespace, one["metadata"]["name"], change)
+    _stateful_set(rig, cluster)
+
+
+def _stateful_set(rig: Rig, cluster: Cluster) -> None:
+    api, namespace, name = cluster.api, cluster.namespace, cluster.name
+    live = api.get(STATEFUL_SET, namespace, name)
+    rig.kubectl("-n", namespace, "delete", "statefulset", name, "--cascade=orphan")
+    for pod in cluster.pods():
+        marks = {key: None for key in pod["metadata"].get("annotations", {}) if "openbao" in key}
+        change = {"metadata": {"labels": UNLABELLED, "annotations": marks}}
+        api.patch(POD, namespace, pod["metadata"]["name"], change)
+    spec = copy.deepcopy(live["spec"])
+    base = labels.base(name)
+    spec |= {"selector": {"matchLabels": base}, "podManagementPolicy": "OrderedReady"}
+    spec["template"]["metadata"] = {"labels": base, "annotations": {labels.CONFIG_HASH: "0"}}
+    for claim in spec["volumeClaimTemplates"]:
+        claim["metadata"] = {"name": claim["metadata"]["name"], "labels": base}
+        claim.pop("status", None)
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": base,
+        "ownerReferences": live["metadata"]["ownerReferences"],
+    }
+    made = api.create(STATEFUL_SET, {"metadata": metadata, "spec": spec})
+    until("the pods have their StatefulSet", lambda: _owned(cluster, uid_of(made)), 30.0)
+
+
+def _owned(cluster: Cluster, uid: str) -> bool:
+    owners = [pod["metadata"].get("ownerReferences") or [{}] for pod in cluster.pods()]
+    live = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
+    seen = live.get("status", {}).get("observedGeneration") == live["metadata"]["generation"]
+    return seen and all(one[0].get("uid") == uid for one in owners)

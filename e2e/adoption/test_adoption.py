@@ -1,0 +1,68 @@
+"""Servers with the objects of another operator: no pod ends because this one starts, and no write
+is lost while a user has them replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from e2e.adoption.foreign import OWNED, FormerCluster, make_foreign
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.stopped_upgrade import uids
+from e2e.harness.waiting import throughout, until
+from e2e.rig import Rig
+from runtime.builtin_kinds import STATEFUL_SET
+
+NAME = "former"
+STILL_SECONDS = 5.0
+ROLL_SECONDS = 180.0
+
+
+def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
+    """UID and version of each object that the servers live on, except for counters of status."""
+    found = {}
+    for kind in (*OWNED, STATEFUL_SET):
+        selector = f"{labels.CLUSTER}={cluster.name}"
+        for one in cluster.api.list(kind, cluster.namespace, selector):
+            spec = {key: one.get(key) for key in ("spec", "data", "rules", "subjects")}
+            found[kind.kind, one["metadata"]["name"]] = f"{one['metadata']['uid']} {spec}"
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_servers_of_another_operator_are_taken_over_without_an_interruption(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, launcher: Launcher, controller: Identity
+) -> None:
+    maker = launcher.start(controller, NO_ELECTION)
+    cluster = FormerCluster(api, steady_voters(api, make_namespace(), NAME).namespace, NAME)
+    assert maker.stop() == 0
+    make_foreign(rig, cluster)
+    before, pods = versions(cluster), uids(cluster)
+    with ServiceWriter(cluster, reads_back=True) as writer:
+        launcher.start(controller, NO_ELECTION)
+        cluster.await_condition("Adopted", "False", "AdoptionPending")
+        throughout(
+            "they run on as they are",
+            lambda: uids(cluster) == pods and cluster.condition("Ready", "True") is not None,
+            STILL_SECONDS,
+        )
+        after = versions(cluster)
+        assert {name: one for name, one in after.items() if name in before} == before
+        api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"runtime": {"restartAt": "now"}}})
+        until(
+            "the servers are the operator's own",
+            lambda: not uids(cluster) & pods and cluster.condition("Ready", "True") is not None,
+            ROLL_SECONDS,
+        )
+    print(f"  {writer.describe()}")
+    assert writer.acknowledged
+    assert writer.lost() == []
+    live = api.get(STATEFUL_SET, cluster.namespace, NAME)
+    assert live["spec"]["selector"]["matchLabels"][labels.WORKLOAD_POOL] == labels.VOTER
+    assert not [one for one in cluster.conditions() if one["type"] == "Adopted"]
