@@ -54,6 +54,7 @@ def test_servers_of_another_operator_are_taken_over_without_an_interruption(
         )
         after = versions(cluster)
         assert {name: one for name, one in after.items() if name in before} == before
+        assert not writer.failed, "nobody asked for a restart yet"
         api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"runtime": {"restartAt": "now"}}})
         until(
             "the servers are the operator's own",

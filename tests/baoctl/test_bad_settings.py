@@ -31,6 +31,7 @@ BAD: Mapping[str, tuple[tuple[str, ...], str]] = {
     "LOG_LEVEL": (("loud", "INFO", "x\ny"), "one of debug, info, warning, error, critical"),
     "METRICS_PORT": (("http", "65536", "-1", "8080.0", "٣"), "must be a port, 0 to 65535"),
     "OPENBAO_JWT_AUDIENCE": (("a b", "a\nb", "é"), "printable characters of ASCII"),
+    "OPENBAO_JWT_SHARED_AUDIENCE": (("maybe", "1", "TRUE"), "must be true or false"),
     "OPERATOR_IMAGE": (("A B", "x:", "r.test/Upper"), "must be the reference of an image"),
     "OPERATOR_PLATFORM": (("k3s",), "must be one of auto, kubernetes, openshift"),
     "OPERATOR_SERVICE_ACCOUNT_NAME": (("A B", "a/b", "a" * 254), "must be the name of an object"),
