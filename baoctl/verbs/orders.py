@@ -17,9 +17,9 @@ YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 def _order(access: Access, **order: Any) -> None:
-    from baoctl.commands.cluster.order import Order, carry_out
+    from baoctl.commands.cluster.order import ClusterOrder, carry_out
 
-    click.echo(carry_out(Order(**order), access))
+    click.echo(carry_out(ClusterOrder(**order), access))
 
 
 def _simple(verb: str, help_text: str) -> click.Command:

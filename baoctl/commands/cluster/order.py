@@ -27,7 +27,7 @@ TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ClusterOrder:
     """A verb, and what it is about."""
 
     verb: str
@@ -37,7 +37,7 @@ class Order:
     dry_run: bool = False
 
 
-def carry_out(order: Order, access: Access) -> str:
+def carry_out(order: ClusterOrder, access: Access) -> str:
     """Write it; return what was done, on two lines. Raises AskError."""
 
     async def question(api: Session) -> str:
@@ -46,7 +46,7 @@ def carry_out(order: Order, access: Access) -> str:
     return ask(order.verb, question, access)
 
 
-async def written(api: Session, order: Order) -> str:
+async def written(api: Session, order: ClusterOrder) -> str:
     """Write it. Raises AskError, and what the client raises."""
     name = order.cluster or await _cluster_of(api, order.pod)
     for _ in range(TRIES):

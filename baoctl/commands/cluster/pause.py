@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from baoctl.commands.cluster.order import Order, carry_out
+from baoctl.commands.cluster.order import ClusterOrder, carry_out
 from baoctl.options import Access
 from contracts.api.meta import parse_duration
 from runtime.clock import Clock, SystemClock
@@ -31,10 +31,10 @@ def pause_for(
     clock: Clock | None = None,
 ) -> None:
     """Pause it, and resume it after that time, or when the user interrupts. Raises AskError."""
-    echo(carry_out(Order("pause", cluster), access))
+    echo(carry_out(ClusterOrder("pause", cluster), access))
     echo(f"Resumes in {seconds:g} s, or at once with Ctrl-C.")
     try:
         asyncio.run((clock or SystemClock()).sleep(seconds))
     except KeyboardInterrupt:
         echo("Interrupted.")
-    echo(carry_out(Order("resume", cluster), access))
+    echo(carry_out(ClusterOrder("resume", cluster), access))
