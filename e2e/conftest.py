@@ -41,6 +41,7 @@ LONG = (
     "config_change",
     "backup_faults",
     "restore",
+    "samples",
     "backup_schedule",
     "upgrade_crash_sweep",
     "fencing",
