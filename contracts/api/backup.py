@@ -5,18 +5,17 @@ have a snapshot now. Deleting it deletes no snapshot. Called by managers.backup 
 generator.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
+from contracts.api.api_object import ApiObject
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.cluster.status_errors import Digest, Name, Text, Word
 from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.api.job_result import BackupReport, ProofReport
 from contracts.api.meta import ApiModel, Condition, ObjectMeta, StoredStatus, Timestamp, as_map
-from contracts.api.oversize import oversize
-from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.api.violation import InvalidClusterError
 from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
 
 BackupPhase = Literal["Pending", "Running", "Completed", "Failed", "Unknown"]
@@ -119,8 +118,14 @@ class BackupObjectStatus(StoredStatus):
     )
 
 
-class OpenBaoBackup(ApiModel):
+class InvalidBackupError(InvalidClusterError):
+    """An object that is not an OpenBaoBackup that this version can read."""
+
+
+class OpenBaoBackup(ApiObject):
     """One snapshot of a cluster."""
+
+    invalid = InvalidBackupError
 
     api_version: str = API_VERSION
     kind: str = BACKUP_KIND
@@ -129,31 +134,3 @@ class OpenBaoBackup(ApiModel):
     status: Annotated[BackupObjectStatus, BeforeValidator(BackupObjectStatus.lenient)] = Field(
         default_factory=BackupObjectStatus
     )
-
-    @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """Read an object of the API server; raises InvalidBackupError, a Violation per field."""
-        large = oversize(obj)
-        if large is not None:
-            raise InvalidBackupError([large])
-        try:
-            return cls.model_validate(obj)
-        except ValidationError as error:
-            raise InvalidBackupError(violations(error)) from None
-
-
-class InvalidBackupError(InvalidClusterError):
-    """An object that is not an OpenBaoBackup that this version can read."""
-
-
-def violations(error: ValidationError) -> list[Violation]:
-    """What pydantic says, as one Violation per field."""
-    return [
-        Violation(
-            ".".join(str(step) for step in part["loc"]),
-            "" if part["type"] == "missing" else shown(part["input"]),
-            "schema",
-            part["msg"],
-        )
-        for part in error.errors()
-    ]

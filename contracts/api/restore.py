@@ -4,12 +4,11 @@ Uses contracts.api.meta. The spec never changes. Called by managers.restore and 
 Field names: reference API of the public operator, so that its manifests work.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from contracts.api.backup import violations
+from contracts.api.api_object import ApiObject
 from contracts.api.cluster.backup import JwtRole
 from contracts.api.cluster.cluster_template import ClusterTemplate
 from contracts.api.cluster.pods import Image
@@ -27,7 +26,6 @@ from contracts.api.meta import (
     Timestamp,
     as_map,
 )
-from contracts.api.oversize import oversize
 from contracts.api.violation import InvalidClusterError
 from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
 
@@ -181,8 +179,14 @@ class RestoreObjectStatus(StoredStatus):
     )
 
 
-class OpenBaoRestore(ApiModel):
+class InvalidRestoreError(InvalidClusterError):
+    """An object that is not an OpenBaoRestore that this version can read."""
+
+
+class OpenBaoRestore(ApiObject):
     """A request to put a snapshot back."""
+
+    invalid = InvalidRestoreError
 
     api_version: str = API_VERSION
     kind: str = RESTORE_KIND
@@ -191,18 +195,3 @@ class OpenBaoRestore(ApiModel):
     status: Annotated[RestoreObjectStatus, BeforeValidator(RestoreObjectStatus.lenient)] = Field(
         default_factory=RestoreObjectStatus
     )
-
-    @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """Read an object of the API server; raises InvalidRestoreError, a Violation per field."""
-        large = oversize(obj)
-        if large is not None:
-            raise InvalidRestoreError([large])
-        try:
-            return cls.model_validate(obj)
-        except ValidationError as error:
-            raise InvalidRestoreError(violations(error)) from None
-
-
-class InvalidRestoreError(InvalidClusterError):
-    """An object that is not an OpenBaoRestore that this version can read."""

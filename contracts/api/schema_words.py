@@ -1,6 +1,6 @@
 """What a broken rule of the schema says to a person, instead of what the library says.
 
-Uses the standard library. Called by contracts.api.cluster.spec and the other parsers of our kinds.
+Uses the standard library. Called by contracts.api.api_object.
 """
 
 from collections.abc import Mapping

@@ -5,10 +5,11 @@ generator.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
+from contracts.api.api_object import ApiObject
 from contracts.api.group import API_VERSION, TENANT_KIND
 from contracts.api.meta import (
     ApiModel,
@@ -19,9 +20,7 @@ from contracts.api.meta import (
     as_map,
     as_set,
 )
-from contracts.api.oversize import oversize
-from contracts.api.violation import InvalidClusterError, Violation, shown
-from runtime.limits.nesting import too_many
+from contracts.api.violation import InvalidClusterError
 
 NAMESPACE_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 # The largest sensible one has a few dozen.
@@ -185,8 +184,15 @@ class TenantStatus(StoredStatus):
         return next((grant.secrets for grant in self.grants if grant.cluster == cluster), "")
 
 
-class OpenBaoTenant(ApiModel):
+class InvalidTenantError(InvalidClusterError):
+    """An object that is not an OpenBaoTenant that this version can read."""
+
+
+class OpenBaoTenant(ApiObject):
     """A namespace that is opened for OpenBao clusters."""
+
+    invalid = InvalidTenantError
+    values_max = VALUES_MAX
 
     api_version: str = API_VERSION
     kind: str = TENANT_KIND
@@ -195,31 +201,3 @@ class OpenBaoTenant(ApiModel):
     status: Annotated[TenantStatus, BeforeValidator(TenantStatus.lenient)] = Field(
         default_factory=TenantStatus
     )
-
-    @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """Read an object of the API server; raises InvalidTenantError, a Violation per field."""
-        large = oversize(obj)
-        if large is not None:
-            raise InvalidTenantError([large])
-        if too_many(obj.get("spec"), VALUES_MAX):
-            rule = f"must hold at most {VALUES_MAX} values"
-            raise InvalidTenantError([Violation("spec", "", "size", rule)])
-        try:
-            return cls.model_validate(obj)
-        except ValidationError as error:
-            raise InvalidTenantError(
-                [
-                    Violation(
-                        ".".join(str(step) for step in part["loc"]),
-                        "" if part["type"] == "missing" else shown(part["input"]),
-                        "schema",
-                        part["msg"],
-                    )
-                    for part in error.errors()
-                ]
-            ) from None
-
-
-class InvalidTenantError(InvalidClusterError):
-    """An object that is not an OpenBaoTenant that this version can read."""

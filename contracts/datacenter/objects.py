@@ -4,11 +4,11 @@ Uses contracts.datacenter.service_spec. Both are cluster-scoped, for they speak 
 not of a tenant, and so that objects in the namespace of a datacenter can be owned by its rows.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
+from contracts.api.api_object import ApiObject
 from contracts.api.cluster.pods import Token
 from contracts.api.cluster.status_errors import Count, Text, Word
 from contracts.api.group import API_VERSION
@@ -22,13 +22,11 @@ from contracts.api.meta import (
     as_map,
     as_set,
 )
-from contracts.api.oversize import oversize
 from contracts.api.tenant import NamespaceName
-from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.api.violation import InvalidClusterError
 from contracts.datacenter.grants import OBJECT_KINDS_MAX, NodeAccess, ObjectKind
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
-from contracts.datacenter.service_spec import BootstrapService, Known, ServiceName
-from runtime.limits.nesting import too_many
+from contracts.datacenter.service_spec import BootstrapService, ServiceName
 
 State = Literal["Active", "Maintenance", "Draining", "Offline"]
 SERVICES_MAX = 32
@@ -44,45 +42,15 @@ class InvalidDatacenterError(InvalidClusterError):
     """An object that this version cannot read as the kind of datacenters that it says it is."""
 
 
-class DatacenterModel(ApiModel):
-    """One of the kinds of datacenters, as the API server keeps it."""
+class DatacenterModel(ApiObject):
+    """One of the kinds of datacenters, as the API server keeps it.
 
-    @classmethod
-    def from_object(cls, obj: Mapping[str, Any], read_service: Known | None = None) -> Self:
-        """Read an object; raises InvalidDatacenterError with a Violation per field.
+    The context of a read, of type Known, reads the body of a service, and may answer with what it
+    read before.
+    """
 
-        `read_service` reads a body of a service, and may answer with what it read before.
-        """
-        large = oversize(obj)
-        if large is not None:
-            raise InvalidDatacenterError([large])
-        if too_many(obj.get("spec"), VALUES_MAX):
-            rule = f"must hold at most {VALUES_MAX} values"
-            raise InvalidDatacenterError([Violation("spec", "", "size", rule)])
-        try:
-            return cls.model_validate(obj, context=read_service)
-        except ValidationError as error:
-            raise InvalidDatacenterError(violations(error)) from None
-
-
-def violations(error: ValidationError, prefix: str = "") -> list[Violation]:
-    """Name each field that could not be read."""
-    return [
-        Violation(
-            prefix + _path(part["loc"]),
-            "" if part["type"] == "missing" else shown(part["input"]),
-            "schema",
-            part["msg"],
-        )
-        for part in error.errors()
-    ]
-
-
-def _path(steps: tuple[int | str, ...]) -> str:
-    text = ""
-    for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text
+    invalid = InvalidDatacenterError
+    values_max = VALUES_MAX
 
 
 class RedeployRequest(ApiModel):

@@ -4,11 +4,11 @@ Uses the other modules of contracts.api. Called by observe (parse), resolve, the
 CRD generator.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
+from contracts.api.api_object import ApiObject
 from contracts.api.cluster.audit import Audit, AuditFileStorage
 from contracts.api.cluster.backup import Backup, RestoreLogin
 from contracts.api.cluster.configuration import Configuration
@@ -43,9 +43,7 @@ from contracts.api.cluster.tls import Tls
 from contracts.api.cluster.upgrade import UPGRADE_REQUESTS, Upgrade, UpgradeRequest
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
-from contracts.api.oversize import oversize
-from contracts.api.schema_words import rule_of
-from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.api.violation import Violation
 from contracts.naming.labels import FORCE_ROLLBACK
 from runtime.limits.nesting import too_deep, too_many
 
@@ -268,7 +266,7 @@ class ClusterSpec(ApiModel):
         )
 
 
-class OpenBaoCluster(ApiModel):
+class OpenBaoCluster(ApiObject):
     """An OpenBao cluster."""
 
     api_version: str = API_VERSION
@@ -322,33 +320,15 @@ class OpenBaoCluster(ApiModel):
         }
 
     @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """Read an object of the API server; raises InvalidClusterError, a Violation per field."""
-        unwieldy = oversize(obj) or _unwieldy(obj.get("spec"))
-        if unwieldy is not None:
-            raise InvalidClusterError([unwieldy])
-        try:
-            return cls.model_validate(obj)
-        except ValidationError as error:
-            raise InvalidClusterError([_violation(part) for part in error.errors()]) from None
-
-
-def _unwieldy(spec: Any) -> Violation | None:
-    # In this order: looking for depths costs memory in step with the number of values.
-    if too_many(spec, VALUES_MAX):
-        message = f"must hold at most {VALUES_MAX} values; write the rest once the cluster runs"
-        return Violation("spec", "", "size", message)
-    deep = too_deep(spec, LEVELS_MAX)
-    if deep is None:
-        return None
-    field = ".".join(["spec", *deep.split(".")[1:LEVELS_SHOWN]])
-    message = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
-    return Violation(field, "", "depth", message)
-
-
-def _violation(part: Any) -> Violation:
-    field = ""
-    for step in part["loc"]:
-        field += f"[{step}]" if isinstance(step, int) else f".{step}"
-    value = "" if part["type"] == "missing" else shown(part["input"])
-    return Violation(field.lstrip("."), value, "schema", rule_of(part))
+    def unwieldy(cls, spec: Any) -> Violation | None:
+        """Return the bound that a spec breaks before it is read; None when it may be read."""
+        # In this order: looking for depths costs memory in step with the number of values.
+        if too_many(spec, VALUES_MAX):
+            message = f"must hold at most {VALUES_MAX} values; write the rest once the cluster runs"
+            return Violation("spec", "", "size", message)
+        deep = too_deep(spec, LEVELS_MAX)
+        if deep is None:
+            return None
+        field = ".".join(["spec", *deep.split(".")[1:LEVELS_SHOWN]])
+        message = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
+        return Violation(field, "", "depth", message)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from contracts.api.api_object import schema_violations
 from contracts.api.cluster.spec import LEVELS_MAX
 from contracts.api.meta import ApiModel, thaw
 from contracts.api.violation import Violation, shown
@@ -19,7 +20,6 @@ from contracts.datacenter.objects import (
     SERVICES_MAX,
     VALUES_MAX,
     InvalidDatacenterError,
-    violations,
 )
 from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
 from contracts.datacenter.service_spec import BootstrapService
@@ -63,7 +63,7 @@ def shaped(raw: Raw, path: str) -> BootstrapService:
                     one.rule,
                     UNKNOWN_MESSAGE if one.message == _UNKNOWN else one.message,
                 )
-                for one in violations(error, f"{path}.")
+                for one in schema_violations(error, f"{path}.")
             ]
         ) from None
 
