@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from functools import wraps
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import orjson
 
@@ -34,6 +35,10 @@ from tests.gen.worlds import INSTALLATION
 
 Where = tuple[Resource, ObjectKey]
 Steps = tuple[str, ...]
+READS = frozenset({"get", "peek"})
+"""Verbs of calls that write nothing."""
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 REASONS = {
     401: "Unauthorized",
     403: "Forbidden",
@@ -56,9 +61,24 @@ class Call:
     name: str
     body: Any = None
     force: bool = False
+    manager: str = ""
 
     def __str__(self) -> str:
         return f"{self.verb} {self.kind} {self.name}"
+
+
+def _answering(
+    method: Callable[Concatenate[FakeApi, Arguments], Awaitable[Answer]],
+) -> Callable[Concatenate[FakeApi, Arguments], Coroutine[Any, Any, Answer]]:
+    """Let a test have its turn between the work of a call and its answer."""
+
+    @wraps(method)
+    async def call(self: FakeApi, /, *args: Arguments.args, **more: Arguments.kwargs) -> Answer:
+        answer = await method(self, *args, **more)
+        await self.answering(self.calls[-1])
+        return answer
+
+    return call
 
 
 class FakeApi(Client):
@@ -100,6 +120,7 @@ class FakeApi(Client):
         (body,) = [call.body for call in self.calls if str(call) == what]
         return body
 
+    @_answering
     async def get(
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
     ) -> Object:
@@ -107,6 +128,7 @@ class FakeApi(Client):
         live = copy.deepcopy(self._find(resource, key))
         return {f: live[f] for f in ("apiVersion", "kind", "metadata")} if metadata_only else live
 
+    @_answering
     async def create(
         self,
         resource: Resource,
@@ -133,6 +155,7 @@ class FakeApi(Client):
         self._tokens += 1
         return {**body, "status": {"token": f"jwt-{self._tokens}"}}
 
+    @_answering
     async def apply(
         self,
         resource: Resource,
@@ -145,7 +168,7 @@ class FakeApi(Client):
     ) -> ApplyResult:
         key = key_of(body)
         verb = f"apply/{subresource}" if subresource else "apply"
-        self._note(Call(verb, resource.kind, key.name, body, force))
+        self._note(Call(verb, resource.kind, key.name, body, force, field_manager))
         live = self.objects.get((resource, key))
         wanted_uid = uid_of(body)
         if wanted_uid and (live is None or uid_of(live) != wanted_uid):
@@ -176,10 +199,14 @@ class FakeApi(Client):
             _drop(status, steps)
         return {**live, "status": status}
 
+    async def answering(self, call: Call) -> None:
+        """What happens after the work of a call and before its answer; nothing by itself."""
+
     def admitted(self, obj: Object) -> Object:
         """The form in which the server keeps an object; the same unless a test says otherwise."""
         return obj
 
+    @_answering
     async def json_patch(
         self,
         resource: Resource,
@@ -200,6 +227,7 @@ class FakeApi(Client):
             raise PatchFailed(error.info) from error
         return self._store(resource, live)
 
+    @_answering
     async def delete(
         self,
         resource: Resource,
@@ -218,12 +246,14 @@ class FakeApi(Client):
             _fail(409, "Conflict", "the uid differs")
         del self.objects[(resource, key)]
 
+    @_answering
     async def evict(self, key: ObjectKey, *, uid: str) -> None:
         self._note(Call("evict", POD.kind, key.name, {"uid": uid}))
         if uid_of(self._find(POD, key)) != uid:
             _fail(409, "Conflict", "the uid differs")
         del self.objects[(POD, key)]
 
+    @_answering
     async def get_raw(self, path: str) -> bytes:
         self._note(Call("get", "path", path))
         if path not in self.raw:

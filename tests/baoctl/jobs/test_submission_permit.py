@@ -1,7 +1,6 @@
 """baoctl.jobs.submission_permit: one permission, and only with the word of the API server."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from contracts.jobs.env import RunEnv
 from runtime.errors import TransportError
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
-from tests.gen.api import FakeApi, api_error
+from tests.gen.api import Call, FakeApi, api_error
 from tests.managers.restore.situations import at, restore_object
 
 RUN = RunEnv("openbaorestores", "team-a", "monday", restore_object()["metadata"]["uid"],
@@ -27,12 +26,10 @@ class LosesAnswers(FakeApi):
 
     lost = 1
 
-    async def apply(self, *args: Any, **options: Any) -> Any:
-        done = await super().apply(*args, **options)
-        if self.lost:
+    async def answering(self, call: Call) -> None:
+        if self.lost and str(call) == WRITE:
             self.lost -= 1
             raise TransportError("no answer")
-        return done
 
 
 class Impatient(ManualClock):

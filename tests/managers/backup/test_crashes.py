@@ -1,7 +1,5 @@
 """managers.backup: an operator that dies at any write, and two that both believe they lead."""
 
-from typing import Any
-
 import pytest
 
 from contracts.api.group import CLUSTERS
@@ -9,7 +7,7 @@ from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi
+from tests.gen.api import READS, Call, FakeApi
 from tests.managers.backup.bench import STORE, Bench, by_hand
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
@@ -26,31 +24,19 @@ class Crashing(FakeApi):
         super().__init__()
         self.left = nth
         self.after = after
+        self.hit = False
 
-    def _hit(self) -> bool:
-        self.left -= 1
-        return self.left == 0
-
-    async def create(self, *args: Any, **more: Any) -> Any:
-        return await self._around(super().create, *args, **more)
-
-    async def apply(self, *args: Any, **more: Any) -> Any:
-        return await self._around(super().apply, *args, **more)
-
-    async def json_patch(self, *args: Any, **more: Any) -> Any:
-        return await self._around(super().json_patch, *args, **more)
-
-    async def delete(self, *args: Any, **more: Any) -> None:
-        await self._around(super().delete, *args, **more)
-
-    async def _around(self, call: Any, *args: Any, **more: Any) -> Any:
-        hit = self._hit()
-        if hit and not self.after:
+    def _note(self, call: Call) -> None:
+        is_write = call.verb not in READS
+        self.left -= is_write
+        self.hit = is_write and self.left == 0
+        if self.hit and not self.after:
             raise Crash
-        answer = await call(*args, **more)
-        if hit:
+        super()._note(call)
+
+    async def answering(self, call: Call) -> None:
+        if self.hit:
             raise Crash
-        return answer
 
 
 WRITES = 16

@@ -34,14 +34,13 @@ from runtime.outcome import Outcome
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from tests import gen
-from tests.gen.api import Call, FakeApi, StillInformer
+from tests.gen.api import READS, Call, FakeApi, StillInformer
 from tests.gen.executors import FixedExecutors
 from tests.managers.restore.situations import CLAIM, NOW, UID, restore_object
 
 CLUSTER = ObjectKey(gen.NAMESPACE, "x")
 RESTORE = ObjectKey(gen.NAMESPACE, "monday")
 JOB_KEY = ObjectKey(gen.NAMESPACE, "restore-monday")
-READS = frozenset({"get", "peek"})
 EXECUTOR = JobTemplate(
     cluster="x",
     namespace=gen.NAMESPACE,
@@ -73,14 +72,10 @@ class DeadlyApi(FakeApi):
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         """What somebody does once, right after the process has read a Job."""
 
-    async def get(
-        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
-    ) -> Object:
-        found = await super().get(resource, key, metadata_only=metadata_only)
-        if resource == JOB and self.meanwhile is not None:
+    async def answering(self, call: Call) -> None:
+        if call.kind == JOB.kind and call.verb in READS and self.meanwhile is not None:
             act, self.meanwhile = self.meanwhile, None
             await act()
-        return found
 
     def _note(self, call: Call) -> None:
         if call.verb not in READS and not self.by_others:

@@ -11,8 +11,8 @@ from managers.context.reads.secrets import SecretStore
 from runtime.builtin_kinds import SECRET
 from runtime.errors import Forbidden
 from runtime.testing.clock import ManualClock
-from runtime.types import Object, ObjectKey, Resource
-from tests.gen.api import FakeApi, api_error
+from runtime.types import Object, ObjectKey
+from tests.gen.api import Call, FakeApi, api_error
 
 KEY = ObjectKey("ns", "s")
 
@@ -150,12 +150,8 @@ async def test_a_refusal_is_raised_and_not_remembered() -> None:
 class Racing(FakeApi):
     """A server on which somebody writes the Secret after each look at it."""
 
-    async def get(
-        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
-    ) -> Object:
-        found = await super().get(resource, key, metadata_only=metadata_only)
+    async def answering(self, call: Call) -> None:
         self.holding((SECRET, secret(f"after {len(self.calls)} looks")))
-        return found
 
 
 async def test_a_secret_that_changes_between_look_and_read_is_the_newer_one() -> None:
