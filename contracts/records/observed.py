@@ -355,10 +355,7 @@ class Observed:
 
     @property
     def leaders(self) -> tuple[PodFacts, ...]:
-        """Pods that say they are the active server.
-
-        A server without a vote never leads, but a person may have given one to a read replica.
-        """
+        """Pods that say they lead; a person may have given a read replica a vote."""
         return leaders_of(self.servers)
 
     @property
@@ -382,8 +379,5 @@ class Observed:
 
     @property
     def holds_data(self) -> bool:
-        """Whether a volume exists that may hold the data of this cluster.
-
-        That of a read replica is a whole copy.
-        """
+        """Whether a volume may hold the data; that of a read replica is a whole copy."""
         return bool(self.claims or self.read.claims)
