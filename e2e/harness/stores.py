@@ -5,9 +5,10 @@ lists the limits of the emulators). Each runs until the end of its context.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -230,11 +231,14 @@ def running(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         yield process
     finally:
-        process.kill()
+        # With the processes that it started itself, as PyKMIP does.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
