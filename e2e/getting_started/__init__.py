@@ -1,0 +1,1 @@
+"""The commands of docs/getting-started.md, as they stand on the page."""

@@ -1,0 +1,80 @@
+"""Runs docs/getting-started.md from top to bottom in one shell, on a node without an operator.
+
+Only the images in `install.yaml` are others: those of the checkout and of the rig.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e.demo.manifests import Installation, as_list, operator_objects
+from e2e.harness.installation import NAMESPACE, install
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from release.manifests import IMAGE_NAME, Checkout, install_files
+from runtime.builtin_kinds import POD
+
+PAGE = REPOSITORY / "docs" / "getting-started.md"
+OPERATORS = "app.kubernetes.io/name=openbao-operator"
+KEPT = ("Namespace", "CustomResourceDefinition")
+STEPS_MIN = 9
+# Ends the port-forwards with the shell.
+PRELUDE = "set -eu -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+
+
+def blocks(page: str) -> list[str]:
+    """Return the shell commands of a page, one text per block."""
+    return re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(rig: Rig, api: Api, tmp_path: Path) -> Iterator[Path]:
+    """A folder with install.yaml; afterwards the rig has its rights again, and no operator."""
+    checkout = Checkout(REPOSITORY, rig.bin("kubectl"))
+    text = install_files(checkout, IMAGE_NAME, "any")["install.yaml"]
+    installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
+    objects = operator_objects(text, installation)
+    (tmp_path / "install.yaml").write_text(yaml.safe_dump_all(objects))
+    yield tmp_path
+    remove(rig, objects)
+    until("the operator is gone", lambda: not api.list(POD, NAMESPACE, OPERATORS), 60.0)
+    install(rig)
+
+
+def remove(rig: Rig, objects: list[Object]) -> None:
+    """Delete what the page installed; definitions and namespace stay for other scenarios."""
+    gone = as_list([one for one in objects if one["kind"] not in KEPT])
+    delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
+    rig.kubectl(*delete, input=gone, timeout=120.0)
+
+
+@pytest.mark.timeout(900)
+def test_each_command_works_as_it_stands(rig: Rig, folder: Path) -> None:
+    steps = blocks(PAGE.read_text(encoding="utf-8"))
+    assert len(steps) >= STEPS_MIN
+    marked = "".join(
+        f'printf "\\n== %s s: step {number}\\n" "$SECONDS"\n{step}'
+        for number, step in enumerate(steps, start=1)
+    )
+    done = subprocess.run(
+        ["bash", "-c", PRELUDE + marked + 'printf "\\n== %s s: the end\\n" "$SECONDS"\n'],
+        cwd=folder,
+        env=rig.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=800,
+    )
+    print(f"\n{done.stdout}")
+    assert done.returncode == 0
+    assert done.stdout.count('"text":"hello"') == 2, "read before and after the loss of the leader"
+    assert "openbaobackup.openbao.org/now condition met" in done.stdout
