@@ -63,8 +63,6 @@ UPGRADE_RUN_ID = "openbao.org/upgrade-run-id"
 # away and writes the second, the name of the OpenBaoBackup that it made for it.
 TRIGGER_BACKUP = "openbao.org/trigger-backup"
 BACKUP_TRIGGERED = "openbao.org/backup-triggered"
-# On a cluster: the older spelling of spec.upgrade.requests.rollback.
-FORCE_ROLLBACK = "openbao.org/force-rollback"
 # On an OpenBaoBackup: the value of the annotation that asked for it.
 BACKUP_TRIGGER = "openbao.org/backup-trigger"
 

@@ -44,7 +44,6 @@ from contracts.api.cluster.upgrade import UPGRADE_REQUESTS, Upgrade, UpgradeRequ
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.violation import Violation
-from contracts.naming.labels import FORCE_ROLLBACK
 from runtime.limits.nesting import too_deep, too_many
 
 VERSION_PATTERN = (
@@ -305,18 +304,14 @@ class OpenBaoCluster(ApiObject):
     def pending_upgrade_requests(self) -> dict[UpgradeRequest, str]:
         """The tokens of spec.upgrade.requests that were not handled yet."""
         requests = self.spec.upgrade.requests if self.spec.upgrade else None
-        former = self.metadata.annotations.get(FORCE_ROLLBACK)
-        if requests is None and former is None:
+        if requests is None:
             return {}
-        tokens: dict[UpgradeRequest, str | None] = {
-            request: getattr(requests, request, None) for request in UPGRADE_REQUESTS
-        }
-        tokens["rollback"] = tokens["rollback"] or former
         handled = self.status.upgrade_requests or UpgradeRequestsStatus()
         return {
             request: token
-            for request, token in tokens.items()
-            if token and token != getattr(handled, f"last_handled_{request}")
+            for request in UPGRADE_REQUESTS
+            if (token := getattr(requests, request))
+            and token != getattr(handled, f"last_handled_{request}")
         }
 
     @classmethod

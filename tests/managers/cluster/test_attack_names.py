@@ -113,7 +113,7 @@ def test_attack_t01_no_such_text_is_the_name_of_a_cluster(text: str) -> None:
         assert names.is_cluster_name(text)
         return
     assert not names.is_cluster_name(text)
-    with pytest.raises(ValueError, match="not a name"):
+    with pytest.raises(ValueError, match="must be 1 to 40 of a-z"):
         names.stateful_set(text)
 
 

@@ -83,7 +83,7 @@ fra1  Active  eu-central/eu-central-1a  namespace dc-fra1  2/5 running  Ready=Fa
 ├─ conflict: service agent: set/a and set/b give it
 └─ services
    ├─ broken          Unreadable                                     BootstrapWorkload fra1.broken\
-: spec.service.kind: Input should be 'Deployment', 'StatefulSet', 'DaemonSet', 'OpenBaoCluster' or \
+: spec.service.kind: must be 'Deployment', 'StatefulSet', 'DaemonSet', 'OpenBaoCluster' or \
 'Objects' (got Job)
    ├─ exporter        Running     Deployment      1/1  hook/network
    └─ vault           Running     OpenBaoCluster  3/3  declared
@@ -162,7 +162,7 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
     ),
     "a spec that cannot be read": (
         live_datacenter(READY, spec={"bootstrapServices": 7}),
-        "├─ its spec cannot be read: spec.bootstrapServices: Input should be a valid tuple (got 7)",
+        "├─ its spec cannot be read: spec.bootstrapServices: must be a list (got 7)",
         True,
     ),
     "a status that cannot be read": (

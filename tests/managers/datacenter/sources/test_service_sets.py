@@ -136,7 +136,7 @@ async def test_a_set_without_a_spec_fails() -> None:
     mirror = Mirror()
     mirror.put({"metadata": {"name": "edge"}})
     assert [(one.services, one.error) for one in await mirror.answers()] == [
-        (None, "BootstrapServiceSet edge: spec: Field required")
+        (None, "BootstrapServiceSet edge: spec: is required: set it")
     ]
 
 
