@@ -23,7 +23,8 @@ from runtime.builtin_kinds import POD
 
 PAGE = REPOSITORY / "docs" / "getting-started.md"
 OPERATORS = "app.kubernetes.io/name=openbao-operator"
-KEPT = ("Namespace", "CustomResourceDefinition")
+# The operators of later scenarios hold a token of the ServiceAccount.
+KEPT = ("Namespace", "CustomResourceDefinition", "ServiceAccount")
 STEPS_MIN = 9
 # Ends the port-forwards with the shell.
 PRELUDE = "set -eu -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
@@ -49,7 +50,7 @@ def folder(rig: Rig, api: Api, tmp_path: Path) -> Iterator[Path]:
 
 
 def remove(rig: Rig, objects: list[Object]) -> None:
-    """Delete what the page installed; definitions and namespace stay for other scenarios."""
+    """Delete what the page installed; what other scenarios use stays."""
     gone = as_list([one for one in objects if one["kind"] not in KEPT])
     delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
     rig.kubectl(*delete, input=gone, timeout=120.0)

@@ -86,7 +86,9 @@ def test_a_cluster_survives_its_operator(
     servers = pods(api, namespace)
     assert servers
 
-    helm.apply("upgrade", "--set", "mode=datacenters", "--set", "logLevel=debug")
+    helm.apply(
+        "upgrade", "--take-ownership", "--set", "mode=datacenters", "--set", "logLevel=debug"
+    )
     (container,) = api.get(DEPLOYMENT, HOME, NAME)["spec"]["template"]["spec"]["containers"]
     given = {one["name"]: one.get("value") for one in container["env"]}
     assert (given["DATACENTERS"], given["LOG_LEVEL"]) == ("true", "debug")
