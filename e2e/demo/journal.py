@@ -1,9 +1,10 @@
 """Records watch events with their times, for progress lines and timelines."""
 
+import functools
 import http.client
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self, cast
@@ -64,7 +65,7 @@ class Journal:
     """
 
     api: Api
-    views: Iterable[View]
+    views: Sequence[View]
     _entries: list[JournalEntry] = field(default_factory=list)
     _alive: dict[str, dict[str, Object]] = field(default_factory=dict)
     _news: threading.Condition = field(default_factory=threading.Condition)
@@ -107,9 +108,36 @@ class Journal:
         with self._news:
             self._news.wait(seconds)
 
+    def catch_up(self, seconds: float) -> bool:
+        """Wait until the watches have delivered what lists show now; False: not in this time."""
+        end = time.monotonic() + seconds
+        for view in self.views:
+            listed = self._read(view)
+            with self._news:
+                shown = self._news.wait_for(
+                    functools.partial(self._has, view.kind, listed), end - time.monotonic()
+                )
+            if not shown:
+                return False
+        return True
+
+    def _has(self, kind: str, listed: Object) -> bool:
+        """Whether each listed object was seen like this, later or deleted, and no other is left."""
+        items = _items(listed)
+        alive = self._alive.get(kind, {})
+        gone = {uid_of(one.object) for one in self._entries if one.change == "DELETED"}
+        at = _version(listed)
+        return all(
+            uid in gone or (uid in alive and _version(alive[uid]) >= _version(one))
+            for uid, one in items.items()
+        ) and all(uid in items or _version(one) > at for uid, one in alive.items())
+
+    def _read(self, view: View) -> Object:
+        return self.api.get(view.path, METADATA_LIST if view.metadata_only else {})
+
     def _list(self, view: View, *, quietly: bool) -> str:
-        listed = self.api.get(view.path, METADATA_LIST if view.metadata_only else {})
-        items = {uid_of(item): item for item in listed["items"] or ()}
+        listed = self._read(view)
+        items = _items(listed)
         with self._news:
             known = self._alive.setdefault(view.kind, {})
             if quietly:
@@ -119,8 +147,7 @@ class Journal:
                     self._note(view.kind, "DELETED", known[uid])
                 for item in items.values():
                     self._note(view.kind, "ADDED", item)
-        version: str = listed["metadata"]["resourceVersion"]
-        return version
+        return str(_version(listed))
 
     def _follow(self, view: View, version: str) -> None:
         while not self._stopped:
@@ -158,5 +185,10 @@ class Journal:
         self._news.notify_all()
 
 
-def _version(obj: Object) -> str:
-    return str(obj["metadata"].get("resourceVersion", ""))
+def _items(listed: Object) -> dict[str, Object]:
+    return {uid_of(item): item for item in listed["items"] or ()}
+
+
+def _version(obj: Object) -> int:
+    """The resourceVersion; those of one resource are in order (KEP-5504)."""
+    return int(obj["metadata"].get("resourceVersion") or 0)

@@ -66,9 +66,11 @@ class Takeover:
         return self.await_that("the upgrade has ended", over, seconds)
 
     def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
-        """Wait for a condition; a failure has all recorded events."""
+        """Wait for a condition, and for its events; a failure has all recorded ones."""
         try:
-            return until(what, look, seconds, every=0.05)
+            found = until(what, look, seconds, every=0.05)
+            self.record.catch_up()
+            return found
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 

@@ -44,6 +44,10 @@ class Record:
         """What was seen so far."""
         return History(self.cluster.name, self._before, self._journal.entries())
 
+    def catch_up(self) -> None:
+        """Wait until what can be read of the objects is in the history, too."""
+        assert self._journal.catch_up(_LEAD_SECONDS), "a watch has fallen behind"
+
     def await_finished(self, version: str, seconds: float = UPGRADE_SECONDS) -> float:
         """Wait until the cluster reports a version; return the seconds since the spec changed.
 
@@ -64,6 +68,7 @@ class Record:
             )
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
+        self.catch_up()
         began = self.history.first(CLUSTER_VIEW, requested)
         assert began is not None
         return ended - began

@@ -53,6 +53,7 @@ def test_the_leader_is_left_alone_until_a_retry(
     with recorded(cluster) as record:
         change(cluster, {"version": version})
         await_stopped(cluster, "StepDownFailed")
+        record.catch_up()
         assert record.history.replaced() == standbys
         assert len(record.history.leaders()) == 1
         (failed,) = record.history.step_downs()

@@ -75,6 +75,7 @@ def test_three_snapshots_that_fail_end_it_and_no_server_was_touched(
             assert status["upgrade"]["snapshots"] == 3
             assert status["release"]["version"] == FIRST
             until("the lock is free", lambda: "operationLock" not in cluster.live()["status"], 10.0)
+            record.catch_up()
             assert record.history.first_touch() is None
             tried = {
                 s.object["metadata"]["name"] for s in record.history.entries if s.kind == BACKUPS
