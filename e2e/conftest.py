@@ -23,6 +23,7 @@ from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator, unrefused
+from e2e.harness.plugins import PluginRegistry, plugin_registry
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.upgrades import Requests
@@ -162,6 +163,13 @@ def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Op
 def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """An S3 store in the network of the rig; a scenario of another store has its own."""
     with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def plugins(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginRegistry]:
+    """A registry of plugins in the network of the rig."""
+    with plugin_registry(Ground.of_rig(rig), tmp_path_factory.mktemp("plugins")) as made:
         yield made
 
 

@@ -20,6 +20,8 @@ from e2e.rig.versions import CRANE_TOOL, REGISTRY_SERVER, Server
 from runtime.types import Object
 
 PORT = 5002
+# The catalog looks for versions of three numbers.
+VERSION = "v1.0.0"
 _UP_SECONDS = 60.0
 
 
@@ -38,11 +40,11 @@ class PluginRegistry:
         with tarfile.open(layer, "w") as tar:
             tar.add(binary, arcname=program.name)
         repository = f"{self.ground.address}:{PORT}/plugins/{program.name}"
-        self._call("append", "--new_layer", str(layer), "--new_tag", f"{repository}:v1")
-        digest = self._call("digest", f"{repository}:v1").strip()
+        self._call("append", "--new_layer", str(layer), "--new_tag", f"{repository}:{VERSION}")
+        digest = self._call("digest", f"{repository}:{VERSION}").strip()
         return {
             "image": f"{repository}@{digest}",
-            "version": "v1",
+            "version": VERSION,
             "binaryName": program.name,
         }
 

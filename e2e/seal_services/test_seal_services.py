@@ -16,7 +16,7 @@ from e2e.harness.key_services import KmipKey, KmsKey, aws_kms, kmip_server
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
-from e2e.harness.plugins import PluginRegistry, plugin_registry
+from e2e.harness.plugins import PluginRegistry
 from e2e.harness.stores import Ground
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig, RigError
@@ -43,12 +43,6 @@ def kmip(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmipKey
 def kms(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmsKey]:
     with aws_kms(Ground.of_rig(rig), tmp_path_factory.mktemp("kms")) as key:
         yield key
-
-
-@pytest.fixture(scope="module")
-def registry(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginRegistry]:
-    with plugin_registry(Ground.of_rig(rig), tmp_path_factory.mktemp("plugins")) as made:
-        yield made
 
 
 def test_a_kmip_server_unseals_each_start(api: Api, namespace: str, kmip: KmipKey) -> None:
@@ -86,7 +80,7 @@ def test_a_client_certificate_of_another_ca_is_refused(
 
 
 def test_a_kms_unseals_each_start_by_a_plugin(
-    api: Api, namespace: str, kms: KmsKey, registry: PluginRegistry
+    api: Api, namespace: str, kms: KmsKey, plugins: PluginRegistry
 ) -> None:
     api.create(SECRET, login(namespace, "kms-login", kms.files()))
     unseal = {
@@ -98,16 +92,16 @@ def test_a_kms_unseals_each_start_by_a_plugin(
         "type": "kms",
         "name": "awskms",
         "env": [f"AWS_CA_BUNDLE={mount_paths.SEAL_CREDENTIALS}/ca.crt"],
-        **registry.publish(KMS_PLUGIN_PROGRAM),
+        **plugins.publish(KMS_PLUGIN_PROGRAM),
     }
     cluster = make(api, namespace, "kms", unseal=unseal, plugins=[plugin])
     assert cluster.server().get("sys/seal-status", "")["type"] == "awskms"
     cluster.await_condition("CloudUnsealIdentityReady", reason="CredentialsSecretConfigured")
-    calls, downloads = kms.calls(), registry.downloads(KMS_PLUGIN_PROGRAM)
+    calls, downloads = kms.calls(), plugins.downloads(KMS_PLUGIN_PROGRAM)
     restart(cluster)
     assert kms.calls() > calls, "the KMS decrypts the root key at each start"
     assert downloads == 1
-    assert registry.downloads(KMS_PLUGIN_PROGRAM) == 2, "the folder of plugins lives with its pod"
+    assert plugins.downloads(KMS_PLUGIN_PROGRAM) == 2, "the folder of plugins lives with its pod"
 
 
 def login(namespace: str, name: str, files: dict[str, bytes]) -> Object:

@@ -233,7 +233,7 @@ class SelfInitRequest(ApiModel):
             "Headers of the request: a list of values per name. Needs OpenBao 2.6. Put no secrets "
             "here: this object is stored in a ConfigMap."
         ),
-        examples=[{"X-Vault-Namespace": ["team"]}],
+        examples=[{"X-Request-Id": ["first-boot"]}],
     )
     when: FreeValue | None = Field(
         default=None,
