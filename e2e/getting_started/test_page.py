@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.demo.manifests import Installation, as_list, operator_objects
+from e2e.demo.manifests import Installation, operator_objects
 from e2e.harness.installation import NAMESPACE, install
-from e2e.harness.kubernetes import Api, Object
+from e2e.harness.kubernetes import Api
 from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.overlays import remove_objects
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
@@ -23,8 +24,6 @@ from runtime.builtin_kinds import POD
 
 PAGE = REPOSITORY / "docs" / "getting-started.md"
 OPERATORS = "app.kubernetes.io/name=openbao-operator"
-# The operators of later scenarios hold a token of the ServiceAccount.
-KEPT = ("Namespace", "CustomResourceDefinition", "ServiceAccount")
 STEPS_MIN = 9
 # Ends the port-forwards with the shell.
 PRELUDE = "set -eu -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
@@ -44,16 +43,10 @@ def folder(rig: Rig, api: Api, tmp_path: Path) -> Iterator[Path]:
     objects = operator_objects(text, installation)
     (tmp_path / "install.yaml").write_text(yaml.safe_dump_all(objects))
     yield tmp_path
-    remove(rig, objects)
+    # The operators of later scenarios hold a token of the ServiceAccount.
+    remove_objects(rig, objects, keep={"ServiceAccount"})
     until("the operator is gone", lambda: not api.list(POD, NAMESPACE, OPERATORS), 60.0)
     install(rig)
-
-
-def remove(rig: Rig, objects: list[Object]) -> None:
-    """Delete what the page installed; what other scenarios use stays."""
-    gone = as_list([one for one in objects if one["kind"] not in KEPT])
-    delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
-    rig.kubectl(*delete, input=gone, timeout=120.0)
 
 
 @pytest.mark.timeout(900)

@@ -1,26 +1,20 @@
 """Copies of the overlays of deploy, for another namespace."""
 
 import shutil
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from e2e.demo.manifests import documents
+from e2e.demo.manifests import as_list, documents
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from runtime.types import Object
 
 SHIPPED = "openbao-operator-system"
-OVERLAYS = (
-    "cluster-wide",
-    "namespace-list",
-    "single-namespace",
-    "multi-tenant",
-    "without-admission",
-    "datacenters",
-)
 EVERYWHERE = ("cluster-wide", "without-admission", "datacenters")
 """Those whose operator looks after clusters of every namespace."""
 LISTED = ("team-a", "team-b")
+_KEPT = frozenset({"Namespace", "CustomResourceDefinition"})
 POLICY = "ValidatingAdmissionPolicy"
 
 
@@ -37,6 +31,13 @@ def copied(folder: Path, namespace: str) -> Path:
 def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
     """Build an overlay with `kubectl kustomize`."""
     return rig.kubectl("kustomize", str(checkout / "deploy" / "overlays" / overlay))
+
+
+def remove_objects(rig: Rig, objects: Iterable[Object], keep: Collection[str] = ()) -> None:
+    """Delete what an overlay installed; namespaces, definitions and the kinds of `keep` stay."""
+    gone = [one for one in objects if one["kind"] not in _KEPT and one["kind"] not in keep]
+    delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
+    rig.kubectl(*delete, input=as_list(gone), timeout=120.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,17 +24,17 @@ from e2e.harness.kubernetes import Api, ApiError, missing_ok
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import IMAGE_REPOSITORY
-from e2e.harness.overlays import LISTED, OVERLAYS, copied, rendered
+from e2e.harness.overlays import LISTED, copied, remove_objects, rendered
 from e2e.harness.prometheus import Prometheus, prometheus
 from e2e.harness.tenants import make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
+from release.manifests import MODES
 from runtime.builtin_kinds import NAMESPACE, POD, ROLE, SECRET
 from runtime.types import Object, Resource
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
 HOME = "bao-ops"
-KEPT = ("Namespace", "CustomResourceDefinition")
 OPERATORS = "app.kubernetes.io/name=openbao-operator"
 TENANT = "one"
 SECONDS = 60.0
@@ -90,7 +90,7 @@ def metrics(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prom
         yield made
 
 
-@pytest.fixture(params=OVERLAYS)
+@pytest.fixture(params=MODES)
 def installed(
     rig: Rig,
     api: Api,
@@ -116,9 +116,7 @@ def installed(
         for name in _names(deployments):
             api.delete(DEPLOYMENT, HOME, name)
         until("the pods are gone", lambda: not api.list(POD, HOME, OPERATORS), SECONDS)
-        gone = as_list([one for one in objects if one["kind"] not in KEPT])
-        delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
-        rig.kubectl(*delete, input=gone, timeout=120.0)
+        remove_objects(rig, objects)
 
 
 def _clean(api: Api) -> None:

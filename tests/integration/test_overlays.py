@@ -13,10 +13,11 @@ import pytest
 from contracts.admission.policy import PARAMETERS, PART_OF
 from contracts.api.group import GROUP
 from e2e.demo.manifests import as_list, documents
-from e2e.harness.overlays import EVERYWHERE, LISTED, OVERLAYS, POLICY, SHIPPED, Build, copied
+from e2e.harness.overlays import EVERYWHERE, LISTED, POLICY, SHIPPED, Build, copied
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import Kube
 from e2e.rig.paths import REPOSITORY
+from release.manifests import MODES
 from runtime.types import Object, labels_of
 
 CONTROLLER = "openbao-operator-controller"
@@ -72,7 +73,7 @@ class Installed:
         return bool(answer["status"]["allowed"])
 
 
-@pytest.fixture(scope="module", params=OVERLAYS)
+@pytest.fixture(scope="module", params=MODES)
 def installed(
     plane: Rig, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
@@ -92,7 +93,7 @@ def installed(
     plane.kubectl("delete", "--wait=false", "-f", "-", input=gone, timeout=180.0)
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", MODES)
 def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
     build = Build.of(plane, REPOSITORY, overlay)
     (home,) = build.of_kind("Namespace")
@@ -101,7 +102,7 @@ def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
     assert named == {f"{kind}.openbao.org" for kind in KINDS}
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", MODES)
 def test_the_service_monitor_selects_every_metrics_service(plane: Rig, overlay: str) -> None:
     build = Build.of(plane, REPOSITORY, overlay)
     folder = str(REPOSITORY / "deploy" / "monitoring")
