@@ -30,7 +30,8 @@ def status_command(cluster: str | None, watch: bool, output: str, *, access: Acc
     Servers, seal, certificate, backup, operation, and what waits and why. The values are those of
     the status that the operator wrote, and of the pods. Exits with 3 when a cluster is not Ready.
     """
-    from baoctl.commands.cluster.show import STRUCTURED, show
+    from baoctl.commands.cluster.show import show
+    from baoctl.commands.cluster.terminal import STRUCTURED
 
     if watch and output in STRUCTURED:
         raise click.UsageError("--watch draws a screen: not with -o json or -o yaml")

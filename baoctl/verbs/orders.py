@@ -5,7 +5,7 @@ Uses click at import; what a verb needs is imported when it is called. Called by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
@@ -22,24 +22,13 @@ def _order(access: Access, **order: Any) -> None:
     click.echo(carry_out(ClusterOrder(**order), access))
 
 
-def _simple(verb: str, help_text: str) -> click.Command:
+def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command:
     @click.command(verb, help=help_text)
-    @click.argument("cluster")
+    @click.argument(target)
     @DRY_RUN
     @reaches_cluster
-    def command(cluster: str, dry_run: bool, *, access: Access) -> None:
-        _order(access, verb=verb, cluster=cluster, dry_run=dry_run)
-
-    return command
-
-
-def _of_pod(verb: str, help_text: str) -> click.Command:
-    @click.command(verb, help=help_text)
-    @click.argument("pod")
-    @DRY_RUN
-    @reaches_cluster
-    def command(pod: str, dry_run: bool, *, access: Access) -> None:
-        _order(access, verb=verb, pod=pod, dry_run=dry_run)
+    def command(dry_run: bool, *, access: Access, **named: str) -> None:
+        _order(access, verb=verb, dry_run=dry_run, **named)
 
     return command
 
@@ -61,8 +50,8 @@ _OF_UPGRADES: Final[Mapping[str, str]] = {
 }
 
 
-def _made(texts: Mapping[str, str], make: Callable[[str, str], click.Command]) -> tuple[Any, ...]:
-    return tuple(make(verb, text) for verb, text in texts.items())
+def _made(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.Command, ...]:
+    return tuple(_simple(verb, text, target) for verb, text in texts.items())
 
 
 @click.command("pause")
@@ -124,8 +113,8 @@ COMMANDS: Final[tuple[click.Command, ...]] = (
     backup_command,
     hibernate_command,
     pause_command,
-    *_made(_SIMPLE, _simple),
-    *_made(_OF_PODS, _of_pod),
+    *_made(_SIMPLE),
+    *_made(_OF_PODS, "pod"),
 )
 PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
-UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _made(_OF_UPGRADES, _simple)
+UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _made(_OF_UPGRADES)

@@ -6,80 +6,90 @@ Uses click at import; what a verb needs is imported when it is called. Called by
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from baoctl.settings import Settings
+
+
+def runs_a_process(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of every process; they reach it as `flags`."""
+
+    @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
+    @click.option(
+        "--leader-elect/--no-leader-elect",
+        default=True,
+        show_default=True,
+        help="Enable leader election.",
+    )
+    @click.option(
+        "--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks."
+    )
+    @click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        help="Minimum log level.",
+    )
+    @functools.wraps(command)
+    def wrapped(
+        *,
+        kubeconfig: str | None,
+        leader_elect: bool,
+        port: int | None,
+        log_level: str | None,
+        **others: Any,
+    ) -> None:
+        command(flags=Flags(kubeconfig, leader_elect, port, log_level), **others)
+
+    return wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The options of every process; None: as the environment says."""
+
+    kubeconfig: str | None
+    leader_election: bool
+    port: int | None
+    log_level: str | None
+
+    def over(self, settings: Settings) -> Settings:
+        """Return the settings of the environment with these in their place."""
+        return dataclasses.replace(
+            settings,
+            kubeconfig=self.kubeconfig or settings.kubeconfig,
+            leader_election=self.leader_election,
+            port=settings.port if self.port is None else self.port,
+            log_level=self.log_level or settings.log_level,
+        )
+
 
 @click.command("run", hidden=True)
-@click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
 @click.option("--watch-namespace", help="Only clusters of these (a, or a,b).  [default: all]")
-@click.option(
-    "--leader-elect/--no-leader-elect",
-    default=True,
-    show_default=True,
-    help="Enable leader election.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    help="Minimum log level.",
-)
-def run_command(
-    kubeconfig: str | None,
-    watch_namespace: str | None,
-    leader_elect: bool,
-    port: int | None,
-    log_level: str | None,
-) -> None:
+@runs_a_process
+def run_command(watch_namespace: str | None, *, flags: Flags) -> None:
     """Run the operator until it is told to stop."""
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
-    settings = from_environment(watch_namespace=watch_namespace)
-    run_operator(
-        dataclasses.replace(
-            settings,
-            kubeconfig=kubeconfig or settings.kubeconfig,
-            leader_election=leader_elect,
-            port=settings.port if port is None else port,
-            log_level=log_level or settings.log_level,
-        )
-    )
+    run_operator(flags.over(from_environment(watch_namespace=watch_namespace)))
 
 
 @click.command("provision", hidden=True)
-@click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
-@click.option(
-    "--leader-elect/--no-leader-elect",
-    default=True,
-    show_default=True,
-    help="Enable leader election.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    help="Minimum log level.",
-)
-def provision_command(
-    kubeconfig: str | None, leader_elect: bool, port: int | None, log_level: str | None
-) -> None:
+@runs_a_process
+def provision_command(*, flags: Flags) -> None:
     """Open namespaces for tenants until it is told to stop."""
     from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment
 
     settings = provisioner_from_environment()
-    process = dataclasses.replace(
-        settings.process,
-        kubeconfig=kubeconfig or settings.process.kubeconfig,
-        leader_election=leader_elect,
-        port=settings.process.port if port is None else port,
-        log_level=log_level or settings.process.log_level,
-    )
-    run_provisioner(dataclasses.replace(settings, process=process))
+    run_provisioner(dataclasses.replace(settings, process=flags.over(settings.process)))
 
 
 JOBS: Mapping[str, str] = {

@@ -5,7 +5,6 @@ Uses baoctl.commands.cluster.fetch to read and findings to decide. Called by bao
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from baoctl.commands.cluster.fetch import examine, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation
-from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, console, emit, safe, structured
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, safe
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from runtime.types import key_of
@@ -49,10 +48,7 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
         ]
 
     reports = ask("doctor", question, access)
-    if output in ("json", "yaml"):
-        sys.stdout.write(structured(reports, output))
-    else:
-        emit(console(), Group(*(part for one in reports for part in screen(one))))
+    present(reports, Group(*(part for one in reports for part in screen(one))), output)
     return ExitCode.NOT_READY if any(one.findings for one in reports) else ExitCode.GOOD
 
 

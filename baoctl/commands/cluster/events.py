@@ -5,7 +5,6 @@ Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from baoctl.commands.api_client import Session, ask
 from baoctl.commands.cluster.fetch import EVENTS_MAX, is_about, read_cluster
 from baoctl.commands.cluster.findings_of_operator import last_seen
 from baoctl.commands.cluster.observed import age, number, part, text
-from baoctl.commands.cluster.terminal import WARN, console, emit, safe, structured, table
+from baoctl.commands.cluster.terminal import WARN, present, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from runtime.builtin_kinds import EVENT
@@ -46,10 +45,7 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
         return rows_of(name, found.items, api.clock.now())
 
     rows = ask("events", question, access)
-    if output in ("json", "yaml"):
-        sys.stdout.write(structured(rows, output))
-    else:
-        emit(console(), screen(rows) if rows else Text("No events; they are kept for an hour."))
+    present(rows, screen(rows) if rows else Text("No events; they are kept for an hour."), output)
     return ExitCode.GOOD
 
 

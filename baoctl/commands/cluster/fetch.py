@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import AskError, Session
@@ -135,12 +135,8 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
         _logs(reads, seen),
         _holder(reads, seen),
     )
-    return ClusterObservation(
-        now=seen.now,
-        cluster=seen.cluster,
-        pods=seen.pods,
-        claims=seen.claims,
-        stateful_sets=seen.stateful_sets,
+    return replace(
+        seen,
         secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
         events=tuple(one for one in events or () if is_about(name, one)),
         logs=logs,

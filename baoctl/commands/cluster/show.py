@@ -6,7 +6,6 @@ baoctl.verbs.clusters.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +18,7 @@ from baoctl.commands.api_client import Session, ask, error_of
 from baoctl.commands.cluster.fetch import observe, read_clusters
 from baoctl.commands.cluster.status import StatusView, list_row, view_of
 from baoctl.commands.cluster.status_screen import listing, screen
-from baoctl.commands.cluster.terminal import DIM, console, emit, structured
+from baoctl.commands.cluster.terminal import DIM, console, emit, present
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.conditions.condition import clean_message
@@ -27,7 +26,6 @@ from runtime.errors import Transient, TransportError
 
 PERIOD: Final = 2.0
 """Seconds between two looks of a watch."""
-STRUCTURED: Final = ("json", "yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,7 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
         if watch:
             return await _follow(api, look, out)
         shown = await look()
-        if output in STRUCTURED:
-            sys.stdout.write(structured(shown.value, output))
-        else:
-            emit(out, shown.text)
+        present(shown.value, shown.text, output, out)
         return shown.exit_code
 
     return ask("status", question, access)

@@ -22,6 +22,7 @@ from contracts.conditions.condition import clean_message
 
 WIDTH: Final = 120
 """Columns of an output that is no terminal."""
+STRUCTURED: Final = ("json", "yaml")
 GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
 
@@ -42,6 +43,14 @@ def emit(out: Console, what: RenderableType) -> None:
     with out.capture() as captured:
         out.print(what)
     out.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def present(value: Any, text: RenderableType, output: str, out: Console | None = None) -> None:
+    """Print a value as JSON or YAML, or its text for people."""
+    if output in STRUCTURED:
+        sys.stdout.write(structured(value, output))
+    else:
+        emit(out or console(), text)
 
 
 def safe(text: str, style: str = "") -> Text:

@@ -7,7 +7,6 @@ ConfigMaps only the metadata is read.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +20,7 @@ from baoctl.commands.api_client import Session, ask
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import age, is_ready, moment, number, part, text
 from baoctl.commands.cluster.status import state_of
-from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, console, emit, safe, structured
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, safe
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
@@ -77,10 +76,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
         return node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now()), denied
 
     root, denied = ask("tree", question, access)
-    if output in ("json", "yaml"):
-        sys.stdout.write(structured(root, output))
-    else:
-        emit(console(), screen(root, denied))
+    present(root, screen(root, denied), output)
     return ExitCode.GOOD
 
 
