@@ -258,7 +258,7 @@ class ObjectMeta(ApiModel):
 class LocalReference(ApiModel):
     """The name of an object in the namespace of the cluster."""
 
-    name: SubdomainName = Field(description="Name of the object.", examples=["registry-login"])
+    name: SubdomainName = Field(description="Name of the object.")
 
 
 class SecretReference(LocalReference):

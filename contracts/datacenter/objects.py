@@ -123,7 +123,10 @@ class DatacenterSpec(ApiModel):
     )
     redeploy: tuple[RedeployRequest, ...] = Field(
         default=(),
-        description="Orders to replace the pods of services, whatever source they come from.",
+        description=(
+            "Orders to replace the pods of services, whatever source they come from; each is "
+            "carried out once whenever its text changes."
+        ),
         max_length=SERVICES_MAX,
         json_schema_extra=as_map("name"),
     )
@@ -164,7 +167,9 @@ class DatacenterStatus(StoredStatus):
     summary: str = Field(default="", description="Running of wanted services.", max_length=64)
     sources: tuple[SourceStatus, ...] = Field(
         default=(),
-        description="Where services come from, the winners of names first.",
+        description=(
+            "Where services come from, as each answered last, the winners of names first."
+        ),
         max_length=SOURCES_MAX,
         json_schema_extra=as_map("name"),
     )

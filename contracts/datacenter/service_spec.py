@@ -182,31 +182,31 @@ class ServicePart(ApiModel):
     )
     env: tuple[Variable, ...] = Field(
         default=(),
-        description="Environment.",
+        description="Environment: each a value, or a key of a Secret.",
         max_length=128,
         json_schema_extra=as_map("name"),
     )
     ports: tuple[ServicePort, ...] = Field(
         default=(),
-        description="Ports.",
+        description="Ports that it listens on.",
         max_length=32,
         json_schema_extra=as_map("name"),
     )
     volumes: tuple[Volume, ...] = Field(
         default=(),
-        description="Volumes.",
+        description="Volumes: gone with the pod, of its own per pod, or a directory of the node.",
         max_length=32,
         json_schema_extra=as_map("name"),
     )
     config_files: tuple[ConfigFile, ...] = Field(
         default=(),
-        description="Files of the configuration.",
+        description="Files of the configuration; a changed one rolls the pods.",
         max_length=32,
         json_schema_extra=as_map("path"),
     )
     secrets: tuple[SecretFiles, ...] = Field(
         default=(),
-        description="Secrets as files.",
+        description="Secrets whose keys become files.",
         max_length=32,
         json_schema_extra=as_map("mountPath"),
     )

@@ -182,7 +182,8 @@ async def test_explain_tells_defaults_units_and_examples(installed: Rig) -> None
     words = " ".join((await _explained(installed, "openbaocluster.spec.tls")).split())
     assert "enum: OperatorManaged, External, ACME" in words
     assert "A Go duration from 1h to 8736h" in words
-    assert "Default: 720h. Example: 720h" in words
+    assert "Default: 720h." in words
+    assert "Example: 2026-01-31T12:00:00Z" in words
 
 
 @pytest.mark.parametrize("part", ["spec", "status"])

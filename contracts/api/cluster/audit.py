@@ -78,10 +78,7 @@ class AuditFileStorage(ApiModel):
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
-        description=(
-            "StorageClass of the claim in mode ManagedPVC; left out, the default class of the "
-            "Kubernetes cluster."
-        ),
+        description="StorageClass of the claim in mode ManagedPVC; left out, the default class.",
         examples=["shared-files"],
     )
     mount_path: str = Field(

@@ -79,9 +79,9 @@ class RestoreTest(ApiModel):
     canary_path: CanaryPath | None = Field(
         default=None,
         description=(
-            "Path in OpenBao that the role of backups may read, whose content the restored server "
-            "must show unchanged. Its digest is kept beside each snapshot, so it is no place for a "
-            "secret. Left out, the policy of backups."
+            "Path in OpenBao that the role of backups may read; the restored server must show the "
+            "same content. Its digest is kept beside each snapshot: no place for a secret. Left "
+            "out, the policy of backups."
         ),
         examples=["secret/data/canary"],
     )
@@ -91,7 +91,6 @@ class RestoreTest(ApiModel):
             "Not served: a test makes no cluster, but a server within the pod of its job, in the "
             "namespace of the backup."
         ),
-        examples=["restore-tests"],
         max_length=63,
     )
     credentials_secret_ref: SecretReference | None = Field(
@@ -136,7 +135,6 @@ class Backup(ApiModel):
     image: Image | None = Field(
         default=None,
         description="Image of the executor; left out, the operator's own.",
-        examples=["registry.example.com/openbao-backup:1.0.0"],
     )
     restore_test: RestoreTest | None = Field(
         default=None, description="Test restores; left out, none."

@@ -18,7 +18,7 @@ _Group = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=32)]
 
 def _flag(text: str) -> bool | None:
     field: bool | None = Field(
-        default=None, description=f"{text} Left out, the server does not.", examples=[False]
+        default=None, description=f"{text} Left out, false.", examples=[False]
     )
     return field
 
@@ -29,8 +29,7 @@ class ListenerSpec(ApiModel):
     tls_disable: bool | None = Field(
         default=None,
         description=(
-            "Must be false or absent: probes, raft joins and clients of the operator speak TLS "
-            "only, so a cluster without it could never start."
+            "Must be false or absent: probes, raft joins and the operator speak TLS only."
         ),
     )
     proxy_protocol_behavior: (
@@ -38,9 +37,9 @@ class ListenerSpec(ApiModel):
     ) = Field(
         default=None,
         description=(
-            "Whose PROXY protocol header is believed. use_always: anybody's. allow_authorized: "
+            "Whose PROXY protocol header counts. use_always: anybody's. allow_authorized: "
             "that of proxyProtocolAuthorizedAddrs; others connect as themselves. "
-            "deny_unauthorized: others are refused. allow_any is an older spelling of "
+            "deny_unauthorized: others are refused. allow_any: older spelling of "
             "allow_authorized. Left out, no header is read."
         ),
         examples=["allow_authorized"],
@@ -171,12 +170,10 @@ class Logging(ApiModel):
             "File to log to as well, below /openbao/logs (a scratch volume that goes with the "
             "pod), /tmp or the volume of auditFileStorage. Left out, the log goes to stderr only."
         ),
-        examples=["/openbao/logs/openbao.log"],
     )
     pid_file: _Path | None = Field(
         default=None,
         description="File for the process id; same folders as `file`. Left out, there is none.",
-        examples=["/openbao/logs/openbao.pid"],
     )
     rotate_duration: Duration | None = Field(
         default=None,
@@ -317,7 +314,7 @@ class Configuration(ApiModel):
     enable_response_header_raft_node_id: bool | None = Field(
         default=None,
         alias="enableResponseHeaderRaftNodeID",
-        description="Name the raft node in every response. Left out, the server does not.",
+        description="Name the raft node in every response. Left out, false.",
         examples=[False],
     )
     listener: ListenerSpec | None = Field(default=None, description="The listener of the API.")

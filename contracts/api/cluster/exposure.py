@@ -28,7 +28,7 @@ class Ingress(ApiModel):
     )
     class_name: SubdomainName | None = Field(
         default=None,
-        description="IngressClass; left out, the default class of the Kubernetes cluster.",
+        description="IngressClass; left out, the default class.",
         examples=["nginx"],
     )
     host: _Host | None = Field(

@@ -10,12 +10,6 @@ from pydantic import Field
 from contracts.api.meta import ApiModel, SecretReference, as_map
 
 FailurePolicy = Literal["Warn", "Block"]
-_EXAMPLE_KEY = (
-    "-----BEGIN PUBLIC KEY-----\n"
-    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEWliV+3uJNNm3PPF/Xn2hzTBGJCjh\n"
-    "4YD6i7b3wGWKDi3so6yfA9+IdlZ2KZj/1ZswKokMR7wLSalvrIcAp7LKyg==\n"
-    "-----END PUBLIC KEY-----\n"
-)
 
 
 class ImageVerification(ApiModel):
@@ -30,7 +24,7 @@ class ImageVerification(ApiModel):
             "Public key of the signer as PEM text (the file cosign.pub): ECDSA P-256, P-384 or "
             "P-521, or RSA of 2048 to 8192 bits."
         ),
-        examples=[_EXAMPLE_KEY],
+        examples=["-----BEGIN PUBLIC KEY-----\nMFkw..."],
         max_length=4096,
     )
     issuer: str | None = Field(
@@ -49,8 +43,8 @@ class ImageVerification(ApiModel):
         default=None,
         alias="issuerRegExp",
         description=(
-            "Keyless: pattern (RE2) for the issuer, in place of issuer, found anywhere in it. Goes "
-            "with subjectRegExp."
+            "Keyless: RE2 pattern found anywhere in the issuer, instead of issuer. Goes with "
+            "subjectRegExp."
         ),
         examples=["^https://issuer\\.example\\.com$"],
         max_length=512,
@@ -58,31 +52,29 @@ class ImageVerification(ApiModel):
     subject_reg_exp: str | None = Field(
         default=None,
         alias="subjectRegExp",
-        description=(
-            "Keyless: pattern (RE2) for the identity, in place of subject, found anywhere in it."
-        ),
+        description="Keyless: RE2 pattern found anywhere in the identity, instead of subject.",
         examples=["^https://git\\.example\\.com/image/.*@refs/tags/v[0-9.]+$"],
         max_length=512,
     )
     failure_policy: FailurePolicy = Field(
         default="Block",
         description=(
-            "What happens when nothing proves the image. Block: pods stay as they are and none is "
-            "made. Warn: the image is used by its tag, with an event and a condition."
+            "What happens without a proof. Block: pods stay, and none is made. Warn: the image is "
+            "used by its tag, with an event and a condition."
         ),
     )
     ignore_tlog: bool = Field(
         default=False,
         description=(
-            "Do not ask for an entry in a transparency log. For public keys only; needed for "
-            "images that were signed without a log."
+            "Ask for no entry in a transparency log, for images signed without one. Public keys "
+            "only."
         ),
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),
         description=(
-            "Secrets (kubernetes.io/dockerconfigjson or dockercfg) with logins for the registry, "
-            "tried before spec.imagePullSecrets."
+            "Registry logins (kubernetes.io/dockerconfigjson or dockercfg), tried before "
+            "spec.imagePullSecrets."
         ),
         max_length=16,
         json_schema_extra=as_map("name"),

@@ -67,9 +67,7 @@ class LabelRequirement(ApiModel):
     """One requirement of a label selector."""
 
     key: _LabelKey = Field(description="Label key.")
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
-        description="How the values are compared."
-    )
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="Comparison.")
     values: tuple[_LabelValue, ...] | None = Field(
         default=None, description="Values for In and NotIn.", max_length=32
     )
@@ -78,11 +76,9 @@ class LabelRequirement(ApiModel):
 class LabelSelector(ApiModel):
     """A selector of pods or namespaces; an empty one selects all."""
 
-    match_labels: Labels | None = Field(
-        default=None, description="Labels that must have these values."
-    )
+    match_labels: Labels | None = Field(default=None, description="Labels with their values.")
     match_expressions: tuple[LabelRequirement, ...] | None = Field(
-        default=None, description="Requirements that must all hold.", max_length=16
+        default=None, description="Requirements; all must hold.", max_length=16
     )
 
 
@@ -100,11 +96,9 @@ class NetworkPolicyPeer(ApiModel):
 
     pod_selector: LabelSelector | None = Field(default=None, description="Pods of the peer.")
     namespace_selector: LabelSelector | None = Field(
-        default=None, description="Namespaces of the peer's pods; left out, the cluster's own."
+        default=None, description="Their namespaces; left out, the cluster's own."
     )
-    ip_block: IpBlock | None = Field(
-        default=None, description="Addresses of the peer, instead of selectors."
-    )
+    ip_block: IpBlock | None = Field(default=None, description="Addresses, instead of selectors.")
 
 
 class NetworkPolicyPort(ApiModel):
@@ -204,8 +198,8 @@ class ServiceAccountSpec(ApiModel):
     name: SubdomainName | None = Field(
         default=None,
         description=(
-            "Name of the ServiceAccount; left out, <name>-serviceaccount. One that is there "
-            "already is used and never changed, any other is made."
+            "Name of the ServiceAccount; left out, <name>-serviceaccount. An existing one is "
+            "never changed, any other is made."
         ),
         max_length=200,
     )

@@ -71,7 +71,6 @@ class Plugin(ApiModel):
             "SHA-256 of the plugin's file, 64 hexadecimal digits. From OpenBao 2.7.0 on a command, "
             "and an image with a digest, do without."
         ),
-        examples=["0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"],
         pattern=r"^[A-Fa-f0-9]{64}$",
         max_length=64,
     )

@@ -44,11 +44,11 @@ class Resources(ApiModel):
 
     requests: Quantities | None = Field(
         default=None,
-        description="What is reserved for each server.",
+        description="Reserved for each server.",
         examples=[{"cpu": "250m", "memory": "256Mi"}],
     )
     limits: Quantities | None = Field(
-        default=None, description="What each server may use at most.", examples=[{"memory": "1Gi"}]
+        default=None, description="Limits of each server.", examples=[{"memory": "1Gi"}]
     )
     claims: tuple[ResourceClaim, ...] | None = Field(
         default=None,
@@ -67,7 +67,6 @@ class InitContainer(ApiModel):
     image: Image | None = Field(
         default=None,
         description="No effect.",
-        examples=["registry.example.com/openbao-init:1.0.0"],
     )
 
 

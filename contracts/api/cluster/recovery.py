@@ -26,7 +26,6 @@ class Recipient(ApiModel):
         description=(
             "Fingerprint of the key, 40 or 64 hex digits. When given it must be that of the key."
         ),
-        examples=["0123456789abcdef0123456789abcdef01234567"],
         pattern=r"^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})$",
         max_length=64,
     )
@@ -69,8 +68,8 @@ class RecoveryKeys(ApiModel):
         default=None,
         description=(
             "Recovery keys made by the first boot, each share encrypted to the key of its "
-            "recipient; nobody ever holds one in plain text. The shares are put into the Secret "
-            "<name>-recovery-shares. Needs selfInit.enabled and a seal other than static. Later "
-            "changes have no effect: rotate the keys instead."
+            "recipient, never in plain text, and put into the Secret <name>-recovery-shares. "
+            "Needs selfInit.enabled and a seal other than static. Later changes have no effect: "
+            "rotate the keys instead."
         ),
     )

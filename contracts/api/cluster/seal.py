@@ -32,8 +32,8 @@ KEY_ID = "operator-generated-v1"
 Text = Annotated[str, Field(min_length=1, max_length=512)]
 File = Annotated[str, Field(pattern=r"^/[^\x00-\x1f]*$", min_length=2, max_length=512)]
 Inline = Annotated[str, Field(min_length=1, max_length=4096)]
-_MOUNTED = f"a file of credentialsSecretRef is {SEAL_CREDENTIALS}/<key>"
-_DISCOURAGED = "Discouraged: everybody who reads the cluster reads it; use credentialsSecretRef."
+_MOUNTED = "see unseal.credentialsSecretRef"
+_DISCOURAGED = "Discouraged: who reads the cluster reads it; use credentialsSecretRef."
 
 
 class StaticSeal(ApiModel):
@@ -42,9 +42,9 @@ class StaticSeal(ApiModel):
     current_key: str = Field(
         default=f"file://{KEY_PATH}",
         description=(
-            "File of the key, as the pod sees it. Only files of the mounted Secret can be named: "
-            "a key written here would end up in a ConfigMap. With a Secret of yours, each of its "
-            "keys is a file of the folder."
+            "File of the key, as the pod sees it. Only a file of the mounted Secret: a key "
+            "written here would end up in a ConfigMap. With a Secret of yours, each of its keys "
+            "is a file."
         ),
         pattern=rf"^file://{UNSEAL}/[A-Za-z0-9_-][A-Za-z0-9._-]*$",
         max_length=256,
@@ -176,7 +176,7 @@ class OciKms(ApiModel):
         description="Older field; the server has no such setting.",
     )
     disabled: bool | None = Field(
-        default=None, description="Whether this seal is only the old one of a seal migration."
+        default=None, description="This seal is only the old one of a migration."
     )
 
     @property

@@ -16,7 +16,7 @@ EnvironmentName = Annotated[
     str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", min_length=1, max_length=128)
 ]
 Algorithm = Literal["AES_GCM", "RSA_OAEP_SHA256", "RSA_OAEP_SHA384", "RSA_OAEP_SHA512"]
-_MOUNTED = f"a file of credentialsSecretRef is {SEAL_CREDENTIALS}/<key>"
+_MOUNTED = "see unseal.credentialsSecretRef"
 
 
 class Kmip(ApiModel):
@@ -52,7 +52,7 @@ class Kmip(ApiModel):
         default=None, description="Cipher suites of TLS 1.2, separated by commas."
     )
     disabled: bool | None = Field(
-        default=None, description="Whether this seal is only the old one of a seal migration."
+        default=None, description="This seal is only the old one of a migration."
     )
     address: Text | None = Field(default=None, description="Older spelling of endpoint.")
     certificate: File | None = Field(default=None, description="Older spelling of clientCert.")
@@ -98,7 +98,9 @@ class Pkcs11Runtime(ApiModel):
         examples=["/opt/hsm/lib"],
     )
     env: tuple[RuntimeSource, ...] = Field(
-        default=(), description="Variables whose value is that of a key.", max_length=16
+        default=(),
+        description="Variables whose value is that of a key of credentialsSecretRef.",
+        max_length=16,
     )
     file_env: tuple[RuntimeSource, ...] = Field(
         default=(),
@@ -122,8 +124,10 @@ class Pkcs11(ApiModel):
     )
     pin: Text | None = Field(
         default=None,
-        description="PIN of the token. Discouraged: everybody who reads the cluster reads it; put "
-        "it under BAO_HSM_PIN into the Secret of credentialsSecretRef.",
+        description=(
+            "PIN of the token. Discouraged: who reads the cluster reads it; use the key "
+            "BAO_HSM_PIN of credentialsSecretRef."
+        ),
     )
     key_label: Text = Field(description="Label of the key.", examples=["unseal"])
     key_id: Text | None = Field(
@@ -143,7 +147,7 @@ class Pkcs11(ApiModel):
         default=None, alias="rsaOAEPHash", description="Hash of RSA-OAEP."
     )
     disabled: bool | None = Field(
-        default=None, description="Whether this seal is only the old one of a seal migration."
+        default=None, description="This seal is only the old one of a migration."
     )
     runtime: Pkcs11Runtime | None = Field(
         default=None, description="What the library of the vendor needs around it."

@@ -210,8 +210,8 @@ class SelfInitRequest(ApiModel):
     data: FreeObject | None = Field(
         default=None,
         description=(
-            "Free payload, for paths without a typed payload below. Put no secrets here: this "
-            "object is stored in a ConfigMap. Fields that are null are left out."
+            "Free payload, for paths without a typed one. Put no secrets here: it is stored in a "
+            "ConfigMap. Fields that are null are left out."
         ),
         examples=[{"ttl": "1h"}],
     )
@@ -231,7 +231,7 @@ class SelfInitRequest(ApiModel):
         default=None,
         description=(
             "Headers of the request: a list of values per name. Needs OpenBao 2.6. Put no secrets "
-            "here: this object is stored in a ConfigMap."
+            "here: it is stored in a ConfigMap."
         ),
         examples=[{"X-Request-Id": ["first-boot"]}],
     )

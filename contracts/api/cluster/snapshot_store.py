@@ -36,7 +36,6 @@ class GcsTarget(ApiModel):
         default=None,
         description="Project of the bucket. Accepted, and without effect: the name of a bucket "
         "is the only one in all of Google Cloud, and objects need no project.",
-        examples=["production"],
     )
 
 

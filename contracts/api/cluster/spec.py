@@ -90,8 +90,8 @@ class ClusterSpec(ApiModel):
     operator_image_verification: ImageVerification | None = Field(
         default=None,
         description=(
-            "Who must have signed the operator's own image before it is used inside server pods. "
-            "Nothing falls back to imageVerification."
+            "Who must have signed the operator's own image before server pods use it. Nothing "
+            "falls back to imageVerification."
         ),
     )
     replicas: int = Field(
@@ -148,7 +148,10 @@ class ClusterSpec(ApiModel):
     )
     audit: tuple[Audit, ...] = Field(
         default=(),
-        description="Audit devices. They follow this list: what is removed here is switched off.",
+        description=(
+            "Audit devices: each request and answer is written to all of them before it counts. "
+            "What is removed here is switched off."
+        ),
         max_length=16,
         json_schema_extra=as_map("path"),
     )
@@ -156,7 +159,9 @@ class ClusterSpec(ApiModel):
         default=None, description="A volume that all servers share for the files of audit devices."
     )
     plugins: tuple[Plugin, ...] = Field(
-        default=(), description="Plugins of the server.", max_length=32
+        default=(),
+        description="Plugins of the server, each with either an image or a command.",
+        max_length=32,
     )
     telemetry: Telemetry | None = Field(
         default=None, description="Where the servers send their metrics."

@@ -79,7 +79,7 @@ class RaftStatus(ApiModel):
     non_voters: int = Field(default=0, description="Number of members without a vote.", ge=0)
     read_replicas: int | None = Field(
         default=None,
-        description="Number of members without a vote that are read replicas; absent without any.",
+        description="Members without a vote that are read replicas; absent without any.",
         ge=0,
     )
     healthy_read_replicas: int | None = Field(
@@ -129,8 +129,8 @@ class ClusterStatus(StoredStatus):
     phase: Phase | None = Field(
         default=None,
         description=(
-            "Where the cluster is in its life: Initializing until it served for the first time, "
-            "then Running. Health is told by the conditions."
+            "Initializing until the cluster first served, then Running. The conditions show its "
+            "health."
         ),
     )
     active_leader: _Name = Field(default="", description="Pod that leads, empty if none is known.")

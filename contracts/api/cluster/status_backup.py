@@ -129,10 +129,10 @@ class BackupStatus(ApiModel):
         default=None, description="Snapshots taken, to count up to a restore test."
     )
     last_failure_reason: Text | None = Field(
-        default=None, description="Why the last failure was, in one word."
+        default=None, description="Why it failed last, in one word."
     )
     last_failure_message: Text | None = Field(
-        default=None, description="Why the last failure was, for a person."
+        default=None, description="Why it failed last, for a person."
     )
     last_failure_time: Timestamp | None = Field(
         default=None, description="When the last failure was."

@@ -14,8 +14,8 @@ class RecoveryKeysStatus(ApiModel):
     stored: bool = Field(
         default=False,
         description=(
-            "The encrypted shares were put into the Secret <name>-recovery-shares. From then on "
-            "the Secret is yours: it is never written again, also when you delete it."
+            "The encrypted shares are in the Secret <name>-recovery-shares. It is yours: it is "
+            "never written again, also when you delete it."
         ),
     )
     nonce: str = Field(
@@ -46,9 +46,9 @@ class OperatorLoginStatus(ApiModel):
     root_token_secret: str = Field(
         default="",
         description=(
-            "UID and resource version of the Secret <name>-root-token when its token was used "
-            "last, or not needed. It is used again only when the login is refused and the Secret "
-            "has changed."
+            "UID and resource version of the Secret <name>-root-token when its token was last "
+            "used or not needed. It is used again once the login is refused and the Secret has "
+            "changed."
         ),
         max_length=128,
     )

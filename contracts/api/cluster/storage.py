@@ -18,8 +18,8 @@ class StorageSpec(ApiModel):
     storage_class_name: SubdomainName | None = Field(
         default=None,
         description=(
-            "StorageClass of the volumes; left out, the default class of the Kubernetes cluster. "
-            "Cannot be set, changed or removed later."
+            "StorageClass of the volumes; left out, the default class. Cannot be set, changed or "
+            "removed later."
         ),
         examples=["fast-ssd"],
     )

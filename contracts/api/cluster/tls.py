@@ -137,8 +137,7 @@ class Tls(ApiModel):
     enabled: bool = Field(
         default=True,
         description=(
-            "Serve HTTPS. Must be true: probes, raft joins and clients of the operator speak TLS "
-            "only, so a cluster without it could never start."
+            "Serve HTTPS. Must be true: probes, raft joins and the operator speak TLS only."
         ),
     )
     mode: TlsMode = Field(
@@ -181,9 +180,9 @@ class Tls(ApiModel):
         default="24h",
         alias="caOverlap",
         description=(
-            "How long the old and the new authority are both trusted before the new one signs, "
-            "and again before the old one is dropped. A Go duration from 1s to 720h; clients must "
-            "read the trusted authorities anew within it."
+            "How long both authorities are trusted before the new one signs, and again before the "
+            "old one is dropped. A Go duration from 1s to 720h; clients must read the authorities "
+            "anew within it."
         ),
         examples=["24h"],
     )

@@ -42,9 +42,7 @@ class UpgradeRequests(ApiModel):
 class PrePromotionHook(ApiModel):
     """A Job that judges the green set before it is promoted."""
 
-    image: Image = Field(
-        description="Image of the Job.", examples=["registry.example.com/bao-check:1.0.0"]
-    )
+    image: Image = Field(description="Image of the Job.")
     command: tuple[_Word, ...] = Field(
         default=(), description="Command of the Job; left out, the image's own.", max_length=64
     )
@@ -123,7 +121,6 @@ class Upgrade(ApiModel):
     image: Image | None = Field(
         default=None,
         description="Image of the executor; left out, the operator's own.",
-        examples=["registry.example.com/openbao-upgrade:1.0.0"],
     )
     pre_upgrade_snapshot: bool = Field(
         default=False,

@@ -5,6 +5,7 @@ crd`. The API server requires a structural schema: no references, no null types,
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -134,6 +135,9 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
         out.setdefault("x-kubernetes-list-type", "atomic")
     _set_default(out, raw)
     _describe(out, raw)
+    if "description" in out and "items" in out:
+        # The text of a list is about its items, too.
+        out["items"].pop("description", None)
     return out
 
 
@@ -162,14 +166,23 @@ def _set_default(out: Schema, raw: Mapping[str, Any]) -> None:
 
 
 def _describe(out: Schema, raw: Mapping[str, Any]) -> None:
-    sentences = [raw.get("description", "")]
+    # The first paragraph: what follows in a docstring is for readers of the code.
+    sentences = [raw.get("description", "").partition("\n\n")[0]]
     if "default" in out:
         sentences.append(f"Default: {_spelled(out['default'])}.")
-    if raw.get("examples"):
-        sentences.append(f"Example: {_spelled(raw['examples'][0])}")
+    example = _spelled(raw["examples"][0]) if raw.get("examples") else ""
+    if _is_news(example, out, " ".join(sentences)):
+        sentences.append(f"Example: {example}")
     out["description"] = " ".join(filter(None, sentences))
     if not out["description"]:
         del out["description"]
+
+
+def _is_news(example: str, schema: Schema, text: str) -> bool:
+    """Report whether an example shows more than the type, the enum and the text before it."""
+    if not example or schema.get("type") == "boolean" or "enum" in schema:
+        return False
+    return not re.search(rf"(?<![\w.-]){re.escape(example)}(?![\w-])", text)
 
 
 def _spelled(value: Any) -> str:
