@@ -1,6 +1,6 @@
 """YAML input of a verb of `baoctl`: read within bounds, and refused in one line.
 
-Uses pyyaml. Called by baoctl.commands.render and baoctl.commands.upgrade.cluster_dump. An alias
+Uses pyyaml. Called by baoctl.commands.rendering and baoctl.commands.upgrade.cluster_dump. An alias
 costs nothing to read, and may expand to a billion values on traversal; so values are counted as if
 each alias were expanded. Timestamps stay texts, as for the API server.
 """

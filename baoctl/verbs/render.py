@@ -64,7 +64,8 @@ def render_command(
 
     They are those that the operator would make.
     """
-    from baoctl.commands.render import RenderOptions, render
+    from baoctl.commands.assumed import RenderOptions
+    from baoctl.commands.render import render
     from baoctl.settings import REPOSITORY, from_environment, is_repository
 
     if image_repository is not None and not is_repository(image_repository):

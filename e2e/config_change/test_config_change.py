@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from baoctl.commands.render import RenderOptions, render
+from baoctl.commands.assumed import RenderOptions
+from baoctl.commands.render import render
 from baoctl.settings import SECRET_RECHECK
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from baoctl.commands.render import UNKNOWN, Phase
+from baoctl.commands.assumed import UNKNOWN, Phase
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, printed
