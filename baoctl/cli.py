@@ -11,7 +11,17 @@ import click
 
 from baoctl import __version__
 from baoctl.options import Verbs
-from baoctl.verbs import clusters, datacenter, explain, migrate, orders, process, render, upgrade
+from baoctl.verbs import (
+    clusters,
+    datacenter,
+    explain,
+    migrate,
+    orders,
+    plan,
+    process,
+    render,
+    upgrade,
+)
 
 
 @click.group(
@@ -35,6 +45,7 @@ VERBS: Final[tuple[click.Command, ...]] = (
     datacenter.datacenter_group,
     explain.explain_group,
     migrate.migrate_command,
+    plan.plan_command,
     process.job_command,
     process.provision_command,
     process.run_command,

@@ -73,9 +73,9 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
         # In either phase: some rules exempt a cluster that has data, and this one has none yet.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
-        raise RenderError(f"InvalidSpec: {error}") from None
+        raise RenderError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
     if broken:
-        raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}")
+        raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}", ExitCode.REFUSED)
     owner = owner_of(live)
     resolved = _resolved(cluster, owner, options, assumed(cluster, options))
     observed = replace(assumed(cluster, options), secrets=assumed_secrets(cluster, resolved))
@@ -94,7 +94,8 @@ def _expect_known_fields(manifest: Object) -> None:
     unknown = list(islice(unknown_fields(manifest.get("spec"), _spec_schema(), "spec"), NAMED))
     if unknown:
         fields = ", ".join(f"{path}{_meant(path)}" for path in unknown)
-        raise RenderError(f"InvalidSpec: unknown fields: {fields}; correct or remove them")
+        text = f"InvalidSpec: unknown fields: {fields}; correct or remove them"
+        raise RenderError(text, ExitCode.REFUSED)
 
 
 @lru_cache(maxsize=1)
@@ -120,9 +121,11 @@ def _meant(path: str) -> str:
 def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
     if version != API_VERSION:
-        raise RenderError(f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})")
+        text = f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})"
+        raise RenderError(text, ExitCode.REFUSED)
     if not isinstance(metadata, dict):
-        raise RenderError(f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})")
+        text = f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})"
+        raise RenderError(text, ExitCode.REFUSED)
     metadata = dict(metadata)
     metadata.setdefault("namespace", options.namespace)
     metadata.setdefault("uid", NO_UID)
@@ -137,5 +140,5 @@ def _resolved(
 ) -> Resolved:
     resolved = resolve(cluster, owner, observed, options.installation)
     if isinstance(resolved, Blocked):
-        raise RenderError(f"{resolved.reason}: {resolved.message}")
+        raise RenderError(f"{resolved.reason}: {resolved.message}", ExitCode.REFUSED)
     return resolved

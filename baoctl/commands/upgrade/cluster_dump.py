@@ -118,14 +118,13 @@ def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> Clu
     key = _key(live)
     version = live.get("apiVersion")
     if version != API_VERSION:
-        raise DumpError(
-            f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
-        )
+        text = f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
+        raise DumpError(text, ExitCode.REFUSED)
     try:
         cluster = OpenBaoCluster.from_object(_whole(live))
         names.stateful_set(cluster.metadata.name)
     except (InvalidClusterError, ValueError) as error:
-        raise DumpError(f"InvalidSpec: {error}") from None
+        raise DumpError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
     observed, kinds = _observed(cluster, owner_of(_whole(live)), objects, now)
     return ClusterDump(cluster, observed, kinds, has_status=bool(live.get("status")))
 

@@ -157,7 +157,7 @@ UNUSABLE: dict[str, tuple[str, tuple[str, ...], str, int]] = {
     ),
     "another cluster": (dump(), ("--cluster", "ns/other"), "ns/other", 5),
     "a spec that is none": (
-        yaml.safe_dump(CLUSTER.wanting(replicas="many").object()), (), "spec.replicas", 1,
+        yaml.safe_dump(CLUSTER.wanting(replicas="many").object()), (), "spec.replicas", 4,
     ),
 }  # fmt: skip
 

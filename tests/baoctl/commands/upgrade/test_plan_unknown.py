@@ -70,7 +70,7 @@ def test_the_usual_image_may_be_asked_for() -> None:
 def test_an_object_of_another_version_is_not_read() -> None:
     text = dump().replace("openbao.org/v1alpha1", "openbao.org/v9")
     assert "ns/x: apiVersion 'openbao.org/v9': must be openbao.org/v1alpha1" in refusal(
-        text, "--to", NEW
+        text, "--to", NEW, status=4
     )
 
 

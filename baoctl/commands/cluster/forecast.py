@@ -1,0 +1,220 @@
+"""What would change in a cluster if its spec were another one, object by object. Pure.
+
+Called by baoctl.commands.cluster.plan. Both sides are rendered under the same assumptions
+(baoctl.commands.assumed), so a difference follows from the spec alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from baoctl.commands.cluster.difference import FieldChange, differences
+from baoctl.commands.cluster.merge import LAST_APPLIED
+from baoctl.commands.cluster.observed import number, part, text
+from baoctl.commands.rendering import Rendering
+from contracts.naming import labels
+from runtime.builtin_kinds import STATEFUL_SET
+from runtime.outcome import Blocked
+from runtime.types import Object, key_of
+
+Verb = Literal["create", "update", "delete", "none"]
+ObjectName = tuple[str, str]
+"""Kind and name."""
+_HASHES: Final = (labels.TEMPLATE_HASH, labels.RELOAD_HASH)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """One object that would be created, changed or deleted."""
+
+    verb: Verb
+    kind: str
+    name: str
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodsChange:
+    """What the servers of one StatefulSet would notice."""
+
+    stateful_set: str
+    effect: Literal["start", "restart", "reload", "scale", "stop"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanForecast:
+    """What would happen to one cluster."""
+
+    cluster: str
+    """namespace/name."""
+    verb: Verb
+    spec: tuple[FieldChange, ...]
+    objects: tuple[ObjectChange, ...]
+    pods: tuple[PodsChange, ...]
+    notes: tuple[str, ...]
+    blocked: tuple[str, ...]
+    """Why the operator would not carry it out yet: reason and message."""
+
+
+def forecast(
+    live: Object | None, later: Object, before: Rendering | None, after: Rendering
+) -> PlanForecast:
+    """Compare a cluster with what it becomes.
+
+    `before` is None when there is no cluster, or when its stored spec cannot be rendered.
+    """
+    key = key_of(later)
+    fields = _spec_changes(live or {}, later)
+    return PlanForecast(
+        cluster=f"{key.namespace}/{key.name}",
+        verb="create" if live is None else "update" if fields else "none",
+        spec=() if live is None else fields,
+        objects=tuple(_objects(before, after)),
+        pods=tuple(_pods(_by_name(before), _by_name(after), _Edit(live or {}, later))),
+        notes=() if live is None else tuple(_notes(live, later)),
+        blocked=tuple(
+            f"{one.reason}: {one.message}" for one in after.outcomes if isinstance(one, Blocked)
+        ),
+    )
+
+
+def _spec_changes(live: Object, later: Object) -> tuple[FieldChange, ...]:
+    return tuple(
+        one
+        for one in differences(_of_user(live), _of_user(later))
+        if not one.path.endswith(LAST_APPLIED)
+    )
+
+
+def _of_user(cluster: Object) -> Object:
+    metadata = part(cluster, "metadata")
+    kept = {name: metadata[name] for name in ("annotations", "labels") if metadata.get(name)}
+    return {"metadata": kept, "spec": part(cluster, "spec")}
+
+
+def _by_name(made: Rendering | None) -> dict[ObjectName, Object]:
+    intents = made.intents if made else ()
+    return {(one.resource.kind, one.key.name): one.body for one in intents}
+
+
+def _objects(before: Rendering | None, after: Rendering) -> Iterator[ObjectChange]:
+    old, new = _by_name(before), _by_name(after)
+    for (kind, name), body in new.items():
+        if (kind, name) not in old:
+            yield ObjectChange("create", kind, name)
+        elif fields := tuple(_visible(differences(old[kind, name], body))):
+            yield ObjectChange("update", kind, name, fields)
+    yield from (ObjectChange("delete", *name) for name in old if name not in new)
+
+
+def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
+    """Leave out the hashes, which repeat other changes, and what never changes in place."""
+    return (
+        one
+        for one in fields
+        if not one.path.endswith(_HASHES) and not one.path.startswith("spec.volumeClaimTemplates")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A cluster before, {} if there was none, and after the edit."""
+
+    live: Object
+    later: Object
+
+    @property
+    def servers(self) -> int:
+        return number(part(self.later, "spec").get("replicas")) or 0
+
+    def start(self, stateful_set: str, size: int) -> str:
+        """Return how new servers begin."""
+        others = self.servers - size
+        if stateful_set == key_of(self.later).name and others > 0:
+            return f"{size} starts and initializes the cluster; then {others} join it"
+        return f"{size} start"
+
+    @property
+    def restart(self) -> str:
+        """How the servers get a new pod template."""
+        old, new = part(self.live, "spec"), part(self.later, "spec")
+        upgraded = any(old.get(one) != new.get(one) for one in ("version", "image"))
+        if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
+            return "new servers (green) take over from these"
+        if self.servers == 1:
+            return "the only server restarts, and nobody serves meanwhile"
+        return "all restart, one at a time, the leader last"
+
+
+def _pods(
+    old: Mapping[ObjectName, Object], new: Mapping[ObjectName, Object], edit: _Edit
+) -> Iterator[PodsChange]:
+    for kind, name in sorted({*old, *new}):
+        if kind == STATEFUL_SET.kind:
+            change = _servers(name, old.get((kind, name)), new.get((kind, name)), edit)
+            if change is not None:
+                yield change
+
+
+def _servers(name: str, old: Object | None, new: Object | None, edit: _Edit) -> PodsChange | None:
+    if new is None:
+        return PodsChange(name, "stop", "the servers are removed one at a time")
+    size = number(part(new, "spec").get("replicas")) or 0
+    if old is None:
+        return PodsChange(name, "start", edit.start(name, size))
+    before = number(part(old, "spec").get("replicas")) or 0
+    changed = {hash_: _note(old, hash_) != _note(new, hash_) for hash_ in _HASHES}
+    scaled = f"{before} become {size}" if before != size else ""
+    if changed[labels.TEMPLATE_HASH]:
+        return PodsChange(name, "restart", "; ".join(filter(None, (scaled, edit.restart))))
+    if changed[labels.RELOAD_HASH]:
+        reload = "none restarts; they reload the changed files"
+        return PodsChange(name, "reload", "; ".join(filter(None, (scaled, reload))))
+    return PodsChange(name, "scale", scaled) if scaled else None
+
+
+def _note(stateful_set: Object, annotation: str) -> Any:
+    return part(stateful_set, "spec", "template", "metadata", "annotations").get(annotation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What follows from a change of a field and is not an object."""
+
+    field: str
+    text: str
+    becomes: Any = ...
+    """Only when the field becomes this value; `...` stands for any."""
+
+
+_NOTES: Final = (
+    _Note(
+        "version",
+        "The servers are upgraded. Look ahead with: "
+        "kubectl bao upgrade plan --cluster {cluster} --to {version}",
+    ),
+    _Note("storage.size", "The volumes grow in place. A pod restarts only if its driver needs it."),
+    _Note("paused", "The operator changes and repairs nothing until it is resumed.", True),
+    _Note("hibernate", "Every server stops; volumes and keys stay.", True),
+    _Note("deletionPolicy", "It takes effect when the cluster is deleted, and not before."),
+)
+
+
+def _notes(live: Object, later: Object) -> Iterator[str]:
+    key = key_of(later)
+    for note in _NOTES:
+        path = note.field.split(".")
+        before, after = (_at(part(one, "spec"), path) for one in (live, later))
+        if before != after and note.becomes in (..., after):
+            yield note.text.format(
+                cluster=f"{key.namespace}/{key.name}", version=text(later, "spec", "version")
+            )
+
+
+def _at(spec: Any, path: list[str]) -> Any:
+    for name in path:
+        spec = spec.get(name) if isinstance(spec, Mapping) else None
+    return spec

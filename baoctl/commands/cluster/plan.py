@@ -1,0 +1,143 @@
+"""`baoctl plan`: what would change if a manifest were applied.
+
+The API server tries the write (dry run), so that its defaults, its schema and its policies count;
+offline, kubectl's merge and the rules of the operator have to do. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
+
+from rich.console import Group
+
+from baoctl.commands.api_client import Session, ask
+from baoctl.commands.assumed import RenderOptions
+from baoctl.commands.cluster.forecast import PlanForecast, forecast
+from baoctl.commands.cluster.merge import applied, last_applied
+from baoctl.commands.cluster.plan_screen import screen
+from baoctl.commands.cluster.terminal import present
+from baoctl.commands.rendering import RenderError, Rendering, clusters_of, rendering
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from baoctl.settings import from_environment
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+
+_HOSTS: Final = ("10.96.0.1",)
+"""The same address on both sides, so that it is no difference."""
+_NAMESPACE: Final = "default"
+
+
+def plan(
+    manifest: bytes, dump: bytes | None, access: Access, *, manager: str, output: str
+) -> ExitCode:
+    """Print the forecast of each cluster in a manifest.
+
+    With a dump nothing is asked of an API server. Raises VerbError.
+    """
+    manifests = clusters_of(manifest)
+    for one in manifests:
+        # First, as the API server suggests no other name for an unknown field.
+        placed = _placed(one, access.namespace or _NAMESPACE)
+        rendering(placed, _options(placed, None))
+    if dump is not None:
+        stored = {_key(one, _NAMESPACE): one for one in clusters_of(dump)}
+        forecasts = [_offline(one, stored, access.namespace or _NAMESPACE) for one in manifests]
+    else:
+
+        async def question(api: Session) -> list[PlanForecast]:
+            return [await _live(api, one, manager) for one in manifests]
+
+        forecasts = ask("plan", question, access)
+    values = [asdict(one) for one in forecasts]
+    present(values, Group(*(part for one in forecasts for part in screen(one))), output)
+    return ExitCode.NOT_READY if any(one.blocked for one in forecasts) else ExitCode.GOOD
+
+
+def _key(manifest: Object, namespace: str) -> ObjectKey:
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        text = "InvalidSpec: metadata.name: must be a name (it is missing)"
+        raise RenderError(text, ExitCode.REFUSED)
+    return ObjectKey(str(metadata.get("namespace") or namespace), metadata["name"])
+
+
+def _offline(manifest: Object, stored: dict[ObjectKey, Object], namespace: str) -> PlanForecast:
+    placed = _placed(manifest, namespace)
+    live = stored.get(key_of(placed))
+    return _compared(live, applied(live, placed) if live else placed, placed)
+
+
+async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
+    placed = _placed(manifest, api.namespace)
+    try:
+        live: Object | None = await api.client.get(CLUSTERS, key_of(placed))
+    except NotFound:
+        live = None
+    if live is None or _applies(live, manager):
+        result = await api.client.apply(
+            CLUSTERS, placed, field_manager=manager, force=False, dry_run=True
+        )
+        return _compared(live, result.object, placed)
+    later = await api.client.json_patch(
+        CLUSTERS, key_of(live), _operations(live, applied(live, placed)), dry_run=True
+    )
+    return _compared(live, later, placed)
+
+
+def _placed(manifest: Object, namespace: str) -> Object:
+    key = _key(manifest, namespace)
+    metadata = {**manifest["metadata"], "namespace": key.namespace}
+    return {**manifest, "metadata": metadata}
+
+
+def _applies(live: Object, manager: str) -> bool:
+    """Whether this manager uses server-side apply for the cluster, and kubectl apply does not."""
+    entries = live["metadata"].get("managedFields") or ()
+    by_apply = any(
+        one.get("manager") == manager and one.get("operation") == "Apply" for one in entries
+    )
+    return by_apply and not last_applied(live)
+
+
+def _operations(live: Object, later: Object) -> Sequence[dict[str, object]]:
+    changed = {"/spec": later["spec"]}
+    for name in ("labels", "annotations"):
+        if name in later["metadata"]:
+            changed[f"/metadata/{name}"] = later["metadata"][name]
+    return (
+        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        *({"op": "add", "path": path, "value": value} for path, value in changed.items()),
+    )
+
+
+def _compared(live: Object | None, later: Object, manifest: Object) -> PlanForecast:
+    """Render both sides. Raises RenderError for the later one."""
+    options = _options(manifest, live)
+    return forecast(live, later, _rendered(live, options), rendering(_of_api(later), options))
+
+
+def _rendered(live: Object | None, options: RenderOptions) -> Rendering | None:
+    try:
+        return rendering(_of_api(live), options) if live else None
+    except RenderError:
+        # The stored spec breaks a rule of this release: the operator wrote no object for it.
+        return None
+
+
+def _of_api(cluster: Object) -> Object:
+    return {**cluster, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}
+
+
+def _options(manifest: Object, live: Object | None) -> RenderOptions:
+    initialized = live is not None and (live.get("status") or {}).get("initialized") is True
+    return RenderOptions(
+        from_environment().installation,
+        key_of(manifest).namespace,
+        _HOSTS,
+        "running" if initialized else "first-boot",
+    )

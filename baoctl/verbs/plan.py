@@ -1,0 +1,53 @@
+"""`baoctl plan`: what would change if a manifest were applied.
+
+Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import click
+
+from baoctl.options import Access, content_of, reaches_cluster
+
+
+@click.command("plan")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("rb"),
+    required=True,
+    help="Manifest of one or more clusters; - reads standard input.",
+)
+@click.option(
+    "--against",
+    type=click.File("rb"),
+    help="Dump of the stored clusters (kubectl get openbaocluster -o yaml).  [default: ask the API "
+    "server]",
+)
+@click.option(
+    "--field-manager",
+    default="kubectl",
+    show_default=True,
+    help="Who would apply it; matters for server-side apply.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
+@reaches_cluster
+def plan_command(
+    filename: BinaryIO,
+    against: BinaryIO | None,
+    field_manager: str,
+    output: str,
+    *,
+    access: Access,
+) -> None:
+    """Tell what would change if a manifest were applied, object by object. Changes nothing.
+
+    Also which servers would restart. The API server tries the write and refuses what it would
+    refuse. Exits with 3 if the pods would wait, and with 4 if the manifest is refused.
+    """
+    from baoctl.commands.cluster.plan import plan
+
+    dump = content_of(against) if against else None
+    raise SystemExit(plan(content_of(filename), dump, access, manager=field_manager, output=output))

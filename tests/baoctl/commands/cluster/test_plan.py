@@ -1,0 +1,229 @@
+"""`baoctl plan`: what it says of an edit, and that the API server decides what is stored."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baoctl.cli import main
+from baoctl.commands.cluster.difference import differences
+from baoctl.commands.cluster.merge import LAST_APPLIED, applied
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from runtime.types import Object, ObjectKey, resource_version_of
+from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.looks import healthy
+
+KEY = ObjectKey("default", "first")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "b\nc"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "key", "x"]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def manifest(**spec: Any) -> Object:
+    """The cluster of the recording, as its user wrote it."""
+    kept = {name: healthy().cluster["spec"][name] for name in ("version", "profile", "storage")}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": CLUSTER_KIND,
+        "metadata": {"name": KEY.name, "namespace": KEY.namespace},
+        "spec": {**kept, "replicas": 3, **spec},
+    }
+
+
+def offline(folder: Path, changed: Object, live: Object | None = None) -> Result:
+    """Plan against a dump."""
+    dump = folder / "dump.yaml"
+    dump.write_text(yaml.safe_dump(live or healthy().cluster))
+    environ = {"KUBECONFIG": "/nonexistent/config", "KUBERNETES_SERVICE_HOST": None}
+    arguments = ["plan", "-f", "-", "--against", str(dump), "-o", "json"]
+    return CliRunner().invoke(main, arguments, input=yaml.safe_dump(changed), env=environ)
+
+
+GREEN = {"upgrade": {"strategy": "BlueGreen"}, "version": "2.8.0"}
+# sentence: (fields of the spec, objects that change, what the servers notice, words of a note)
+EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = {
+    "nothing": ({}, set(), [], ""),
+    "a log level": (
+        {"configuration": {"logLevel": "debug"}},
+        {"update ConfigMap first-config"},
+        [("reload", "none restarts; they reload the changed files")],
+        "",
+    ),
+    "a cache, which is read at the start": (
+        {"configuration": {"cacheSize": 1000}},
+        {"update ConfigMap first-config"},
+        [("restart", "all restart, one at a time, the leader last")],
+        "",
+    ),
+    "more servers": (
+        {"replicas": 5},
+        {"update StatefulSet first", "update Role first-serviceaccount-role"},
+        [("scale", "3 become 5")],
+        "",
+    ),
+    "one server": (
+        {"replicas": 1},
+        {"update StatefulSet first", "delete PodDisruptionBudget first-pdb"},
+        [("scale", "3 become 1")],
+        "",
+    ),
+    "a version": (
+        {"version": "2.8.0"},
+        {"update StatefulSet first"},
+        [("restart", "all restart, one at a time, the leader last")],
+        "upgrade plan --cluster default/first --to 2.8.0",
+    ),
+    "a version by green servers": (
+        GREEN,
+        {"update StatefulSet first"},
+        [("restart", "new servers (green) take over from these")],
+        "upgrade plan",
+    ),
+    "read replicas": (
+        {"readReplicas": {"replicas": 2}},
+        {"create StatefulSet first-read", "create ConfigMap first-config-read"},
+        [("start", "2 start")],
+        "",
+    ),
+    "larger volumes": ({"storage": {"size": "128Mi"}}, set(), [], "The volumes grow in place"),
+    "a pause": ({"paused": True}, set(), [], "until it is resumed"),
+}
+
+
+@pytest.mark.parametrize(("spec", "objects", "pods", "note"), EDITS.values(), ids=EDITS.keys())
+def test_what_an_edit_changes(
+    tmp_path: Path,
+    spec: dict[str, Any],
+    objects: set[str],
+    pods: list[tuple[str, str]],
+    note: str,
+) -> None:
+    done = offline(tmp_path, manifest(**spec))
+    assert done.exit_code == 0, done.output
+    (plan,) = json.loads(done.stdout)
+    assert plan["verb"] == ("update" if spec else "none")
+    assert {one["path"].split(".")[1] for one in plan["spec"]} == set(spec)
+    names = {f"{one['verb']} {one['kind']} {one['name']}" for one in plan["objects"]}
+    assert objects <= names
+    assert bool(objects) == bool(names)
+    assert [(one["effect"], one["text"]) for one in plan["pods"]] == pods
+    assert note in " ".join(plan["notes"])
+    assert bool(note) == bool(plan["notes"])
+
+
+def test_a_cluster_that_is_not_there_is_created_whole(tmp_path: Path) -> None:
+    other = {**manifest(), "metadata": {"name": "second"}}
+    (plan,) = json.loads(offline(tmp_path, other).stdout)
+    assert (plan["cluster"], plan["verb"]) == ("default/second", "create")
+    assert {one["verb"] for one in plan["objects"]} == {"create"}
+    assert [one["text"] for one in plan["pods"]] == [
+        "1 starts and initializes the cluster; then 2 join it"
+    ]
+
+
+def test_the_text_shows_lines_and_never_more_than_it_must(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(yaml.safe_dump(healthy().cluster))
+    text = yaml.safe_dump(manifest(configuration={"logLevel": "debug"}))
+    done = CliRunner().invoke(main, ["plan", "-f", "-", "--against", str(dump)], input=text)
+    assert done.stdout.splitlines() == [
+        "OpenBaoCluster default/first would change",
+        '  spec.configuration: (not set) -> {"logLevel": "debug"}',
+        "",
+        "Objects",
+        "  ~ ConfigMap first-config",
+        "      data.config.hcl:",
+        '        - log_level = "info"',
+        '        + log_level = "debug"',
+        "",
+        "Servers",
+        "  first: none restarts; they reload the changed files",
+    ]
+
+
+# sentence: (fields of the spec, words, exit status)
+REFUSED: dict[str, tuple[dict[str, Any], str, int]] = {
+    "a slip": ({"replica": 5}, "spec.replica (did you mean replicas or readReplicas?)", 4),
+    "a rule": ({"storage": {"size": "none"}}, "InvalidSpec", 4),
+}
+
+
+@pytest.mark.parametrize(("spec", "words", "status"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_manifest_that_would_be_refused(
+    tmp_path: Path, spec: dict[str, Any], words: str, status: int
+) -> None:
+    done = offline(tmp_path, manifest(**spec))
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert words in done.stderr
+
+
+def with_last_applied(last: Object, **spec: Any) -> Object:
+    live: Object = copy.deepcopy(healthy().cluster)
+    live["spec"] |= spec
+    live["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(last)}
+    return live
+
+
+def test_what_the_last_manifest_had_is_removed_and_what_others_wrote_stays() -> None:
+    live = with_last_applied(
+        manifest(configuration={"logLevel": "debug"}),
+        configuration={"logLevel": "debug"},
+        fencedPods=["first-2"],
+    )
+    later = applied(live, manifest())
+    assert later["spec"] == {**healthy().cluster["spec"], "fencedPods": ["first-2"]}
+    assert later["status"] == live["status"]
+
+
+@pytest.mark.parametrize("last", ["no JSON", "[1]", '{"kind": "Pod"}'])
+def test_an_annotation_that_is_no_manifest_removes_nothing(last: str) -> None:
+    live = with_last_applied({}, fencedPods=["first-2"])
+    live["metadata"]["annotations"][LAST_APPLIED] = last
+    assert applied(live, manifest())["spec"]["fencedPods"] == ["first-2"]
+
+
+@given(JSON, JSON)
+def test_equal_values_differ_in_nothing_and_others_in_something(one: Any, other: Any) -> None:
+    assert list(differences(one, copy.deepcopy(one))) == []
+    if _without_null(one) != _without_null(other):
+        assert list(differences(one, other))
+
+
+def _without_null(value: Any) -> Any:
+    """An API server stores no null."""
+    if isinstance(value, dict):
+        return {name: _without_null(one) for name, one in value.items() if one is not None}
+    return [_without_null(one) for one in value] if isinstance(value, list) else value
+
+
+async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> None:
+    server = world()
+    before = server.get(CLUSTERS, KEY)
+    file, other = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    file.write_text(yaml.safe_dump(manifest(replicas=5)))
+    other.write_text(yaml.safe_dump({**manifest(), "metadata": {"name": "second"}}))
+    async with command_line(server, tmp_path) as baoctl:
+        changed = await baoctl("plan", "-f", str(file), "-o", "json")
+        created = await baoctl("plan", "-f", str(other), "-o", "json")
+    assert (changed.exit_code, created.exit_code) == (0, 0), changed.output + created.output
+    (plan,) = json.loads(changed.stdout)
+    assert [(one["path"], one["after"]) for one in plan["spec"]] == [("spec.replicas", 5)]
+    assert json.loads(created.stdout)[0]["verb"] == "create"
+    after = server.get(CLUSTERS, KEY)
+    assert before is not None
+    assert after is not None
+    assert resource_version_of(after) == resource_version_of(before)
+    assert server.get(CLUSTERS, ObjectKey("default", "second")) is None
