@@ -20,6 +20,7 @@ from baoctl.verbs import (
     plan,
     process,
     render,
+    snapshots,
     upgrade,
 )
 
@@ -50,6 +51,8 @@ VERBS: Final[tuple[click.Command, ...]] = (
     process.provision_command,
     process.run_command,
     render.render_command,
+    snapshots.backup_command,
+    snapshots.restore_command,
     upgrade.upgrade_group,
 )
 for _verb in orders.UPGRADE_COMMANDS:

@@ -18,6 +18,8 @@ from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.variables import SettingError
 
 F = TypeVar("F", bound=Callable[..., Any])
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Let the API server check it alone.")
+YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 class Verbs(click.Group):
@@ -106,6 +108,13 @@ def content_of(file: BinaryIO) -> bytes:
         return file.read(TEXT_MAX + 1)
     except OSError as error:
         raise click.FileError(file.name, error.strerror) from None
+
+
+def confirm_name(name: str, consequence: str) -> None:
+    """Have the user type a name. Raises click.UsageError for another one."""
+    typed = click.prompt(f"{consequence} Type {name} to go on")
+    if typed != name:
+        raise click.UsageError(f"{typed[:80]!r} is not {name}: nothing was changed")
 
 
 @dataclass(frozen=True, slots=True)

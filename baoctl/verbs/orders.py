@@ -10,10 +10,7 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import Access, reaches_cluster
-
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Let the API server check it alone.")
-YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+from baoctl.options import DRY_RUN, YES, Access, Verbs, confirm_name, reaches_cluster
 
 
 def _order(access: Access, **order: Any) -> None:
@@ -47,6 +44,12 @@ _OF_UPGRADES: Final[Mapping[str, str]] = {
     "promote": "Let the green servers of CLUSTER that are held take over.",
     "rollback": "Give up the blue/green upgrade of CLUSTER, and go back.",
     "cleanup": "Remove the blue servers of CLUSTER that are held; there is no way back.",
+}
+
+
+_ROTATIONS: Final[Mapping[str, str]] = {
+    "ca": "Replace the certificate authority of CLUSTER, with an overlap.",
+    "unseal-key": "Replace the static unseal key of CLUSTER, server by server.",
 }
 
 
@@ -86,35 +89,23 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
     """Stop every server of CLUSTER, and keep its volumes."""
     if not yes and not dry_run:
-        typed = click.prompt(f"Every server of {cluster} stops. Type its name to go on")
-        if typed != cluster:
-            raise click.UsageError(f"{typed[:80]!r} is not {cluster}: nothing was changed")
+        confirm_name(cluster, "Every server stops.")
     _order(access, verb="hibernate", cluster=cluster, dry_run=dry_run)
 
 
-@click.command("backup")
-@click.argument("cluster")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until it has ended.")
-@click.option("--timeout", default="10m", show_default=True, help="Wait no longer than that.")
-@reaches_cluster
-def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
-    """Take a snapshot of CLUSTER now. Exits with 3 when it has not ended in time."""
-    from baoctl.commands.cluster.backup import backup
-    from baoctl.commands.cluster.pause import seconds_of
-
-    try:
-        seconds = seconds_of(timeout)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--timeout") from None
-    raise SystemExit(backup(cluster, access, wait=wait, seconds=seconds))
+@click.group("rotate", cls=Verbs)
+def rotate_group() -> None:
+    """Replace a key that the operator manages, while the servers serve."""
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (
-    backup_command,
     hibernate_command,
     pause_command,
     *_made(_SIMPLE),
     *_made(_OF_PODS, "pod"),
+    rotate_group,
 )
 PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
 UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _made(_OF_UPGRADES)
+for _rotation in _made(_ROTATIONS):
+    rotate_group.add_command(_rotation)

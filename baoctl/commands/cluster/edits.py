@@ -7,6 +7,7 @@ nothing is empty. Carried out by baoctl.commands.cluster.order.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,6 +60,38 @@ def _request(kind: str, done: str) -> Callable[[Object, str], Edit]:
     return lambda live, now: Edit(("upgrade", "requests", kind), now, done)
 
 
+def _rotate_ca(live: Object, now: str) -> Edit:
+    _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA where it is managed")
+    done = "a second CA is made, and takes over after two overlaps (spec.tls.caOverlap)"
+    return Edit(("tls", "rotateCAAt"), now, done)
+
+
+def _rotate_unseal_key(live: Object, now: str) -> Edit:
+    _expect(live, ("unseal", "type"), "static", "rotate the key in its key service")
+    if part(live, "spec", "unseal", "credentialsSecretRef"):
+        key = key_of(live)
+        text = (
+            f"{key.namespace}/{key.name} has its unseal key in a Secret of yours: add a new key to "
+            "it, and set spec.unseal.static.currentKey and currentKeyID"
+        )
+        raise VerbError(text, ExitCode.REFUSED)
+    done = "the operator draws a new key, and restarts the servers three times, one at a time"
+    return Edit(("unseal", "static", "currentKeyID"), _KEY_ID.sub("", now), done)
+
+
+_KEY_ID: Final = re.compile(r"[^0-9TZ]")
+"""What is left out of a time to make it an id: colons are not allowed in one."""
+
+
+def _expect(live: Object, path: tuple[str, str], usual: str, step: str) -> None:
+    """Raise VerbError unless a field of the spec has its usual value."""
+    value = part(live, "spec", path[0]).get(path[1]) or usual
+    if value != usual:
+        key = key_of(live)
+        text = f"{key.namespace}/{key.name} has spec.{'.'.join(path)} {value}: {step}"
+        raise VerbError(text, ExitCode.REFUSED)
+
+
 EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "restart": _restart,
     "pause": _set_to("paused", True, "the operator changes and repairs nothing until resume"),
@@ -67,6 +100,8 @@ EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "unfence": _unfence,
     "hibernate": _set_to("hibernate", True, "every server stops; volumes and keys stay"),
     "wake": _set_to("hibernate", False, "the servers come back with their data"),
+    "ca": _rotate_ca,
+    "unseal-key": _rotate_unseal_key,
     "retry": _request("retry", "the upgrade tries again what failed"),
     "promote": _request("promote", "the green servers that are held take over"),
     "rollback": _request("rollback", "the upgrade goes back"),

@@ -7,7 +7,6 @@ offline, kubectl's merge and the rules of the operator have to do. Nothing is ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final
 
 from rich.console import Group
@@ -52,8 +51,7 @@ def plan(
             return [await _live(api, one, manager) for one in manifests]
 
         forecasts = ask("plan", question, access)
-    values = [asdict(one) for one in forecasts]
-    present(values, Group(*(part for one in forecasts for part in screen(one))), output)
+    present(forecasts, Group(*(part for one in forecasts for part in screen(one))), output)
     return ExitCode.NOT_READY if any(one.blocked for one in forecasts) else ExitCode.GOOD
 
 

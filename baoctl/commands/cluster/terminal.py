@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import IO, Any, Final
 
 import yaml
@@ -76,9 +76,9 @@ def structured(value: Any, output: str) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return {_camel(one.name): _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
-        return {_camel(str(key)): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(one) for one in value]
     return value

@@ -77,9 +77,11 @@ class CommandLine:
 
     kubeconfig: Path
 
-    async def __call__(self, *arguments: str, **env: str) -> Result:
+    async def __call__(self, *arguments: str, typed: str = "", **env: str) -> Result:
         environ = {"KUBECONFIG": str(self.kubeconfig), "KUBERNETES_SERVICE_HOST": None, **env}
-        return await asyncio.to_thread(CliRunner().invoke, main, list(arguments), env=environ)
+        return await asyncio.to_thread(
+            CliRunner().invoke, main, list(arguments), input=typed, env=environ
+        )
 
 
 @asynccontextmanager

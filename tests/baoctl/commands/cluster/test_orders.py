@@ -58,6 +58,11 @@ WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
         {"fencedPods": ["first-2"]},
     ),
     "hibernation": (healthy().cluster, "hibernate", "", {"hibernate": True}),
+    "another CA": (healthy().cluster, "ca", NOW, {"tls": {"rotateCAAt": NOW}}),
+    "another unseal key": (
+        healthy().cluster, "unseal-key", NOW,
+        {"unseal": {"static": {"currentKeyID": "20261126T120000Z"}}},
+    ),
     "a retry": (UPGRADING, "retry", NOW, {"upgrade": {"requests": {"retry": NOW}}}),
     "a promotion beside a strategy": (
         {**UPGRADING, "spec": {**UPGRADING["spec"], "upgrade": {"strategy": "BlueGreen"}}},
@@ -90,6 +95,29 @@ def test_the_same_with_kubectl_is_one_command(verb: str) -> None:
 def test_what_stands_so_already_is_not_written(verb: str, spec: dict[str, Any]) -> None:
     live = wanting(healthy(), **spec).cluster
     assert operations(live, edit_of(verb, live, "first-2")) == ()
+
+
+# sentence: (cluster, verb, words)
+REFUSED: dict[str, tuple[Object, str, str]] = {
+    "a CA of somebody else": (
+        wanting(healthy(), tls={"mode": "External"}).cluster, "ca", "spec.tls.mode External",
+    ),
+    "a key of a key service": (
+        wanting(healthy(), unseal={"type": "transit"}).cluster, "unseal-key",
+        "rotate the key in its key service",
+    ),
+    "a key in a Secret of the user": (
+        wanting(healthy(), unseal={"credentialsSecretRef": {"name": "mine"}}).cluster,
+        "unseal-key", "add a new key to it",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("live", "verb", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_the_operator_does_not_manage_is_refused(live: Object, verb: str, words: str) -> None:
+    with pytest.raises(VerbError, match=words) as raised:
+        edit_of(verb, live, NOW)
+    assert raised.value.exit_code == 4
 
 
 def test_an_order_to_no_upgrade_and_an_edit_of_what_goes_away_are_refused() -> None:

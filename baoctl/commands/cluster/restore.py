@@ -1,0 +1,183 @@
+"""`baoctl restore`: puts a snapshot back, after the user has seen what it costs.
+
+Uses runtime.client.client and rich by baoctl.commands.cluster.terminal. Called by
+baoctl.verbs.snapshots. The order is an OpenBaoRestore, as a user may create one with kubectl.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rich.table import Table
+
+from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.cluster.fetch import NAMED, read_cluster
+from baoctl.commands.cluster.observed import age, moment, number, part, text
+from baoctl.commands.cluster.run import FIELD_MANAGER, ended, run_name
+from baoctl.commands.cluster.terminal import console, emit, safe, table
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
+from contracts.api.restore import ENDED
+from contracts.conditions.condition import clean_message
+from runtime.types import Object, key_of
+
+UNKNOWN: Final = "Unknown"
+SHOWN_MAX: Final = 20
+"""Backups that are listed, the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """A backup that can be put back."""
+
+    backup: str
+    taken_at: datetime | None
+    size: int | None
+    """Bytes."""
+    version: str
+    """Of the OpenBao that took it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreOrder:
+    """What the user asks for."""
+
+    cluster: str
+    backup: str | None
+    """None: the user chooses from a list."""
+    dry_run: bool
+    wait: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """How the user is asked; each raises click.UsageError or returns."""
+
+    choose: Callable[[Sequence[str]], str]
+    """One of these backups."""
+    confirm: Callable[[str], None]
+    """The name of the cluster, typed."""
+
+
+def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode:
+    """Show what is lost, ask, order it, and print what becomes of it. Raises AskError."""
+
+    async def question(api: Session) -> ExitCode:
+        return await _carried_out(api, order, dialogue)
+
+    return ask("restore", question, access)
+
+
+async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
+    await read_cluster(api, order.cluster)
+    backups = await api.client.list(BACKUPS, api.namespace)
+    rows = snapshots_of(order.cluster, backups.items)
+    now = api.clock.now()
+    if not rows:
+        raise AskError(
+            f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; kubectl bao backup "
+            f"{order.cluster} takes one",
+            ExitCode.NOT_FOUND,
+        )
+    if order.backup is None:
+        emit(console(), listing(rows[:SHOWN_MAX], now))
+        name = dialogue.choose([one.backup for one in rows[:SHOWN_MAX]])
+    else:
+        name = order.backup
+    row = chosen(rows, name, order.cluster)
+    for line in consequences(row, order.cluster, now):
+        sys.stdout.write(f"{clean_message(line)}\n")
+    if not order.dry_run:
+        dialogue.confirm(order.cluster)
+    body = manifest(run_name(api, order.cluster, "restore"), api.namespace, order.cluster, row)
+    await api.client.create(RESTORES, body, field_manager=FIELD_MANAGER, dry_run=order.dry_run)
+    did = "would be created" if order.dry_run else "created"
+    restore_name = body["metadata"]["name"]
+    sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {did}\n")
+    if order.dry_run or not order.wait:
+        return ExitCode.GOOD
+    return _end(await ended(api, RESTORES, restore_name, {*ENDED, UNKNOWN}, order.seconds))
+
+
+def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, ...]:
+    """Return the Completed backups of a cluster, the newest first."""
+    rows = [
+        SnapshotRow(
+            key_of(one).name,
+            # The data is at least as new as the start of the Job.
+            moment(one, "status", "startedAt"),
+            number(part(one, "status", "snapshot").get("size")),
+            text(one, "status", "snapshot", "version"),
+        )
+        for one in backups
+        if text(one, "spec", "cluster") == cluster and text(one, "status", "phase") == "Completed"
+    ]
+    dated = sorted((one for one in rows if one.taken_at), key=_time, reverse=True)
+    return (*dated, *(one for one in rows if one.taken_at is None))
+
+
+def _time(row: SnapshotRow) -> str:
+    return row.taken_at.isoformat() if row.taken_at else ""
+
+
+def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
+    """Return the backup of that name. Raises AskError."""
+    for one in rows:
+        if one.backup == name:
+            return one
+    names = ", ".join(one.backup for one in rows[:NAMED])
+    raise AskError(
+        f"{cluster} has no Completed OpenBaoBackup {name[:80]!r}; choose one of {names}",
+        ExitCode.NOT_FOUND,
+    )
+
+
+def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
+    """Return the table of the backups."""
+    made = table("BACKUP", "AGE", "SIZE", "VERSION")
+    for one in rows:
+        made.add_row(safe(one.backup), _age(one, now), str(one.size or ""), safe(one.version))
+    return made
+
+
+def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ...]:
+    """Return what the user has to know before it is done."""
+    return (
+        f"{cluster} gets the data of {row.backup}, which is {_age(row, now)} old.",
+        "Everything written since then is lost; a snapshot of now (kubectl bao backup) keeps it.",
+        "All servers restart at once at the end: no client is served for some seconds.",
+    )
+
+
+def manifest(name: str, namespace: str, cluster: str, row: SnapshotRow) -> Object:
+    """Return the OpenBaoRestore."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": RESTORE_KIND,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"cluster": cluster, "source": {"backup": row.backup}},
+    }
+
+
+def _age(row: SnapshotRow, now: datetime) -> str:
+    return age(now - row.taken_at) if row.taken_at else "of unknown age"
+
+
+def _end(live: Object) -> ExitCode:
+    phase = text(live, "status", "phase")
+    if phase == UNKNOWN:
+        operation = text(live, "status", "execution", "operationID")
+        key = key_of(live)
+        sys.stdout.write(
+            "Check the data. Then acknowledge the outcome, with Resume to go on or Abandon:\n"
+            f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
+            f"openbao.org/restore-acknowledge={clean_message(operation)}/Resume\n"
+        )
+        return ExitCode.NOT_READY
+    return ExitCode.GOOD if phase == "Completed" else ExitCode.ERROR

@@ -1,0 +1,118 @@
+"""`baoctl restore`: what can be put back, what is asked, and what is ordered."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baoctl.commands.cluster.restore import manifest, snapshots_of
+from contracts.api.group import API_VERSION, BACKUP_KIND, RESTORES
+from contracts.api.restore import OpenBaoRestore
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.wait import eventually
+from runtime.types import Object
+from tests.baoctl.commands.cluster.bench import command_line, keep, world
+
+
+def backup(name: str, started: str = "", *, cluster: str = "first", **status: Any) -> Object:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BACKUP_KIND,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"cluster": cluster},
+        "status": {
+            "phase": "Completed",
+            **({"startedAt": started} if started else {}),
+            "snapshot": {"size": 4096, "version": "2.7.2"},
+            **status,
+        },
+    }
+
+
+BACKUPS = (
+    backup("monday", "2026-11-23T03:00:00Z"),
+    backup("wednesday", "2026-11-25T03:00:00Z"),
+    backup("tuesday", "2026-11-24T03:00:00Z"),
+    backup("without-a-time"),
+    backup("failed", "2026-11-25T04:00:00Z", phase="Failed"),
+    backup("of-another", "2026-11-25T05:00:00Z", cluster="second"),
+)
+
+
+def with_backups() -> FakeApiServer:
+    server = world()
+    for one in BACKUPS:
+        keep(server, one)
+    return server
+
+
+def test_the_completed_ones_of_the_cluster_stand_there_the_newest_first() -> None:
+    names = [one.backup for one in snapshots_of("first", BACKUPS)]
+    assert names == ["wednesday", "tuesday", "monday", "without-a-time"]
+
+
+def test_the_order_is_one_that_the_operator_reads() -> None:
+    (row, *_) = snapshots_of("first", BACKUPS)
+    read = OpenBaoRestore.from_object(
+        {**manifest("x", "default", "first", row), "metadata": {"name": "x", "uid": "u"}}
+    )
+    assert (read.spec.cluster, read.spec.source.backup) == ("first", "wednesday")
+    assert not read.spec.force
+
+
+# sentence: (arguments, what is typed, exit status, words, whether it is ordered)
+DIALOGUES: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
+    "chosen and confirmed": ((), "tuesday\nfirst\n", 0, "the data of tuesday", True),
+    "named and confirmed": (("--from", "monday"), "first\n", 0, "is lost", True),
+    "named, and nothing is asked": (("--from", "monday", "-y"), "", 0, "created", True),
+    "another name is typed": (("--from", "monday"), "second\n", 2, "nothing was changed", False),
+    "nothing is typed": (("--from", "monday"), "", 1, "Aborted", False),
+    "a trial": (("--from", "monday", "--dry-run"), "", 0, "would be created", False),
+    "a failed backup": (("--from", "failed"), "", 5, "choose one of wednesday", False),
+    "a backup of another cluster": (("--from", "of-another", "-y"), "", 5, "choose one", False),
+    "nothing is chosen and nothing asked": (("-y",), "", 2, "choose the backup", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "status", "words", "ordered"), DIALOGUES.values(), ids=DIALOGUES.keys()
+)
+async def test_nothing_is_ordered_before_the_user_agrees(
+    tmp_path: Path, arguments: tuple[str, ...], typed: str, status: int, words: str, ordered: bool
+) -> None:
+    server = with_backups()
+    async with command_line(server, tmp_path) as baoctl:
+        done = await baoctl("restore", "first", "--no-wait", *arguments, typed=typed)
+    assert done.exit_code == status, done.output
+    assert words in done.output
+    specs = [one["spec"] for one in server.objects(RESTORES)]
+    assert len(specs) == ordered
+    assert all(one["cluster"] == "first" for one in specs)
+
+
+# phase in which it ends: (exit status, words)
+ENDS: dict[str, tuple[int, str]] = {
+    "Completed": (0, "Completed: as it ended"),
+    "Failed": (1, "Failed: as it ended"),
+    "Unknown": (3, "openbao.org/restore-acknowledge=op-1/Resume"),
+}
+
+
+@pytest.mark.parametrize(("phase", "end"), ENDS.items(), ids=ENDS.keys())
+async def test_it_waits_for_the_end(tmp_path: Path, phase: str, end: tuple[int, str]) -> None:
+    server = with_backups()
+    status = {
+        "phase": phase,
+        "message": "as it ended",
+        "execution": {"stage": "Created", "operationID": "op-1"},
+    }
+    async with command_line(server, tmp_path) as baoctl:
+        verb = asyncio.create_task(baoctl("restore", "first", "--from", "monday", "-y"))
+        await eventually(lambda: verb.done() or bool(server.objects(RESTORES)))
+        (ordered,) = server.objects(RESTORES)
+        keep(server, {**ordered, "status": status})
+        done = await verb
+    assert (done.exit_code, end[1] in done.output) == (end[0], True), done.output
