@@ -27,7 +27,7 @@ from contracts.api.violation import InvalidClusterError
 from runtime.types import Object
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
-LOG_FOLDERS: Final = ("/openbao/logs/", "/tmp/")  # noqa: S108 - folders of the pod
+LOG_FOLDERS: Final = ("/openbao/logs/", "/var/log/openbao/", "/tmp/")  # noqa: S108 - in the pod
 CACHE_SIZE: Final = "1Gi"
 API_PORTS: Final = (8200, "api")
 # What the API server wrote: a manifest that has it cannot be applied elsewhere.

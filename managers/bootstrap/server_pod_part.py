@@ -10,6 +10,7 @@ from typing import Any
 
 from contracts.api.cluster.audit import AuditFileStorage
 from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.values.pod_paths import is_below
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.stanzas import metrics_port
 from contracts.naming import mount_paths, names
@@ -34,6 +35,10 @@ def audit_volume(cluster: str, storage: AuditFileStorage | None) -> AuditVolume 
     )
 
 
+def _is_below(file: str, *folders: str) -> bool:
+    return any(is_below(file, folder) for folder in folders)
+
+
 def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
     """Mount what the rendered configuration writes to, and only that."""
     mounts: list[Mapping[str, Any]] = []
@@ -44,8 +49,12 @@ def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
         volumes.append({"name": name, **source})
 
     logging = spec.configuration.logging
-    if logging is not None and (logging.file or logging.pid_file):
+    files = [] if logging is None else [one for one in (logging.file, logging.pid_file) if one]
+    if files:
         mount("logs", mount_paths.LOGS, {"emptyDir": {}})
+    audit = (volume.mount_path,) if volume is not None else ()
+    if any(_is_below(one, mount_paths.SYSTEM_LOGS) for one in files if not _is_below(one, *audit)):
+        mounts.append({"name": "logs", "mountPath": mount_paths.SYSTEM_LOGS})
     # Only for downloads: what a server image brings along lies in this very folder.
     if any(plugin.image for plugin in spec.plugins):
         mount("plugins", mount_paths.PLUGINS, {"emptyDir": {}})

@@ -167,8 +167,8 @@ class Logging(ApiModel):
     file: _Path | None = Field(
         default=None,
         description=(
-            "File to log to as well, below /openbao/logs (a scratch volume that goes with the "
-            "pod), /tmp or the volume of auditFileStorage. Left out, the log goes to stderr only."
+            "File to log to as well, below /openbao/logs or /var/log/openbao (scratch, goes with "
+            "the pod), /tmp or the volume of auditFileStorage. Left out, the log goes to stderr."
         ),
     )
     pid_file: _Path | None = Field(

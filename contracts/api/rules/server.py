@@ -26,12 +26,13 @@ _LISTENER = f"{_CONFIGURATION}.listener"
 _AUTOPILOT = f"{_CONFIGURATION}.raft.autopilot"
 _METRICS = "spec.observability.metrics"
 _DEAD_AFTER = "1m"
+_LOG_FOLDERS = (mount_paths.LOGS, mount_paths.SYSTEM_LOGS, mount_paths.TMP)
 
 
 def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     """Keep the server's own files off its data, its keys and its programs."""
     logging = new.spec.configuration.logging or Logging()
-    folders = [mount_paths.LOGS, mount_paths.TMP]
+    folders = [*_LOG_FOLDERS]
     if new.spec.audit_file_storage is not None:
         folders.append(new.spec.audit_file_storage.mount_path)
     for name, file in (("file", logging.file), ("pidFile", logging.pid_file)):
@@ -42,8 +43,7 @@ def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 def _in_log_places(name: str) -> str:
     file, shared = f"self.configuration.logging.{name}", "self.auditFileStorage.mountPath"
     return (
-        f"(!has({file}) || {is_below_cel(file, repr(mount_paths.LOGS))} || "
-        f"{is_below_cel(file, repr(mount_paths.TMP))} || "
+        f"(!has({file}) || {' || '.join(is_below_cel(file, repr(one)) for one in _LOG_FOLDERS)} || "
         f"({is_set('auditFileStorage.mountPath')} && {is_below_cel(file, shared)}))"
     )
 
@@ -232,7 +232,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         "log-place",
         "spec",
         f"{_CONFIGURATION}.logging",
-        f"must be a file below {mount_paths.LOGS}, {mount_paths.TMP} or "
+        f"must be a file below {', '.join(_LOG_FOLDERS)} or "
         "the mountPath of auditFileStorage, without .. in it, because elsewhere it could "
         "overwrite data or keys; correct the path",
         _log_places,

@@ -44,7 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
     ),
     "spec.version": ({"image": "registry.example.com/openbao:2.6.0"}, "version", "2.6.0"),
     "spec.configuration.logging.file": (
-        {"configuration": {"logging": {"file": "/var/log/openbao/bao.log", "level": "info"}}},
+        {"configuration": {"logging": {"file": "/var/log/bao/bao.log", "level": "info"}}},
         "configuration",
         {"logging": {"level": "info"}},
     ),
@@ -76,6 +76,7 @@ def test_each_rule_edits_its_field_and_says_why(rule: Any) -> None:
     "spec",
     [
         {"configuration": {"logging": {"file": "/openbao/logs/bao.log"}}},
+        {"configuration": {"logging": {"file": "/var/log/openbao/bao.log"}}},
         {"image": "registry.example.com/openbao:2.7.2"},
         {"tls": ACME, "replicas": 1},
         {"network": HARDENED["network"]},

@@ -73,6 +73,11 @@ CASES: dict[str, Case] = {
         "spec.configuration.logging.file",
         {"configuration": {"logging": {"file": "/openbao/logs/../../bao/data/vault.db"}}},
     ),
+    "a log beside the logs of the system": Case(
+        "log-place",
+        "spec.configuration.logging.file",
+        {"configuration": {"logging": {"file": "/var/log/openbao2/vault.log"}}},
+    ),
     "a PID over a certificate": Case(
         "log-place",
         "spec.configuration.logging.pidFile",

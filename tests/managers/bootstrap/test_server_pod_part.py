@@ -38,6 +38,30 @@ def test_a_log_file_has_a_scratch_volume() -> None:
         assert found.volumes == ({"name": "logs", **EMPTY},)
 
 
+LOGS = {"name": "logs", "mountPath": mount_paths.LOGS}
+SYSTEM_LOGS = {"name": "logs", "mountPath": mount_paths.SYSTEM_LOGS}
+
+
+@pytest.mark.parametrize(
+    ("audit", "mounts"),
+    [
+        (None, [LOGS, SYSTEM_LOGS]),
+        ("/audit", [LOGS, SYSTEM_LOGS, {"name": "audit", "mountPath": "/audit"}]),
+        # The volume of the user takes the log.
+        ("/var/log", [LOGS, {"name": "audit", "mountPath": "/var/log"}]),
+        ("/var/log/openbao", [LOGS, {"name": "audit", "mountPath": "/var/log/openbao"}]),
+    ],
+)
+def test_a_log_file_below_the_logs_of_the_system_has_the_same_volume(
+    audit: str | None, mounts: list[dict[str, str]]
+) -> None:
+    storage = {"mode": "ManagedPVC", "size": "1Gi", "mountPath": audit} if audit else None
+    logging = {"file": f"{mount_paths.SYSTEM_LOGS}/openbao.log"}
+    found = part(configuration={"logging": logging}, auditFileStorage=storage)
+    assert list(found.mounts) == mounts
+    assert {"name": "logs", **EMPTY} in found.volumes
+
+
 def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
     """The server refuses to start when plugin_directory names a folder that is not there."""
     ways: tuple[tuple[dict[str, Any], bool, bool], ...] = (
