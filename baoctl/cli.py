@@ -12,6 +12,7 @@ import click
 from baoctl import __version__
 from baoctl.options import Verbs
 from baoctl.verbs import (
+    bundle,
     clusters,
     datacenter,
     explain,
@@ -35,6 +36,7 @@ def main() -> None:
 
 
 VERBS: Final[tuple[click.Command, ...]] = (
+    bundle.bundle_command,
     clusters.status_command,
     clusters.doctor_command,
     clusters.events_command,

@@ -302,9 +302,13 @@ class Client:
         path = POD.path(key.namespace, key.name, EVICTION)
         await self._transport.request(HttpRequest("POST", path, body=encode(body)))
 
-    async def get_raw(self, path: str) -> bytes:
-        """The body at a path outside of the resource tree, such as /version or /readyz."""
-        return (await self._transport.request(HttpRequest("GET", path, accept="*/*"))).body
+    async def get_raw(self, path: str, *, most: int | None = None) -> bytes:
+        """The body at a path outside of the resource tree, such as /version or /readyz.
+
+        Of one with more than `most` bytes nothing is kept: AnswerTooLarge.
+        """
+        call = HttpRequest("GET", path, accept="*/*", most=most)
+        return (await self._transport.request(call)).body
 
     async def close(self) -> None:
         """Close all connections."""

@@ -254,7 +254,7 @@ class FakeApi(Client):
         del self.objects[(POD, key)]
 
     @_answering
-    async def get_raw(self, path: str) -> bytes:
+    async def get_raw(self, path: str, *, most: int | None = None) -> bytes:
         self._note(Call("get", "path", path))
         if path not in self.raw:
             _fail(404, "NotFound", path)

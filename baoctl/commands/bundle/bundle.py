@@ -1,0 +1,179 @@
+"""`baoctl bundle`: writes a support archive of a cluster, unless it holds a secret.
+
+Uses baoctl.commands.bundle.collect to read, contents to decide and archive to write. Called by
+baoctl.verbs.bundle.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from baoctl import __version__
+from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.bundle.archive import archive_bytes, write_archive
+from baoctl.commands.bundle.collect import collect
+from baoctl.commands.bundle.contents import (
+    MANIFEST,
+    Bundle,
+    Collected,
+    SecretLocation,
+    as_json,
+    bundle_of,
+    manifest,
+    redacted,
+    secrets_of,
+)
+from baoctl.commands.cluster.doctor import report_of
+from baoctl.commands.cluster.doctor import screen as doctor_screen
+from baoctl.commands.cluster.fetch import examine
+from baoctl.commands.cluster.observed import ClusterObservation
+from baoctl.commands.cluster.terminal import console, emit, structured
+from baoctl.commands.cluster.tree import node_of
+from baoctl.commands.cluster.tree import screen as tree_screen
+from baoctl.commands.cluster.versions import versions_of
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.api.meta import rfc3339
+from contracts.conditions.condition import clean_message
+from runtime.clock import Deadline
+
+SECONDS: Final = 180.0
+"""For all that is read."""
+SHOWN_MAX: Final = 5
+"""Secrets that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleOrder:
+    """What to write and where."""
+
+    cluster: str
+    operator_namespace: str
+    file: Path | None
+    """None: `<namespace>-<cluster>.tar.gz` in the present folder."""
+    log_lines: int
+    force: bool
+    redact: bool
+
+
+def bundle(order: BundleOrder, access: Access) -> ExitCode:
+    """Write the archive, and print what is in it. Raises AskError."""
+
+    async def question(api: Session) -> tuple[str, Bundle, str]:
+        target = order.file or Path(f"{api.namespace}-{order.cluster}.tar.gz")
+        _check_target(target, force=order.force)
+        try:
+            async with Deadline(api.clock, SECONDS):
+                made = bundle_of(await _read(api, order))
+        except TimeoutError:
+            raise AskError(
+                f"the API server took longer than {SECONDS:g} s; try again with fewer --log-lines"
+            ) from None
+        return str(target), made, rfc3339(api.clock.now())
+
+    name, made, created = ask("bundle", question, access)
+    made = without_secrets(made, redact=order.redact)
+    text = manifest(made, created, __version__)
+    target = Path(name)
+    content = archive_bytes({**made.files, MANIFEST: text}, order.cluster)
+    try:
+        write_archive(target, content, force=order.force)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError as error:
+        raise AskError(f"{target}: {error.strerror}; choose another file with -f") from None
+    sys.stdout.write(_summary(name, made, len(content)))
+    return ExitCode.GOOD
+
+
+def without_secrets(made: Bundle, *, redact: bool) -> Bundle:
+    """Return an archive without secrets. Raises AskError when there are any that stay."""
+    made = redacted(made) if redact else made
+    found = secrets_of(made)
+    if not found:
+        return made
+    step = "report this" if redact else "remove them, or have them replaced with --redact"
+    text = f"the archive was not written, because it would hold {_named(found)}; {step}"
+    raise AskError(text, ExitCode.REFUSED)
+
+
+def _named(found: tuple[SecretLocation, ...]) -> str:
+    shown = ", ".join(map(str, found[:SHOWN_MAX]))
+    more = f" and {len(found) - SHOWN_MAX} more" if len(found) > SHOWN_MAX else ""
+    return f"{len(found)} secret{'s' * (len(found) > 1)}: {shown}{more}"
+
+
+def _check_target(target: Path, *, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise AskError(f"{target.parent} is no folder; choose another file with -f", ExitCode.USAGE)
+    if target.exists() and not force:
+        raise _exists(target)
+
+
+def _exists(target: Path) -> AskError:
+    return AskError(f"{target} exists; choose another file with -f, or --force", ExitCode.REFUSED)
+
+
+async def _read(api: Session, order: BundleOrder) -> Collected:
+    collected, server_version = await collect(
+        api, order.cluster, order.operator_namespace, order.log_lines
+    )
+    seen = await examine(api, order.cluster, order.operator_namespace)
+    return replace(collected, reports=reports_of(seen, collected, server_version))
+
+
+def reports_of(
+    seen: ClusterObservation, collected: Collected, server_version: bytes
+) -> Mapping[str, str]:
+    """Return what doctor, tree and version print, and the Deployment and Lease of the operator."""
+    report = report_of(seen)
+    root = node_of(collected.cluster, (*collected.objects, *collected.secrets), seen.now)
+    operator = seen.operator
+    versions = versions_of((operator and operator.deployment) or {}, (seen.cluster,))
+    doctor, tree = io.StringIO(), io.StringIO()
+    for part in doctor_screen(report):
+        emit(console(doctor), part)
+    emit(console(tree), tree_screen(root, ()))
+    return {
+        "doctor.json": structured(report, "json"),
+        "doctor.txt": doctor.getvalue(),
+        "operator.json": as_json(
+            {
+                "deployment": operator and operator.deployment,
+                "lease": operator and operator.lease,
+                "policies": operator and operator.policies,
+            }
+        ),
+        "tree.txt": tree.getvalue(),
+        "versions.json": as_json(
+            {
+                "client": versions.client,
+                "operator": versions.operator,
+                "servers": versions.servers,
+                "kubernetes": _server_version(server_version),
+            }
+        ),
+    }
+
+
+def _server_version(answer: bytes) -> str:
+    try:
+        found = json.loads(answer or b"{}")
+    except ValueError:
+        return ""
+    version = found.get("gitVersion") if isinstance(found, dict) else ""
+    return version if isinstance(version, str) else ""
+
+
+def _summary(name: str, made: Bundle, size: int) -> str:
+    lines = [f"{name}: {len(made.files) + 1} files, {size} bytes"]
+    if made.redacted:
+        lines.append(f"Replaced by [redacted]: {len(made.redacted)}; {MANIFEST} names each")
+    lines += [f"Not in it: {one.what}: {one.why}" for one in made.unread]
+    return "".join(f"{clean_message(line)}\n" for line in lines)

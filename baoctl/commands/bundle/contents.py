@@ -1,0 +1,191 @@
+"""The files of a support archive, made of what was read, and its manifest.
+
+Pure. Called by baoctl.commands.bundle.bundle; baoctl.commands.bundle.collect reads, and
+baoctl.commands.bundle.secret_patterns knows what a secret looks like.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from baoctl.commands.bundle.secret_patterns import find_secrets, redact
+from contracts.conditions.condition import clean_message
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.types import Object, key_of
+
+MANIFEST: Final = "MANIFEST.json"
+FILES_MAX: Final = 64 << 20
+"""Bytes of all files of an archive."""
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""Repeats an object, in Secrets with their data."""
+_OF_SECRETS: Final = ("name", "namespace", "uid", "creationTimestamp", "labels", "ownerReferences")
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What is not in the archive, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretLocation:
+    """A secret of a file: its line, from 1, and what it looks like."""
+
+    file: str
+    line: int
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line} ({self.kind})"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was read of a cluster. Objects carry their kind; of Secrets there is the metadata."""
+
+    cluster: Object
+    objects: tuple[Object, ...] = ()
+    secrets: tuple[Object, ...] = ()
+    events: tuple[Object, ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict)
+    """By name of the file, without its end."""
+    reports: Mapping[str, str] = field(default_factory=dict)
+    """What other verbs print of the cluster, by name of the file."""
+    unread: tuple[Unread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The files of an archive by name, without the manifest, and what is not in them."""
+
+    files: Mapping[str, str]
+    unread: tuple[Unread, ...] = ()
+    redacted: tuple[SecretLocation, ...] = ()
+
+
+def bundle_of(collected: Collected) -> Bundle:
+    """Return the files of the archive, sorted by name; those beyond FILES_MAX are left out."""
+    kept: dict[str, str] = {}
+    unread = list(collected.unread)
+    room = FILES_MAX
+    for name, text in sorted(_files(collected)):
+        size = len(text.encode())
+        if size > room:
+            unread.append(Unread(name, f"it has {size} bytes, and the archive room for {room}"))
+            continue
+        room -= size
+        kept[name] = text
+    return Bundle(kept, tuple(unread))
+
+
+def secrets_of(bundle: Bundle) -> tuple[SecretLocation, ...]:
+    """Return every secret in the files, in their order."""
+    return tuple(
+        SecretLocation(name, match.line, match.kind)
+        for name, text in bundle.files.items()
+        for match in find_secrets(text)
+    )
+
+
+def redacted(bundle: Bundle) -> Bundle:
+    """Return the archive without the secrets, and a list of where they stood."""
+    files, locations = {}, []
+    for name, text in bundle.files.items():
+        files[name], matches = redact(text)
+        locations += [SecretLocation(name, one.line, one.kind) for one in matches]
+    return Bundle(files, bundle.unread, tuple(locations))
+
+
+def manifest(bundle: Bundle, created: str, version: str) -> str:
+    """Return the text of MANIFEST.json: each file with its SHA-256, and what is not there."""
+    return as_json(
+        {
+            "created": created,
+            "client": version,
+            "files": [
+                {
+                    "name": name,
+                    "bytes": len(text.encode()),
+                    "sha256": hashlib.sha256(text.encode()).hexdigest(),
+                }
+                for name, text in sorted(bundle.files.items())
+            ],
+            "unread": [
+                {"what": clean_message(one.what), "why": redact(clean_message(one.why))[0]}
+                for one in sorted(bundle.unread, key=lambda one: (one.what, one.why))
+            ],
+            "redacted": [
+                {"file": one.file, "line": one.line, "kind": one.kind} for one in bundle.redacted
+            ],
+        }
+    )
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON with sorted keys, one scalar on each line."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _files(collected: Collected) -> Iterator[tuple[str, str]]:
+    yield "cluster.json", as_json(_trimmed(collected.cluster))
+    for obj in collected.objects:
+        if obj.get("kind") == CONFIG_MAP.kind:
+            yield from _config_map(obj)
+        else:
+            yield _object_file(obj), as_json(_trimmed(obj))
+    yield "secrets.json", as_json([_secret(one) for one in _by_name(collected.secrets)])
+    yield "events.json", as_json([_trimmed(one) for one in _by_name(collected.events)])
+    for name, text in collected.logs.items():
+        yield f"logs/{_segment(name)}.log", text
+    for name, text in collected.reports.items():
+        yield _segment(name), text
+
+
+def _by_name(objects: Sequence[Object]) -> list[Object]:
+    return sorted(objects, key=key_of)
+
+
+def _object_file(obj: Object) -> str:
+    kind = str(obj.get("kind")).lower()
+    return f"objects/{_segment(kind)}/{_segment(key_of(obj).name)}.json"
+
+
+def _config_map(obj: Object) -> Iterator[tuple[str, str]]:
+    """Yield a ConfigMap with the sizes of its entries, and each entry as a file."""
+    data = obj.get("data") or {}
+    binary = obj.get("binaryData") or {}
+    sizes = {key: len(str(value)) for key, value in (*data.items(), *binary.items())}
+    shape = {**obj, "data": sizes}
+    shape.pop("binaryData", None)
+    yield _object_file(obj), as_json(_trimmed(shape))
+    for key, value in data.items():
+        yield f"configmaps/{_segment(key_of(obj).name)}/{_segment(key)}", str(value)
+
+
+def _trimmed(obj: Object) -> Object:
+    metadata = dict(obj.get("metadata") or {})
+    metadata.pop("managedFields", None)
+    annotations = dict(metadata.get("annotations") or {})
+    annotations.pop(_LAST_APPLIED, None)
+    if "annotations" in metadata:
+        metadata["annotations"] = annotations
+    return {**obj, "metadata": metadata}
+
+
+def _secret(obj: Object) -> Object:
+    """Return who a Secret is and whose; annotations may repeat its data."""
+    metadata = obj.get("metadata") or {}
+    kept = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
+    return {"metadata": kept, "annotations": sorted(metadata.get("annotations") or ())}
+
+
+def _segment(name: str) -> str:
+    return _FOREIGN.sub("_", name) or "_"

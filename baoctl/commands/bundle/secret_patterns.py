@@ -1,0 +1,166 @@
+"""What looks like a secret in a text, where it is, and the text without it.
+
+Pure; uses the standard library. Called by baoctl.commands.bundle.contents. A text is a log, a file
+of a ConfigMap, or objects as JSON with sorted keys. Two signs give a secret away: its own shape,
+and the name in front of it. Every repetition is bounded, because a tenant may choose the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+REDACTED: Final = "[redacted]"
+ROUNDS_MAX: Final = 8
+"""How often a text is redacted; what is left then is a finding again."""
+
+# The end of a name: `client_token`, `AWS_SECRET_ACCESS_KEY`, `spec.unseal.transit.token`. The field
+# rootTokenSecret of the status is the version of a Secret.
+_NAME: Final = (
+    r"(?:token|passw(?:or)?d|passphrase|secret|credentials?"
+    r"|(?:secret|access|private|api|encryption|account)[_-]?key)(?<!rootTokenSecret)"
+)
+_PLAIN: Final = r"\"(?P<plain>(?:[^\"\\\n]|\\.){1,65536})\""
+# A text with quotes inside of a text of JSON.
+_NESTED: Final = r"\\\"(?P<nested>(?:(?!\\\")[^\n]){1,65536}?)\\\""
+_SINGLE: Final = r"'(?P<single>[^'\n]{1,65536})'"
+_BARE: Final = r"(?P<bare>[^\s\"'\\&,;{}\[\]()<>]{4,4096})"
+
+# With the headers of an encrypted key, and line ends as JSON writes them.
+_PEM: Final = r"[A-Za-z0-9+/=\s\\:,.-]"
+
+_SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+    (
+        "private key",
+        re.compile(
+            rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY-----(?:{_PEM}*?"
+            rf"-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY-----|{_PEM}*)"
+        ),
+    ),
+    (
+        "OpenBao token",
+        re.compile(r"(?<![A-Za-z0-9_.-])(?:hv[sbr]|[sbr])\.[A-Za-z0-9_-]{20,4096}(?:\.\w{1,16})?"),
+    ),
+    (
+        "JSON Web Token, or other encoded JSON",
+        re.compile(
+            r"(?<![A-Za-z0-9_+/=-])eyJ[A-Za-z0-9_+/=-]{17,65536}(?:\.[A-Za-z0-9_-]{1,65536}){0,4}"
+        ),
+    ),
+    (
+        "credentials in a URL",
+        re.compile(
+            r"[a-z][a-z0-9+.-]{0,20}://(?P<secret>[^\s/:@\"'\\]{0,256}:[^\s/@\"'\\]{1,1024})@", re.I
+        ),
+    ),
+    ("AWS access key", re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")),
+    (
+        "unseal or recovery key",
+        re.compile(
+            r"(?:unseal|recovery|root)[ _-]?(?:key|share|token)s?(?:[ _-]?(?:share|\d{1,3}))?"
+            r"\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?P<secret>[A-Za-z0-9+/=]{32,4096})",
+            re.I,
+        ),
+    ),
+    (
+        "authorization header",
+        re.compile(r"\b(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,65536})", re.I),
+    ),
+    (
+        "signature of a URL",
+        re.compile(
+            r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=(?P<secret>[A-Za-z0-9%+/=]{20,2048})"
+        ),
+    ),
+)
+_NAMED: Final[tuple[re.Pattern[str], ...]] = (
+    re.compile(
+        rf"{_NAME}\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}(?:{_PLAIN}|{_NESTED}|{_SINGLE})", re.I | re.S
+    ),
+    re.compile(rf"{_NAME}={_BARE}", re.I),
+    # A line of YAML, which needs no quotes.
+    re.compile(
+        rf"^[ \t]{{0,200}}(?:- )?[\w.-]{{0,100}}{_NAME}:[ \t]{{1,8}}"
+        r"(?P<bare>[^\s\"'{\[|>&*#\\][^\n]{3,4096})$",
+        re.I | re.M,
+    ),
+    # An environment variable of a container, as JSON and as YAML.
+    re.compile(
+        rf"\"name\":\s{{0,8}}\"[^\"\\\n]{{0,256}}{_NAME}\",\s{{0,200}}\"value\":\s{{0,8}}{_PLAIN}",
+        re.I,
+    ),
+    re.compile(
+        rf"\bname:[ \t]{{0,8}}[\"']?[\w.-]{{0,256}}{_NAME}[\"']?[ \t]{{0,8}}\n[ \t]{{0,200}}"
+        r"value:[ \t]{0,8}[\"']?(?P<bare>[^\n\"']{1,4096})",
+        re.I,
+    ),
+)
+_NAMED_KIND: Final = "value with the name of a secret"
+# What stands where a secret could, and is none: a switch, a path, a variable, a digest of an audit
+# device, a mask.
+_HARMLESS: Final = re.compile(
+    r"\s*(?:true|false|null|none|\[redacted\]|<[a-z -]{1,40}>|\*+|hmac-sha256:[0-9a-f]+"
+    r"|(?:/[\w.@-]+){2,}/?|\$\([\w.-]+\)|\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\{\{.*\}\}"
+    r"|(?:env|file)://.*)?\s*",
+    re.I | re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatch:
+    """What looks like a secret: characters start to end of a text, on that line (from 1)."""
+
+    line: int
+    kind: str
+    start: int
+    end: int
+
+
+def find_secrets(text: str) -> tuple[SecretMatch, ...]:
+    """Return what looks like a secret, in the order of the text; no two overlap."""
+    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+    merged: list[tuple[str, int, int]] = []
+    for kind, start, end in sorted(_spans(text), key=lambda span: (span[1], -span[2])):
+        if merged and start < merged[-1][2]:
+            first = merged[-1]
+            merged[-1] = (first[0], first[1], max(first[2], end))
+        else:
+            merged.append((kind, start, end))
+    return tuple(
+        SecretMatch(bisect_right(lines, start), kind, start, end) for kind, start, end in merged
+    )
+
+
+def redact(text: str) -> tuple[str, tuple[SecretMatch, ...]]:
+    """Return the text with REDACTED for each secret, and what that replaced.
+
+    The matches are those of the text as it was.
+    """
+    first = matches = find_secrets(text)
+    for _ in range(ROUNDS_MAX):
+        if not matches:
+            break
+        text = _without(text, matches)
+        matches = find_secrets(text)
+    return text, first
+
+
+def _without(text: str, matches: tuple[SecretMatch, ...]) -> str:
+    ends = [0, *(one.end for one in matches)]
+    starts = [*(one.start for one in matches), len(text)]
+    return REDACTED.join(text[end:start] for end, start in zip(ends, starts, strict=True))
+
+
+def _spans(text: str) -> Iterator[tuple[str, int, int]]:
+    for kind, shape in _SHAPES:
+        for found in shape.finditer(text):
+            group = "secret" if "secret" in shape.groupindex else 0
+            yield kind, *found.span(group)
+    for pattern in _NAMED:
+        for found in pattern.finditer(text):
+            group = found.lastgroup or ""
+            if not _HARMLESS.fullmatch(found[group]):
+                yield _NAMED_KIND, *found.span(group)

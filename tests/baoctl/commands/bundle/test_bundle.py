@@ -1,0 +1,115 @@
+"""`baoctl bundle` with an API server in memory: what is read, written and refused."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from baoctl.commands.bundle.collect import log_requests
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
+from runtime.testing.api_server.kinds import Kind
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.types import Object
+from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.looks import healthy
+
+LABELS = {"openbao.org/cluster": "first"}
+TOKEN = "hvs." + 24 * "A"
+
+
+def surroundings(config: str = "ui = true\n") -> FakeApiServer:
+    """The cluster with a ConfigMap and a Secret."""
+    server = world()
+    server.serve(Kind(CONFIG_MAP))
+    metadata = {"name": "first-config", "namespace": "default", "labels": LABELS}
+    server.put(
+        CONFIG_MAP,
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+         "data": {"config.hcl": config}},
+    )  # fmt: skip
+    secret: Object = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**metadata, "name": "first-root-token"},
+        "data": {"token": "aHZzLnRoZS1zZWNyZXQ="},
+    }
+    server.put(SECRET, secret)
+    return server
+
+
+def files_of(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as tar:
+        return {
+            entry.name: file.read().decode() for entry in tar if (file := tar.extractfile(entry))
+        }
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files_of(path)["first/MANIFEST.json"])
+    return found
+
+
+async def test_an_archive_has_what_support_needs(tmp_path: Path) -> None:
+    server, target = surroundings(), tmp_path / "x.tar.gz"
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("bundle", "first", "-f", str(target))
+        again = await baoctl("bundle", "first", "-f", str(target))
+        forced = await baoctl("bundle", "first", "-f", str(target), "--force")
+    assert result.exit_code == forced.exit_code == 0, result.output
+    assert (again.exit_code, "--force" in again.stderr) == (4, True)
+    assert str(target) in result.stdout
+    files = files_of(target)
+    assert {"first/cluster.json", "first/doctor.txt", "first/tree.txt", "first/versions.json",
+            "first/objects/pod/first-0.json", "first/configmaps/first-config/config.hcl",
+            "first/events.json", "first/operator.json"} <= set(files)  # fmt: skip
+    assert "The operator is down" in files["first/doctor.txt"]
+    assert "first-root-token" in files["first/secrets.json"]
+    assert "aHZzLnRoZS1zZWNyZXQ=" not in "".join(files.values())
+    assert {call.method for call in server.requests} == {"GET"}
+
+
+async def test_a_token_in_a_config_map_is_refused_and_redacted(tmp_path: Path) -> None:
+    target = tmp_path / "x.tar.gz"
+    async with command_line(surroundings(f'a = 1\nb = "{TOKEN}"\n'), tmp_path) as baoctl:
+        refused = await baoctl("bundle", "first", "-f", str(target))
+        assert not target.exists()
+        written = await baoctl("bundle", "first", "-f", str(target), "--redact")
+    assert refused.exit_code == 4
+    assert "configmaps/first-config/config.hcl line 2" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert TOKEN not in refused.output
+    assert written.exit_code == 0
+    assert TOKEN not in "".join(files_of(target).values())
+    assert manifest_of(target)["redacted"] == [
+        {"file": "configmaps/first-config/config.hcl", "line": 2, "kind": "OpenBao token"}
+    ]
+
+
+async def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    faults = ScriptedFaults(*(Fault(FaultKind.INTERNAL) for _ in range(2)), where="/secrets")
+    async with command_line(surroundings(), tmp_path, faults) as baoctl:
+        result = await baoctl("bundle", "first", "-f", str(tmp_path / "x.tar.gz"))
+    assert result.exit_code == 0
+    unread = {one["what"]: one["why"] for one in manifest_of(tmp_path / "x.tar.gz")["unread"]}
+    assert "500" in unread["secrets"] or "internal" in unread["secrets"].lower()
+    assert "Not in it: secrets: " in result.stdout
+
+
+async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    async with command_line(surroundings(), tmp_path) as baoctl:
+        missing = await baoctl("bundle", "other", "-f", str(tmp_path / "x.tar.gz"))
+        nowhere = await baoctl("bundle", "first", "-f", str(tmp_path / "none" / "x.tar.gz"))
+    assert (missing.exit_code, nowhere.exit_code) == (5, 2)
+    assert "no folder" in nowhere.stderr
+    assert not (tmp_path / "x.tar.gz").exists()
+
+
+def test_the_log_before_a_restart_is_read_too() -> None:
+    pod = healthy().pods[0]
+    pod["status"]["containerStatuses"][0] |= {"name": "openbao", "restartCount": 2}
+    found = [(one.file, one.previous) for one in log_requests([pod], "x-")]
+    assert ("x-first-0.openbao", False) in found
+    assert ("x-first-0.openbao.previous", True) in found

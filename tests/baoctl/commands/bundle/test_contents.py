@@ -1,0 +1,127 @@
+"""baoctl.commands.bundle.contents and archive: files, manifest and bytes of a support archive."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from baoctl.commands.bundle import contents
+from baoctl.commands.bundle.archive import archive_bytes, write_archive
+from baoctl.commands.bundle.bundle import without_secrets
+from baoctl.commands.bundle.contents import Bundle, Collected, Unread, bundle_of, manifest
+from baoctl.exit_codes import ExitCode, VerbError
+from runtime.types import Object
+
+TOKEN = "hvs." + 24 * "A"
+
+
+def config_map(**data: str) -> Object:
+    return {"kind": "ConfigMap", "metadata": {"name": "first-config"}, "data": data}
+
+
+def cluster() -> Object:
+    annotations = {
+        "kubectl.kubernetes.io/last-applied-configuration": '{"x": 1}',
+        "example.com/team": "a",
+    }
+    metadata = {"name": "first", "annotations": annotations, "managedFields": [{"manager": "x"}]}
+    return {"kind": "OpenBaoCluster", "metadata": metadata, "spec": {}}
+
+
+def test_objects_become_files_without_what_repeats_them() -> None:
+    made = bundle_of(Collected(cluster(), (config_map(**{"config.hcl": "ui = true\n"}),)))
+    assert list(made.files) == sorted(made.files)
+    live = json.loads(made.files["cluster.json"])
+    assert live["metadata"] == {"name": "first", "annotations": {"example.com/team": "a"}}
+    assert made.files["configmaps/first-config/config.hcl"] == "ui = true\n"
+    shape = json.loads(made.files["objects/configmap/first-config.json"])
+    assert shape["data"] == {"config.hcl": 10}
+
+
+def test_of_a_secret_there_is_no_data_and_no_annotation() -> None:
+    secret = {
+        "kind": "Secret",
+        "data": {"token": "aHZz"},
+        "metadata": {"name": "first-root-token", "annotations": {"a": "in-an-annotation"}},
+    }
+    text = bundle_of(Collected(cluster(), secrets=(secret,))).files["secrets.json"]
+    assert json.loads(text) == [{"metadata": {"name": "first-root-token"}, "annotations": ["a"]}]
+
+
+def test_a_name_of_a_file_stays_in_the_archive() -> None:
+    made = bundle_of(Collected(cluster(), logs={"../../etc/passwd": "x"}, reports={"..": "y"}))
+    outside = [name for name in made.files if ".." in name.split("/") or name.startswith("/")]
+    assert outside == []
+    assert {"x", "y"} <= set(made.files.values())
+
+
+def test_what_has_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "FILES_MAX", 1000)
+    made = bundle_of(Collected(cluster(), logs={"first-0.openbao": 2000 * "x"}))
+    assert "logs/first-0.openbao.log" not in made.files
+    assert [one.what for one in made.unread] == ["logs/first-0.openbao.log"]
+
+
+def test_the_manifest_names_each_file_and_what_is_not_there() -> None:
+    made = Bundle({"b": "x\n", "a": "é"}, (Unread("events", f"denied\nfor {TOKEN}"),))
+    found = json.loads(manifest(made, "2026-11-26T12:00:00Z", "1.2.3"))
+    assert [one["name"] for one in found["files"]] == ["a", "b"]
+    assert found["files"][0] == {
+        "name": "a", "bytes": 2, "sha256": hashlib.sha256("é".encode()).hexdigest(),
+    }  # fmt: skip
+    assert found["unread"] == [{"what": "events", "why": "denied\\nfor [redacted]"}]
+
+
+def test_a_secret_is_refused_by_file_and_line_and_never_shown() -> None:
+    made = Bundle({"configmaps/a/b": f"x\n{TOKEN}\n", "cluster.json": "{}"})
+    with pytest.raises(VerbError) as refused:
+        without_secrets(made, redact=False)
+    assert refused.value.exit_code == ExitCode.REFUSED
+    assert "configmaps/a/b line 2 (OpenBao token)" in str(refused.value)
+    assert "--redact" in str(refused.value)
+    assert TOKEN not in str(refused.value)
+
+
+def test_many_secrets_are_counted() -> None:
+    made = Bundle({f"log{number}": TOKEN for number in range(9)})
+    with pytest.raises(VerbError, match=r"9 secrets.*and 4 more"):
+        without_secrets(made, redact=False)
+
+
+def test_what_was_redacted_is_in_the_manifest() -> None:
+    made = without_secrets(Bundle({"a": f"x\ny {TOKEN} z"}), redact=True)
+    assert made.files == {"a": "x\ny [redacted] z"}
+    listed = json.loads(manifest(made, "", ""))["redacted"]
+    assert listed == [{"file": "a", "line": 2, "kind": "OpenBao token"}]
+
+
+def test_the_same_files_make_the_same_bytes() -> None:
+    one = archive_bytes({"b": "2", "a": "1"}, "first")
+    assert one == archive_bytes({"a": "1", "b": "2"}, "first")
+    with tarfile.open(fileobj=io.BytesIO(one)) as tar:
+        assert tar.getnames() == ["first/a", "first/b"]
+        assert {(entry.mode, entry.mtime, entry.uid) for entry in tar} == {(0o600, 0, 0)}
+
+
+class TestFile:
+    def test_only_its_owner_may_read_it(self, tmp_path: Path) -> None:
+        target = tmp_path / "x.tar.gz"
+        write_archive(target, b"1", force=False)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+        assert [one.name for one in tmp_path.iterdir()] == ["x.tar.gz"]
+
+    def test_a_file_that_is_there_stays_unless_force(self, tmp_path: Path) -> None:
+        target = tmp_path / "x.tar.gz"
+        target.write_bytes(b"mine")
+        with pytest.raises(FileExistsError):
+            write_archive(target, b"1", force=False)
+        assert target.read_bytes() == b"mine"
+        write_archive(target, b"2", force=True)
+        assert target.read_bytes() == b"2"
+        assert [one.name for one in tmp_path.iterdir()] == ["x.tar.gz"]

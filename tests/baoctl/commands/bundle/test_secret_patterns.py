@@ -1,0 +1,164 @@
+"""baoctl.commands.bundle.secret_patterns: nothing secret is overlooked, wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from baoctl.commands.bundle.contents import as_json
+from baoctl.commands.bundle.secret_patterns import REDACTED, find_secrets, redact
+
+RECORDED = Path(__file__).parents[1] / "cluster" / "recorded" / "healthy.json"
+_BASE64 = string.ascii_letters + string.digits
+_PEM_LINES = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQ=="
+
+
+def letters(least: int, most: int) -> st.SearchStrategy[str]:
+    return st.text(_BASE64, min_size=least, max_size=most)
+
+
+def pem(kind: str) -> str:
+    return f"-----BEGIN {kind}PRIVATE KEY-----\n{_PEM_LINES}\n-----END {kind}PRIVATE KEY-----"
+
+
+# By kind: a text with a secret in it, and the part that may not stay.
+PLANTED: dict[str, st.SearchStrategy[tuple[str, str]]] = {
+    "service token": letters(24, 100).map(lambda one: (f"hvs.{one}", one)),
+    "older token": letters(24, 24).map(lambda one: (f"s.{one}", one)),
+    "batch token": letters(60, 200).map(lambda one: (f"b.{one}", one)),
+    "recovery token": letters(24, 95).map(lambda one: (f"hvr.{one}", one)),
+    "JWT": st.tuples(letters(20, 60), letters(20, 90)).map(
+        lambda one: (f"eyJ{one[0]}.eyJ{one[1]}.{one[0]}", one[1])
+    ),
+    "registry login": letters(40, 80).map(lambda one: (f"eyJ{one}==", one)),
+    "private key": st.sampled_from(["", "RSA ", "EC ", "ENCRYPTED "]).map(
+        lambda one: (pem(one), _PEM_LINES.splitlines()[0])
+    ),
+    "URL": letters(8, 30).map(lambda one: (f"https://admin:{one}@db.example.com/x", one)),
+    "AWS key": st.text(string.ascii_uppercase + string.digits, min_size=16, max_size=16).map(
+        lambda one: (f"AKIA{one}", one)
+    ),
+    "unseal key": letters(44, 66).map(lambda one: (f"Unseal Key 1: {one}", one)),
+    "recovery key": letters(44, 66).map(lambda one: (f"Recovery Key 3: {one}", one)),
+    "header": letters(24, 60).map(lambda one: (f"Authorization: Bearer {one}", one)),
+    "presigned URL": letters(64, 64).map(
+        lambda one: (f"https://s3.example.com/b?X-Amz-Signature={one}", one)
+    ),
+    "HCL": letters(8, 30).map(lambda one: (f'  secret_key = "{one}"', one)),
+    "query": letters(8, 30).map(lambda one: (f"GET /x?client_token={one}", one)),
+    "JSON": letters(8, 30).map(lambda one: (f'{{"bindPassword": "{one}"}}', one)),
+    "nested JSON": letters(8, 30).map(lambda one: (f'{{\\"password\\":\\"{one}\\"}}', one)),
+    "variable": letters(8, 30).map(
+        lambda one: (as_json({"name": "DB_PASSWORD", "value": one}), one)
+    ),
+    "variable in YAML": letters(8, 30).map(
+        lambda one: (f"env:\n- name: API_TOKEN\n  value: {one}", one)
+    ),
+    "annotation": letters(8, 30).map(
+        lambda one: (as_json({"annotations": {"example.com/secret": one}}), one)
+    ),
+    "YAML": letters(8, 30).map(lambda one: (f"  password: {one}", one)),
+}
+# Lines of text that hold nothing.
+_AROUND = st.lists(
+    st.text(string.ascii_letters + string.digits + " .,:;=-_[]", max_size=60)
+    | st.text(max_size=40).map(lambda one: one.replace("\n", " ")),
+    max_size=5,
+).map("\n".join)
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+@given(data=st.data())
+def test_a_secret_is_found_at_its_line_and_does_not_stay(kind: str, data: st.DataObject) -> None:
+    planted, secret = data.draw(PLANTED[kind])
+    before, after = data.draw(_AROUND), data.draw(_AROUND)
+    assume(secret not in before + after)
+    text = f"{before}\n{planted}\n{after}"
+    position = text.index(planted) + planted.index(secret)
+    assert any(one.start <= position < one.end for one in find_secrets(text)), kind
+    clean, matches = redact(text)
+    assert secret not in clean
+    assert matches
+    assert find_secrets(clean) == ()
+
+
+@given(st.text(max_size=400), st.lists(st.one_of(*PLANTED.values()), max_size=3))
+def test_lines_and_the_rest_of_a_text_stay(text: str, planted: list[tuple[str, str]]) -> None:
+    whole = "\n".join((text, *(one for one, _ in planted)))
+    matches = find_secrets(whole)
+    for match in matches:
+        assert match.line == whole.count("\n", 0, match.start) + 1
+    assert [one.start for one in matches[1:]] >= [one.end for one in matches[:-1]]
+    outside = "".join(
+        whole[end:start]
+        for end, start in zip(
+            [0, *(one.end for one in matches)],
+            [*(one.start for one in matches), len(whole)],
+            strict=True,
+        )
+    )
+    assert outside == whole if not matches else len(outside) < len(whole)
+    if not matches:
+        assert redact(whole) == (whole, ())
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "token", "password", "note"]), st.text(max_size=60)),
+    st.one_of(*PLANTED.values()),
+)
+def test_json_stays_json(fields: dict[str, str], planted: tuple[str, str]) -> None:
+    text = as_json({**fields, "planted": planted[0]})
+    clean, _ = redact(text)
+    assert set(json.loads(clean)) == {*fields, "planted"}
+
+
+HARMLESS = (
+    '"secretName": "first-tls-server"',
+    '"rootTokenSecret": "0b0e/1234"',
+    '"automountServiceAccountToken": true',
+    '"serviceAccountToken": {"path": "token"}',
+    '{"name": "BACKUP_TOKEN", "value": "/etc/bao/backup/token/token"}',
+    '"client_token": "hmac-sha256:0123456789abcdef0123456789abcdef"',
+    'password = "[redacted]"',
+    "password = env://PASSWORD",
+    "value: $(DB_PASSWORD)",
+    "MountVolume.SetUp failed: secret not found",
+    "token_ttl=1h token_policies=[readers]",
+    "https://bao.example.com:8200/v1/sys/health?standbyok=true",
+    "image: registry.example.com/openbao@sha256:" + 64 * "a",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "core: post-unseal setup complete",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == (text, ())
+
+
+def test_a_healthy_cluster_has_none() -> None:
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    assert find_secrets(as_json(recorded)) == ()
+
+
+def test_two_signs_of_one_secret_are_one_finding() -> None:
+    (only,) = find_secrets(f'x\n"token": "hvs.{24 * "a"}"\n')
+    assert (only.line, redact(f'token = "s.{24 * "b"}"')[0]) == (2, f'token = "{REDACTED}"')
+
+
+REPEATED = (
+    "a", "-", "token=", 'token:"', 'token:\\"', "eyJ", "s.", "http://u:", " - ", "name: token\n",
+    "Unseal Key 1", "bearer ", "-----BEGIN PRIVATE KEY-----",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+def test_a_long_repetition_is_read_in_linear_time(piece: str) -> None:
+    """A pattern that goes back and forth would need hours; the timeout of the test ends it."""
+    clean, _ = redact(piece * (400_000 // len(piece)))
+    assert find_secrets(clean) == ()
