@@ -27,6 +27,10 @@ _CLI = f"""{_HEADER}
 as does an output that is no terminal. An error is one line on standard error that names the next
 step.
 
+A kubeconfig is used with all of its ways to log in. Its `proxy-url` may name an HTTP proxy
+(`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is honoured. Proxies
+that the environment names are not used.
+
 {_EXITS}"""
 _DECISIONS = f"""{_HEADER}
 # Decisions

@@ -9,6 +9,7 @@ import alone costs half a second and 70 MiB.
 import asyncio
 import math
 import os
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,22 @@ REREAD_SECONDS = 60.0
 PLUGIN_SECONDS = 30.0
 """How long a login plugin named by a kubeconfig may take."""
 
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_SERVER_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*|[0-9A-Fa-f:]{{2,39}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How connections reach an API server."""
+
+    proxy: str | None = field(default=None, repr=False)
+    """URL of an HTTP proxy, which may hold a password; None connects directly."""
+    server_name: str | None = None
+    """The name that the certificate of the server has to carry; None is the host of its URL."""
+
+
+DIRECT = Route()
+
 
 class Credentials(Protocol):
     """What the transport needs to reach one API server as one identity."""
@@ -47,6 +64,11 @@ class Credentials(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace this identity lives in, or the one its context prefers."""
+        ...
+
+    @property
+    def route(self) -> Route:
+        """How connections reach that server; part of what `headers` keeps current."""
         ...
 
     async def headers(self) -> Mapping[str, str]:
@@ -135,6 +157,7 @@ class ServiceAccountCredentials:
         self._read_at = -math.inf
         self._failing = False
         self.server = server
+        self.route = DIRECT
         self.namespace = (root / "namespace").read_text(encoding="utf-8").strip()
 
     async def headers(self) -> Mapping[str, str]:
@@ -196,6 +219,7 @@ class KubeconfigCredentials:
         self._read_at = 0.0
         self._lock = asyncio.Lock()
         self.server = ""
+        self.route = DIRECT
         self.namespace = "default"
 
     async def headers(self) -> Mapping[str, str]:
@@ -250,12 +274,7 @@ class KubeconfigCredentials:
         self._take(configuration, self._loader)
 
     def _take(self, configuration: "Configuration", loader: "KubeConfigLoader") -> None:
-        for setting, value in (
-            ("proxy-url", configuration.proxy),
-            ("tls-server-name", configuration.tls_server_name),
-        ):
-            if value:
-                raise TransportError(f"kubeconfig: {setting} is not supported")
+        route = Route(_proxy(configuration.proxy), _server_name(configuration.tls_server_name))
         token = configuration.api_key.get("BearerToken")
         self._headers = {"Authorization": token} if token else {}
         self._read_at = self._clock.monotonic()
@@ -271,21 +290,51 @@ class KubeconfigCredentials:
         if tls != self._tls:
             self._tls = tls
         self.server = _server(configuration.host or "")
+        self.route = route
         chosen = (loader.current_context or {}).get("context", {})
         self.namespace = chosen.get("namespace") or "default"
 
 
 def _server(url: str) -> str:
     """Return the URL of an API server. Raises TransportError for what is none."""
+    if not _is_url(url, "http", "https"):
+        raise TransportError(f"kubeconfig: server {url[:80]!r}: must be https://HOST:PORT")
+    return url
+
+
+def _proxy(url: object) -> str | None:
+    """Return the URL of a proxy. Raises TransportError, without the URL: it may hold a password."""
+    if not url:
+        return None
+    if not isinstance(url, str) or not _is_url(url, "http"):
+        scheme = str(url).partition("://")[0] if "://" in str(url) else ""
+        of_scheme = f" of the scheme {scheme[:20]!r}" if scheme not in ("", "http") else ""
+        raise TransportError(
+            f"kubeconfig: proxy-url{of_scheme}: must be http://HOST:PORT; https and socks5 proxies "
+            "are not supported"
+        )
+    return url
+
+
+def _server_name(name: object) -> str | None:
+    """Return the name in the certificate of a server. Raises TransportError for what is none."""
+    if not name:
+        return None
+    if not isinstance(name, str) or not _SERVER_NAME.fullmatch(name):
+        raise TransportError(
+            f"kubeconfig: tls-server-name {str(name)[:80]!r}: must be a host name or an address"
+        )
+    return name
+
+
+def _is_url(url: str, *schemes: str) -> bool:
     try:
         parts = urlsplit(url)
         # Reading the port checks it.
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if not good or not url.isprintable() or " " in url:
-        raise TransportError(f"kubeconfig: server {url[:80]!r}: must be https://HOST:PORT")
-    return url
+        return False
+    return good and url.isprintable() and " " not in url
 
 
 async def from_kubeconfig(
@@ -294,8 +343,7 @@ async def from_kubeconfig(
     """The credentials of a kubeconfig context: certificates, tokens, and login plugins.
 
     Without a path the rules of kubectl hold: $KUBECONFIG, else ~/.kube/config. Without a context
-    the current one is used. `proxy-url` and `tls-server-name` are
-    refused.
+    the current one is used. `proxy-url` may name an HTTP proxy; others are refused.
 
     Raises TransportError when there is no usable file, context or credential.
     """

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runtime.client.credentials import Credentials
+from runtime.client.credentials import Credentials, Route
 from runtime.types import ObjectKey
 
 USER_HEADER = "Impersonate-User"
@@ -35,6 +35,11 @@ class Impersonating:
     def namespace(self) -> str:
         """The namespace of the sender."""
         return self.credentials.namespace
+
+    @property
+    def route(self) -> Route:
+        """How connections of the sender reach the server."""
+        return self.credentials.route
 
     async def headers(self) -> Mapping[str, str]:
         """The headers of the sender, and the user that is meant."""

@@ -5,7 +5,7 @@ runtime.client.transport.Wire.
 
 Two pools: watches hold their connections for minutes and may not starve requests. Environment
 proxies are ignored (trust_env=False): a control plane client that follows them surprises users,
-and their look-up costs two thread hops per request.
+and their look-up costs two thread hops per request. The proxy of a kubeconfig is used.
 """
 
 import socket
@@ -85,6 +85,7 @@ class HttpWire:
         body = None
         if call.body is not None:
             body = GuardedBody(call.body, check, content_type=call.content_type)
+        route = self._credentials.route
         try:
             response = await session.request(
                 call.method,
@@ -96,6 +97,8 @@ class HttpWire:
                     "Content-Type": call.content_type,
                 },
                 ssl=self._credentials.ssl_context(),
+                proxy=route.proxy,
+                server_hostname=route.server_name,
                 allow_redirects=False,
                 read_bufsize=WATCH_BUFFER,
             )
@@ -161,6 +164,11 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # Its own text is that of the proxy, with the URL of the server.
+        return f"the proxy of the kubeconfig answered {error.status}"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return f"cannot connect to the proxy of the kubeconfig, {error.host}:{error.port}"
     if isinstance(error, aiohttp.ClientConnectorError):
         # Its own text names the address of a Python object, the TLS settings.
         cause = error.os_error.strerror or str(error.os_error) or type(error.os_error).__name__

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client
+from runtime.client.credentials import DIRECT
 from runtime.clock import Clock, SystemClock
 from runtime.metrics.metrics import Metrics
 from runtime.testing.scripted import Answer, ScriptedServer
@@ -20,6 +21,7 @@ class Tokens:
 
     def __init__(self, server: str) -> None:
         self.server = server
+        self.route = DIRECT
         self.namespace = "shop"
         self.refused = 0
 

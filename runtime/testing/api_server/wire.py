@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NoReturn
 
 from runtime.client.client import Client
+from runtime.client.credentials import DIRECT
 from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
 from runtime.clock import Clock
 from runtime.errors import ConnectionDropped, TransportError, api_error
@@ -29,6 +30,7 @@ class Anybody:
     """Credentials for a server that asks nobody who he is."""
 
     server = "https://fake.test"
+    route = DIRECT
     namespace = "default"
 
     async def headers(self) -> Mapping[str, str]:

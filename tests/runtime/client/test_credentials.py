@@ -6,6 +6,7 @@ Service account files and kubeconfigs, and what happens when they change.
 import base64
 import datetime
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -17,7 +18,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from runtime.client.credentials import KubeconfigCredentials, TlsFiles, from_kubeconfig, in_cluster
+from runtime.client.credentials import (
+    KubeconfigCredentials,
+    Route,
+    TlsFiles,
+    from_kubeconfig,
+    in_cluster,
+)
 from runtime.errors import TransportError
 from runtime.testing.clock import EPOCH, ManualClock
 
@@ -235,10 +242,34 @@ async def test_a_kubeconfig_that_gives_no_credential_is_a_transport_error(
         await load(kubeconfig(tmp_path, user), context)
 
 
-@pytest.mark.parametrize("field", ["proxy-url", "tls-server-name"])
-async def test_what_is_not_honoured_is_refused_not_ignored(tmp_path: Path, field: str) -> None:
-    with pytest.raises(TransportError, match=field):
-        await load(kubeconfig(tmp_path, {}, **{field: "proxy.example.com"}))
+async def test_the_route_to_the_server_is_that_of_the_kubeconfig(tmp_path: Path) -> None:
+    assert (await load(kubeconfig(tmp_path, {}))).route == Route()
+    fields = {"proxy-url": "http://u:p@proxy:3128", "tls-server-name": "api.example.com"}
+    credentials = await load(kubeconfig(tmp_path, {}, **fields))
+    assert credentials.route == Route("http://u:p@proxy:3128", "api.example.com")
+    assert "u:p" not in repr(credentials.route)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reported"),
+    [
+        ("proxy-url", "socks5://u:hush@proxy:1080", "scheme 'socks5': must be http://HOST:PORT"),
+        ("proxy-url", "https://u:hush@proxy", "scheme 'https': must be http://HOST:PORT"),
+        ("proxy-url", "proxy.example.com:3128", "must be http://HOST:PORT"),
+        ("proxy-url", "http://", "must be http://HOST:PORT"),
+        ("proxy-url", "http://proxy:hush", "must be http://HOST:PORT"),
+        ("proxy-url", ["http://proxy"], "must be http://HOST:PORT"),
+        ("tls-server-name", "a name", "tls-server-name 'a name': must be a host name"),
+        ("tls-server-name", 64 * "a", "must be a host name"),
+        ("tls-server-name", {"a": "b"}, "must be a host name"),
+    ],
+)
+async def test_a_route_that_cannot_be_used_is_refused_not_ignored(
+    tmp_path: Path, field: str, value: object, reported: str
+) -> None:
+    with pytest.raises(TransportError, match=re.escape(reported)) as refused:
+        await load(kubeconfig(tmp_path, {}, **{field: value}))
+    assert "hush" not in str(refused.value)
 
 
 async def test_a_missing_kubeconfig_is_a_transport_error(tmp_path: Path) -> None:

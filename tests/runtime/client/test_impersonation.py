@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from runtime.client.credentials import Route
 from runtime.client.impersonation import USER_HEADER, as_service_account
 from runtime.types import ObjectKey
 
@@ -13,6 +14,7 @@ class Sender:
     """Credentials that remember what was said to them."""
 
     server = "https://192.0.2.1:6443"
+    route = Route(server_name="api.example.com")
     namespace = "operators"
 
     def __init__(self) -> None:
@@ -36,6 +38,7 @@ async def test_the_sender_stays_and_the_user_is_named() -> None:
         USER_HEADER: "system:serviceaccount:operators:delegate",
     }
     assert (made.server, made.namespace) == (sender.server, sender.namespace)
+    assert made.route is sender.route
     made.invalidate(before=7.0)
     assert sender.refused_at == 7.0
 
