@@ -43,7 +43,7 @@ class VerbError(Exception):
 
     def __init__(self, text: str, code: ExitCode | None = None) -> None:
         # The bounds of a message come with the types of the API, which `--help` does not need.
-        from contracts.conditions.condition import clean_message
+        from contracts.conditions.message import clean_message
 
         super().__init__(clean_message(text))
         self.exit_code = self.usual if code is None else code

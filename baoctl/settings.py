@@ -16,8 +16,7 @@ from baoctl.variables import SettingError
 from contracts import image_reference
 from contracts.rbac.rules import Reads
 from managers.context.installation import Installation, Mode, Platform
-from managers.images.tlog import read_trust_root
-from managers.images.verifier import Trust
+from managers.images.trust import Trust
 
 DEFAULT_NAMESPACE = "openbao-operator-system"
 DEFAULT_ACCOUNT = "openbao-operator-controller"
@@ -232,6 +231,9 @@ def _trust(env: Mapping[str, str]) -> Trust:
     file = env.get("SIGSTORE_TRUSTED_ROOT")
     if not file:
         return Trust(insecure)
+    # The one setting that is read with cryptography: no verb pays for it without.
+    from managers.images.tlog import read_trust_root
+
     try:
         return Trust(insecure, read_trust_root(_content(Path(file))))
     except (OSError, ValueError) as error:

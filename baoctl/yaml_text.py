@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 
 TEXT_MAX: Final = 16 * 1024 * 1024
 """Bytes."""

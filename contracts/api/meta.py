@@ -7,8 +7,7 @@ added to them by contracts.api.schema.crd.
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -23,6 +22,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from contracts.rfc3339 import rfc3339
 from runtime.quantity import parse as parse_quantity
 
 
@@ -124,13 +124,6 @@ def counted_duration(text: str) -> timedelta | None:
         return parse_duration(text)
     except ValueError:
         return None
-
-
-# The moments of a quiet cluster's conditions are written in every pass.
-@lru_cache(maxsize=4096)
-def rfc3339(moment: datetime) -> str:
-    """The time as metav1.Time writes it: UTC, whole seconds, Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 Timestamp = Annotated[

@@ -12,6 +12,7 @@ from typing import Literal
 
 from contracts.api.meta import Condition
 from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Reason
+from contracts.conditions.message import MESSAGE_MAX, clean_message
 
 __all__ = [
     "MESSAGE_MAX",
@@ -30,8 +31,6 @@ __all__ = [
 
 Status = Literal["True", "False", "Unknown"]
 
-MESSAGE_MAX = 1024
-_ELLIPSIS = "..."
 _ORDER = {kind.name: position for position, kind in enumerate(TYPES)}
 _ALLOWED = {kind.name: frozenset(kind.reasons) for kind in TYPES}
 
@@ -107,14 +106,3 @@ def _since(stated: Condition, moment: datetime) -> Condition:
 def next_step(reason: str) -> str:
     """What a person does about a reason; raises KeyError for a reason that is not listed."""
     return REASONS[reason].next_step
-
-
-def clean_message(text: str) -> str:
-    """Return the text on one line, control characters escaped, at most MESSAGE_MAX characters."""
-    escaped = "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "replace").decode()
-        for char in text
-    )
-    if len(escaped) <= MESSAGE_MAX:
-        return escaped
-    return escaped[: MESSAGE_MAX - len(_ELLIPSIS)] + _ELLIPSIS

@@ -15,12 +15,13 @@ from typing import Final, Literal
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import OperationLock
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook, UpgradeRequest
+from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook
 from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
 from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
+from contracts.upgrade_requests import UpgradeRequest
 from runtime.outcome import Blocked, Wait
 
 Colour = Literal["blue", "green"]

@@ -14,7 +14,7 @@ from contracts.api.cluster.configuration import Autopilot
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import AutopilotStatus
 from contracts.api.meta import counted_duration
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.records.observed import EffectAttempt
 
 SET_AUTOPILOT = "set-autopilot"

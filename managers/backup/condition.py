@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus
-from contracts.api.meta import rfc3339
 from contracts.conditions.condition import ConditionUpdate
+from contracts.rfc3339 import rfc3339
 
 BACKING_UP = "BackingUp"
 HEALTHY = "BackupHealthy"

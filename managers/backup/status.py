@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from contracts.api.backup import BackupObjectStatus, BackupPhase
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.meta import Condition
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import BackupDecision

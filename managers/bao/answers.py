@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.errors import TerminalError, Transient
 from runtime.limits.nesting import VALUES_MAX, UnreadableError, read_json
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter.workload_records import Failure, ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 

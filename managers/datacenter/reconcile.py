@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.api.group import API_VERSION
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter import names
 from contracts.datacenter.grants import NO_ACCESS, NodeAccess, ObjectKind
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from contracts.api.meta import Condition
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus, SourceStatus, State
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.workload_records import ServiceRecord

@@ -36,7 +36,8 @@ from managers.images.cosign import (
     check_statement,
     read_json,
 )
-from managers.images.tlog import TrustRoot, check_logged
+from managers.images.tlog import check_logged
+from managers.images.trust import TrustRoot
 
 if TYPE_CHECKING:
     from sigstore.verify import Verifier

@@ -27,7 +27,8 @@ from managers.images.cosign import (
 from managers.images.keyless import SignerIdentity, check_keyless_bundle, verifier_of
 from managers.images.policy import VerificationRequest
 from managers.images.registry import RegistrySession
-from managers.images.tlog import TrustRoot, check_logged
+from managers.images.tlog import check_logged
+from managers.images.trust import TrustRoot
 
 # Every user with push rights may add signatures: only so many are read.
 _MOST = 16

@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from contracts.api.values.public_key import PublicKey, read_public_key
+from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import (
     NotProvenError,
     Signed,
@@ -26,30 +26,8 @@ from managers.images.cosign import (
     unbase64,
     verify,
 )
+from managers.images.trust import LogKey, TrustRoot
 
-
-@dataclass(frozen=True, slots=True)
-class LogKey:
-    """A key of a log, and when entries may have been signed with it."""
-
-    key: PublicKey
-    start: datetime
-    end: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TrustRoot:
-    """The logs that are believed. The empty root believes none."""
-
-    logs: Mapping[str, LogKey]
-    """By the id of the log in hexadecimal digits."""
-    digest: str = ""
-    """Hash of the file that this was read from; "" without one."""
-    content: bytes = field(default=b"", repr=False)
-    """The file: what verifies identities is made from it."""
-
-
-NOTHING = TrustRoot({})
 _UNREADABLE = "its log entry cannot be read"
 
 

@@ -8,7 +8,6 @@ is down nor a moved tag affects a running cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from contracts import image_reference
 from contracts.image_reference import ImageReference
@@ -18,7 +17,7 @@ from managers.images.credentials import PullSecretError, RegistryLogin, login_fo
 from managers.images.policy import VerificationRequest, answer_key, record, recorded
 from managers.images.registry import RegistryError, RegistrySession
 from managers.images.signatures import prove
-from managers.images.tlog import NOTHING, TrustRoot
+from managers.images.trust import Trust
 from runtime.builtin_kinds import SECRET
 from runtime.cache.cached_read import TtlCache
 from runtime.client.client import Client
@@ -36,15 +35,6 @@ _MOST = 256
 # never more than one for the clusters of one namespace.
 _AT_ONCE = 2
 _BUSY_FOR = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """Settings of the installation for registries and logs."""
-
-    insecure_registries: frozenset[str] = frozenset()
-    """host:port of registries that may be used without TLS."""
-    root: TrustRoot = NOTHING
 
 
 class ImageVerifier:

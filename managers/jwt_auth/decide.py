@@ -9,7 +9,7 @@ from typing import Any
 from contracts.api.cluster.job_roles import OPERATOR_ROLE
 from contracts.api.cluster.status_login import OperatorLoginStatus
 from contracts.api.rules.self_init import JWT_MOUNT
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.hcl.self_init import OidcBootstrap, SelfInitCall, login_calls
 from contracts.records.observed import TokenIssuer
 

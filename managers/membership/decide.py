@@ -12,7 +12,7 @@ from typing import Any
 
 from contracts.api.cluster.status import AdminOpsStatus, RaftStatus
 from contracts.api.cluster.status_errors import LastError
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.naming import names
 from contracts.pools.voter_pool import ServerPool
 from managers.bao.models import Member

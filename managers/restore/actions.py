@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.group import API_VERSION, CLUSTERS, RESTORE_KIND, RESTORES
-from contracts.api.meta import rfc3339
 from contracts.builders.job import restore_job
 from contracts.builders.job_store import store_env
 from contracts.hcl.seal_identity import seal_identity
 from contracts.jobs.cloud_identity import metadata_addresses
 from contracts.jobs.env import RestoreEnv, RunEnv
+from contracts.rfc3339 import rfc3339
 from managers.context.context import FIELD_MANAGER
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.status import Rights

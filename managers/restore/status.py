@@ -19,7 +19,7 @@ from contracts.api.restore import (
     RestorePhase,
     Stage,
 )
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_restore import (
     OPERATION_LOCK_OVERRIDE,
     RECOVERY_RELEASED,

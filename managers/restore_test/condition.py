@@ -10,10 +10,10 @@ from datetime import datetime
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus, FinishedRestoreTest, RestoreTestStatus
-from contracts.api.meta import rfc3339
 from contracts.api.values import cron
 from contracts.conditions.condition import ConditionUpdate
 from contracts.pause import counted_from, resumed_at
+from contracts.rfc3339 import rfc3339
 
 PROVEN = "BackupProven"
 

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from contracts import state_machine
-from contracts.api.meta import rfc3339
+from contracts.rfc3339 import rfc3339
 from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
 from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.status import of_report

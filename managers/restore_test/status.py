@@ -18,10 +18,10 @@ from contracts.api.cluster.status_backup import (
     RestoreTestStatus,
 )
 from contracts.api.job_result import ProofReport
-from contracts.api.meta import rfc3339
 from contracts.api.values import cron
 from contracts.conditions.reasons_restore_test import PROOF_REASONS
 from contracts.naming import names
+from contracts.rfc3339 import rfc3339
 from contracts.state_machine import TransitionDecision
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 

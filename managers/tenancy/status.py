@@ -12,7 +12,7 @@ from typing import Literal
 
 from contracts.api.meta import Condition
 from contracts.api.tenant import GRANTS_MAX, Grant, TenantStatus
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_tenant import PROVISIONED, TENANT_REASONS
 from contracts.rbac.rules import Reads
 from contracts.tenancy import SecretAccess

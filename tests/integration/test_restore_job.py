@@ -23,12 +23,12 @@ from baoctl.jobs.store.egress_policy import EgressPolicy
 from contracts.api.cluster.self_init import SelfInitRequest
 from contracts.api.group import RESTORES
 from contracts.api.job_result import RestoreReport
-from contracts.api.meta import rfc3339
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import backup_role, restore_role
 from contracts.jobs.env import RestoreEnv, RunEnv, ServerEnv, StoreEnv
 from contracts.jobs.snapshot_manifest import Manifest
 from contracts.naming.snapshot_keys import manifest_key
+from contracts.rfc3339 import rfc3339
 from managers.bao.client import Bao
 from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock

@@ -13,8 +13,8 @@ import pytest
 
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
-from contracts.api.meta import rfc3339
 from contracts.naming import labels, names
+from contracts.rfc3339 import rfc3339
 from runtime.builtin_kinds import CONFIG_MAP, JOB, POD, SERVICE, STATEFUL_SET
 from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey

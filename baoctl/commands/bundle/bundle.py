@@ -40,7 +40,7 @@ from baoctl.commands.cluster.versions import versions_of
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.meta import rfc3339
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
 
 SECONDS: Final = 180.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from baoctl.commands.bundle.secret_patterns import find_secrets, redact
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.types import Object, key_of
 

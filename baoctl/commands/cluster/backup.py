@@ -16,7 +16,7 @@ from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.backup import TERMINAL
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.types import Object
 
 

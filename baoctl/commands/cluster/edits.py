@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from baoctl.commands.cluster.observed import part
 from baoctl.exit_codes import ExitCode, VerbError
-from contracts.api.cluster.upgrade import UPGRADE_REQUESTS
+from contracts.upgrade_requests import UPGRADE_REQUESTS
 from runtime.types import Object, is_terminating, key_of, resource_version_of, uid_of
 
 Operations = Sequence[Mapping[str, Any]]

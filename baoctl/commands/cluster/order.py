@@ -15,9 +15,9 @@ from baoctl.commands.cluster.observed import part
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import CLUSTERS
-from contracts.api.meta import rfc3339
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.naming import labels
+from contracts.rfc3339 import rfc3339
 from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, key_of, labels_of

@@ -23,7 +23,7 @@ from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
 from contracts.api.restore import ENDED
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.types import Object, key_of
 
 UNKNOWN: Final = "Unknown"

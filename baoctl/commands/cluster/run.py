@@ -13,7 +13,7 @@ from typing import Final
 from baoctl.commands.api_client import AskError, Session
 from baoctl.commands.cluster.observed import text
 from baoctl.exit_codes import ExitCode
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
 from runtime.types import Object, ObjectKey, Resource
 

@@ -21,7 +21,7 @@ from baoctl.commands.cluster.status_screen import listing, screen
 from baoctl.commands.cluster.terminal import DIM, console, emit, present
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.errors import Transient, TransportError
 
 PERIOD: Final = 2.0

@@ -18,7 +18,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 
 WIDTH: Final = 120
 """Columns of an output that is no terminal."""

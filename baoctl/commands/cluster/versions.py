@@ -14,7 +14,7 @@ from baoctl.commands.cluster.fetch import OPERATOR, read_clusters
 from baoctl.commands.cluster.observed import parts, text
 from baoctl.commands.cluster.terminal import structured
 from baoctl.options import Access
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from runtime.builtin_kinds import DEPLOYMENT
 from runtime.errors import ApiError, TransportError
 from runtime.types import Object, ObjectKey, key_of

@@ -18,7 +18,7 @@ from baoctl.commands.api_client import AskError, Session, ask
 from baoctl.commands.datacenter.status import find, listed
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter import names
 from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from baoctl.commands.api_client import AskError
 from baoctl.exit_codes import ExitCode
-from contracts.api.meta import StoredStatus, rfc3339
+from contracts.api.meta import StoredStatus
 from contracts.datacenter import names
 from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
@@ -25,6 +25,7 @@ from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDa
 from contracts.datacenter.reasons import NO_CONFLICTS, READY
 from contracts.datacenter.workload import BootstrapWorkloadStatus
 from contracts.datacenter.workload_records import ServiceRecord
+from contracts.rfc3339 import rfc3339
 from managers.datacenter.store.workload_object import record_of
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions

@@ -15,10 +15,10 @@ from typing import Final, TypeAlias
 import click
 
 from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, SourceView, View
-from contracts.api.meta import rfc3339
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter.reasons import READY
 from contracts.datacenter.service_spec import OPENBAO_READY
+from contracts.rfc3339 import rfc3339
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Gives a text a colour; "" for none."""

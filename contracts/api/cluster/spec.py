@@ -40,10 +40,11 @@ from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
 from contracts.api.cluster.storage import StorageSpec
 from contracts.api.cluster.telemetry import Telemetry
 from contracts.api.cluster.tls import Tls
-from contracts.api.cluster.upgrade import UPGRADE_REQUESTS, Upgrade, UpgradeRequest
+from contracts.api.cluster.upgrade import Upgrade
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.violation import Violation
+from contracts.upgrade_requests import UPGRADE_REQUESTS, UpgradeRequest
 from runtime.limits.nesting import too_deep, too_many
 
 VERSION_PATTERN = (

@@ -3,7 +3,7 @@
 Uses contracts.api.meta. Part of ClusterSpec.
 """
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,9 +12,6 @@ from contracts.api.cluster.pods import Image, Token
 from contracts.api.meta import ApiModel, Duration, SecretReference
 
 Strategy = Literal["RollingUpdate", "BlueGreen"]
-UpgradeRequest = Literal["retry", "promote", "rollback", "cleanup"]
-UPGRADE_REQUESTS: Final[tuple[UpgradeRequest, ...]] = get_args(UpgradeRequest)
-"""The fields of UpgradeRequests; UpgradeRequestsStatus has `last_handled_<field>` for each."""
 _Word = Annotated[str, Field(max_length=4096)]
 
 

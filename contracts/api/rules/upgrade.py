@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.upgrade import UPGRADE_REQUESTS
 from contracts.api.rules.checks import Predicate, both, either, group, has, is_set
 from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
 from contracts.api.rules.spec import JOB_ROLES
+from contracts.upgrade_requests import UPGRADE_REQUESTS
 
 _SWITCHES = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter.dependencies import dependencies, held_by, waits_for
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload_records import (

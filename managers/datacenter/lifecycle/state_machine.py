@@ -22,7 +22,7 @@ from datetime import datetime
 from typing import Final, Literal, get_args
 
 from contracts import state_machine
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter.grants import NODE_ACCESS_DENIED, OBJECT_KIND_DENIED
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload import REFS_MAX, RowState

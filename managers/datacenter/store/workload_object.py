@@ -17,7 +17,7 @@ from contracts.api.cluster.status_errors import LastError
 from contracts.api.group import API_VERSION
 from contracts.api.meta import Condition
 from contracts.api.violation import Violation
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTER_KIND, WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES, InvalidDatacenterError

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from contracts.api.cluster.status_backup import BreakGlass
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.records.bluegreen import ACTIONS, ROLLING_BACK, BlueGreenFacts
 
 REPAIR_FAILED: Final = "RollbackConsensusRepairFailed"

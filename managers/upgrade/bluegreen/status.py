@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.naming import names
 from contracts.records.bluegreen import (
     CLEANUP,

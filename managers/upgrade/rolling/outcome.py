@@ -9,7 +9,7 @@ from typing import Any
 
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
 from contracts.records.effects import Effect, FreeLock, MakeSnapshot, TakeLock

@@ -14,9 +14,9 @@ from contracts.api.meta import (
     counted_duration,
     freeze,
     parse_duration,
-    rfc3339,
     thaw,
 )
+from contracts.rfc3339 import rfc3339
 
 
 @pytest.mark.parametrize(

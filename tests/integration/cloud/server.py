@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from contracts.api.meta import rfc3339
+from contracts.rfc3339 import rfc3339
 from runtime.clock import SystemClock
 from tests.integration.cloud.checks import access_key_of, claims_of, is_signed_by
 

@@ -18,8 +18,8 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.backup import Backup
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import FinishedRestoreTest, RestoreTestStatus
-from contracts.api.meta import rfc3339
 from contracts.pause import counted_from, is_paused, pause_acknowledged, resumed_at
+from contracts.rfc3339 import rfc3339
 from managers.backup.schedule_plan import overdue
 from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.restore.actions import environment

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from contracts.api.meta import rfc3339
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord, ServiceSource
+from contracts.rfc3339 import rfc3339
 from managers.datacenter.lifecycle.plan import RowPlan
 from managers.datacenter.lifecycle.service import DatacenterReport, ServiceFailure
 from managers.datacenter.sources.merge import Merged, NameConflict, SourceReport

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from contracts.api.cluster.image_verification import ImageVerification
 from contracts.records.observed import ImageVerdict
 from managers.images.policy import VerificationRequest
-from managers.images.verifier import ImageVerifier, Trust
+from managers.images.trust import Trust
+from managers.images.verifier import ImageVerifier
 from runtime.testing.clock import ManualClock
 from tests.gen.api import FakeApi
 from tests.managers.images.registry_server import RegistryServer, registry_server

@@ -20,7 +20,8 @@ from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, check_bundle
 from managers.images.keyless import SignerIdentity, check_keyless_bundle, verifier_of
-from managers.images.tlog import NOTHING, TrustRoot, read_trust_root
+from managers.images.tlog import read_trust_root
+from managers.images.trust import NOTHING, TrustRoot
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.signing import Signer
 from tests.managers.images.sigstore_services import (

@@ -11,8 +11,9 @@ import pytest
 
 from contracts.records.observed import ImageVerdict
 from managers.images.policy import VerificationRequest
-from managers.images.tlog import NOTHING, TrustRoot, read_trust_root
-from managers.images.verifier import ImageVerifier, Trust
+from managers.images.tlog import read_trust_root
+from managers.images.trust import NOTHING, Trust, TrustRoot
+from managers.images.verifier import ImageVerifier
 from tests.managers.images.bench import Bench, bench
 from tests.managers.images.sigstore_services import ISSUER, SUBJECT, KeylessSigner
 

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives import serialization
 
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
-from managers.images.tlog import NOTHING, TrustRoot, check_logged, read_trust_root
+from managers.images.tlog import check_logged, read_trust_root
+from managers.images.trust import NOTHING, TrustRoot
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.signing import Signer
 

@@ -13,7 +13,8 @@ from aiohttp import web
 
 from managers.images.cosign import NotProvenError, Signed
 from managers.images.registry import _PARAMETER, MANIFEST_MAX, RegistryError, RegistrySession
-from managers.images.tlog import LogKey, TrustRoot, check_logged
+from managers.images.tlog import check_logged
+from managers.images.trust import LogKey, TrustRoot
 from runtime.limits.http_client import INTERIM_MAX
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.registry_server import registry_server

@@ -15,7 +15,7 @@ from managers.images.credentials import LOGINS_MAX
 from managers.images.policy import VerificationRequest, answer_key
 from managers.images.registry import RegistrySession
 from managers.images.signatures import prove
-from managers.images.tlog import NOTHING
+from managers.images.trust import NOTHING
 from managers.images.verifier import (
     BUDGET,
     PROVEN_FOR,

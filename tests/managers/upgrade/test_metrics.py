@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import BlueGreenPhase
 from contracts.api.group import CLUSTERS
-from contracts.api.meta import rfc3339
+from contracts.rfc3339 import rfc3339
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.upgrade.metrics import VERSION_PAIRS_MAX, UpgradeMetrics
 from runtime.metrics.metrics import Metrics

@@ -1,0 +1,7 @@
+"""The orders to an upgrade. Free of pydantic, which verbs of `baoctl` start without."""
+
+from typing import Final, Literal, get_args
+
+UpgradeRequest = Literal["retry", "promote", "rollback", "cleanup"]
+UPGRADE_REQUESTS: Final[tuple[UpgradeRequest, ...]] = get_args(UpgradeRequest)
+"""The fields of UpgradeRequests; UpgradeRequestsStatus has `last_handled_<field>` for each."""
