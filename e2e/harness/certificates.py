@@ -52,7 +52,7 @@ def authority(name: str, issuer: Signed | None = None) -> Signed:
 
 
 def leaf(
-    issuer: Signed, names: tuple[str, ...], *, addresses: tuple[str, ...] = (), days: int = 30
+    issuer: Signed, names: tuple[str, ...], *, addresses: tuple[str, ...] = (), days: float = 30
 ) -> Signed:
     """Create a server certificate with an RSA key."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -60,7 +60,7 @@ def leaf(
 
 
 def _signed(
-    name: str, key: Key, issuer: Signed | None, *, names: tuple[str, ...], days: int
+    name: str, key: Key, issuer: Signed | None, *, names: tuple[str, ...], days: float
 ) -> Signed:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
     now = datetime.now(UTC)

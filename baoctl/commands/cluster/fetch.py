@@ -24,6 +24,7 @@ from baoctl.exit_codes import ExitCode
 from contracts.api.group import BACKUPS, CLUSTER_KIND, CLUSTERS, RESTORES
 from contracts.naming import labels
 from runtime.builtin_kinds import (
+    ADMISSION_BINDING,
     ADMISSION_POLICY,
     DEPLOYMENT,
     EVENT,
@@ -41,6 +42,8 @@ OPERATOR: Final = "openbao-operator"
 """Name of the Deployment and of the Lease."""
 EVENTS_MAX: Final = 500
 LOG_LINES: Final = 20
+LOG_SECONDS: Final = 120
+"""Age of what is read of the log of a ready server."""
 LOGS_MAX: Final = 3
 """Servers whose log is read."""
 NAMED: Final = 10
@@ -156,27 +159,33 @@ def is_about(cluster: str, event: Object) -> bool:
 
 async def _operator(reads: _Reads, namespace: str) -> Operator:
     key = ObjectKey(namespace, OPERATOR)
-    lease, deployment, policies = await asyncio.gather(
+    lease, deployment, policies, bindings = await asyncio.gather(
         reads.attempt("leases of the operator", reads.api.client.get(LEASE, key)),
         reads.attempt("deployments of the operator", reads.api.client.get(DEPLOYMENT, key)),
         reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
+        reads.listed(ADMISSION_BINDING, None, ListOptions()),
     )
     names = None if policies is None else tuple(key_of(one).name for one in policies)
-    return Operator(namespace, lease, deployment, names)
+    bound = None if bindings is None else tuple(text(one, "spec", "policyName") for one in bindings)
+    return Operator(namespace, lease, deployment, names, bound)
 
 
 async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:
-    ill = [one for one in seen.pods if not is_ready(one)][:LOGS_MAX]
-    found = await asyncio.gather(*(_log(reads, key_of(one)) for one in ill))
-    return {key_of(one).name: log for one, log in zip(ill, found, strict=True) if log}
+    # A server whose volume is full is ready, as a standby without a leader is.
+    chosen = sorted(seen.pods, key=is_ready)[:LOGS_MAX]
+    found = await asyncio.gather(*(_log(reads, one) for one in chosen))
+    return {key_of(one).name: log for one, log in zip(chosen, found, strict=True) if log}
 
 
-async def _log(reads: _Reads, key: ObjectKey) -> str:
+async def _log(reads: _Reads, pod: Object) -> str:
+    key = key_of(pod)
     path = f"{POD.path(key.namespace, key.name)}/log"
+    # What a server that works now said an hour ago is over.
+    recent = f"&sinceSeconds={LOG_SECONDS}" if is_ready(pod) else ""
     # A container that has not started yet has none, which is no right that is missing.
     try:
         found = await reads.api.client.get_raw(
-            f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}"
+            f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}{recent}"
         )
     except (ApiError, TransportError):
         return ""

@@ -13,3 +13,5 @@ class Finding:
     evidence: str
     next_step: str
     command: str
+    reason: str = ""
+    """Of the condition that it explains; "" when it explains none."""

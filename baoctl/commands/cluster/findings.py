@@ -45,5 +45,12 @@ CHECKS: Final[tuple[Examination, ...]] = (
 
 
 def diagnose(seen: ClusterObservation) -> tuple[Finding, ...]:
-    """Return what is wrong, the cause first; empty for a cluster that is well."""
-    return tuple(found for check in CHECKS for found in check.look(seen))
+    """Return what is wrong, the cause first; empty for a cluster that is well.
+
+    A reason that several conditions give is one finding.
+    """
+    findings: list[Finding] = []
+    for found in (one for check in CHECKS for one in check.look(seen)):
+        if not found.reason or found.reason not in {one.reason for one in findings}:
+            findings.append(found)
+    return tuple(findings)

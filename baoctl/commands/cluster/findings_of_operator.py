@@ -10,6 +10,7 @@ from typing import Final
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.observed import (
     ClusterObservation,
+    Operator,
     Part,
     age,
     moment,
@@ -25,7 +26,9 @@ GRACE: Final = 4
 """Durations of the Lease after which nobody renews it any more."""
 SLOW: Final = timedelta(minutes=5)
 POLICY_PREFIX: Final = "openbao-"
-_DENIED: Final = re.compile(r"admission webhook|ValidatingAdmissionPolicy|denied the request", re.I)
+_DENIED: Final = re.compile(
+    r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
+)
 
 
 def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
@@ -73,9 +76,10 @@ def paused(seen: ClusterObservation) -> Iterator[Finding]:
     if seen.spec.get("paused") is not True:
         return
     since = moment(seen.condition("Paused"), "lastTransitionTime")
-    long = f" for {age(seen.now - since)}" if since else ""
     yield Finding(
-        f"The cluster is paused{long}",
+        f"The cluster has been paused for {age(seen.now - since)}"
+        if since
+        else "The cluster is paused",
         "spec.paused is true: the operator changes and repairs nothing",
         "Resume it when nobody works on it by hand any more.",
         f"kubectl bao resume {seen.name} -n {seen.namespace}",
@@ -89,22 +93,33 @@ def policies_missing(seen: ClusterObservation) -> Iterator[Finding]:
         for one in seen.conditions
         if text(one, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
     ]
-    policies = seen.operator.policies if seen.operator else None
-    none_there = policies is not None and not any(
-        name.startswith(POLICY_PREFIX) for name in policies
-    )
-    if text(seen.spec, "profile") == "Development":
-        # Nothing is refused there that a policy would have to back.
-        none_there = False
-    if not reported and not none_there:
+    # Nothing is refused in profile Development that a policy would have to back.
+    development = text(seen.spec, "profile") == "Development"
+    evidence = text(reported[0], "message") if reported else ""
+    if not evidence and not development and seen.operator:
+        evidence = _not_enforced(seen.operator)
+    if not evidence:
         return
-    evidence = text(reported[0], "message") if reported else "the API server has none of them"
     yield Finding(
         "Admission policies of the operator are missing",
         evidence,
         "Apply the manifests of the operator again.",
         "kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings",
     )
+
+
+def _not_enforced(operator: Operator) -> str:
+    """Say which policies refuse nothing; "" for none, and where they cannot be read.
+
+    The names alone are compared: the operator may be of another release than this command.
+    """
+    if operator.policies is None:
+        return ""
+    policies = {name for name in operator.policies if name.startswith(POLICY_PREFIX)}
+    if not policies:
+        return "the API server has none of them"
+    unbound = sorted(policies - set(operator.bindings)) if operator.bindings is not None else []
+    return f"without a binding, so that nothing is refused: {', '.join(unbound)}" if unbound else ""
 
 
 def refused(seen: ClusterObservation) -> Iterator[Finding]:

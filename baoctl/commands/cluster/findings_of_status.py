@@ -21,6 +21,8 @@ _SEAL: Final = frozenset(
 _TLS: Final = frozenset(
     {"TLSSecretMissing", "TLSSecretInvalid", "CASecretMissing", "CertificateNotServed"}
 )
+_NO_FAULT: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
+"""Reasons that another check explains, or that every new cluster has."""
 
 
 def seal(seen: ClusterObservation) -> Iterator[Finding]:
@@ -47,9 +49,14 @@ def seal(seen: ClusterObservation) -> Iterator[Finding]:
     ]
     if sealed and seen.status.get("initialized"):
         kind = text(seen.spec, "unseal", "type") or "static"
+        refusals = (
+            line.strip()
+            for line in seen.logs.get(sealed[0], "").splitlines()
+            if "failed to unseal" in line
+        )
         yield Finding(
             f"Servers are sealed: {', '.join(sealed)}",
-            f"the seal {kind} does not open them",
+            next(refusals, f"the seal {kind} does not open them"),
             "Read what the server says about its seal.",
             f"kubectl -n {seen.namespace} logs {sealed[0]} --tail 50",
         )
@@ -70,20 +77,30 @@ def certificates(seen: ClusterObservation) -> Iterator[Finding]:
             "The certificate of the servers has expired",
             text(tls, "message"),
             "Renew it in its Secret; in mode OperatorManaged, get the operator to run.",
-            f"kubectl -n {seen.namespace} get secret {names.tls_server_secret(seen.name)}",
+            f"kubectl -n {seen.namespace} get secret {_server_secret(seen)}",
+            text(tls, "reason"),
         )
         return
-    if text(tls, "reason") in _TLS and tls.get("status") != "True":
+    stalled = seen.condition("Stalled")
+    # The operator makes no certificate for a cluster that it refuses for another reason.
+    waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
+    if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
         yield _reported(seen, "The certificate of the servers cannot be used", tls)
         return
     external = text(seen.spec, "tls", "mode") in ("External", "ACME")
     if days is not None and days < SOON and external:
+        when = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
         yield Finding(
-            f"The certificate of the servers expires in {days} days",
+            f"The certificate of the servers expires {when}",
             text(tls, "message"),
             "Renew it; the operator takes it over from the Secret.",
             f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
         )
+
+
+def _server_secret(seen: ClusterObservation) -> str:
+    chosen = text(seen.spec, "tls", "external", "serverSecretRef", "name")
+    return chosen or names.tls_server_secret(seen.name)
 
 
 def lock(seen: ClusterObservation) -> Iterator[Finding]:
@@ -97,11 +114,12 @@ def lock(seen: ClusterObservation) -> Iterator[Finding]:
     gone = seen.lock_holder_exists is False
     if not gone and silent <= LOCK_SILENT:
         return
-    evidence = "which does not exist any more" if gone else f"which is silent for {age(silent)}"
+    evidence = "it does not exist any more" if gone else f"it has been silent for {age(silent)}"
     yield Finding(
         f"The operation lock was left behind by {holder}",
-        f"{text(held, 'operation')} holds it, {evidence}; backups, restores and upgrades wait",
-        "The operator frees a lock whose holder is gone; if it stays, read its log.",
+        f"{text(held, 'operation')}: {evidence}; backups, restores and upgrades wait",
+        "The operator frees it once the holder and its Job are gone. Delete a Job that hangs; where"
+        f" the admission policies are installed, annotate it with {labels.MAINTENANCE}=true first.",
         f"kubectl -n {seen.namespace} get openbaobackups,openbaorestores,jobs",
     )
 
@@ -116,17 +134,15 @@ def conditions(seen: ClusterObservation) -> Iterator[Finding]:
             f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
         )
         return
-    shown: set[tuple[str, str]] = set()
     for one in view_of(seen).waits:
-        if one.reason == "Paused" or (one.reason, one.message) in shown:
-            continue
-        shown.add((one.reason, one.message))
-        yield Finding(
-            f"{one.condition}: {one.reason}",
-            one.message,
-            one.next_step or "Wait; the operator goes on by itself.",
-            f"kubectl bao explain reasons {one.reason}",
-        )
+        if one.reason not in _NO_FAULT:
+            yield Finding(
+                f"{one.condition}: {one.reason}",
+                one.message,
+                one.next_step or "Wait; the operator goes on by itself.",
+                f"kubectl bao explain reasons {one.reason}",
+                one.reason,
+            )
 
 
 def _reported(seen: ClusterObservation, cause: str, condition: object) -> Finding:
@@ -137,4 +153,5 @@ def _reported(seen: ClusterObservation, cause: str, condition: object) -> Findin
         f"{reason}: {text(condition, 'message')}",
         known.next_step if known else "",
         f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+        reason,
     )

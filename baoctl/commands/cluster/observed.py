@@ -31,6 +31,8 @@ class Operator:
     deployment: Object | None = None
     policies: tuple[str, ...] | None = None
     """Names of the admission policies of the API server; None where they cannot be read."""
+    bindings: tuple[str, ...] | None = None
+    """Names of the policies that a binding puts into force; None where they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class ClusterObservation:
     """Names of the Secrets of the namespace; None where they cannot be listed."""
     events: tuple[Object, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
-    """The end of the log of servers that are not ready, by pod."""
+    """The end of the log of some servers, by pod; of a ready one, that of the last minutes."""
     lock_holder_exists: bool | None = None
     """Whether the object that holds the operation lock is there; None where that is not known."""
     operator: Operator | None = None

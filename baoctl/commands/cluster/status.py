@@ -35,6 +35,7 @@ ADVICE: Final = frozenset({"ProductionReady", "SecurityRisk"})
 """Conditions about the choice of settings; they tell nothing of health."""
 _DESIRED: Final = {"good": "True", "bad": "False"}
 _UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
+_ENDED: Final = re.compile(r"ended at (\d{4}-\d{2}-\d{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +136,20 @@ def view_of(seen: ClusterObservation) -> StatusView:
 
 
 def days_left(seen: ClusterObservation) -> int | None:
-    """Return the days until the certificate of the servers expires; None where nobody says."""
-    found = _UNTIL.search(text(seen.condition("TLSReady"), "message"))
-    if found is None:
-        return None
-    until = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
-    return (until - seen.now).days
+    """Return the days until the certificate of the servers expires; None where nobody says.
+
+    0 on the last day, and less than 0 once it has expired.
+    """
+    message = text(seen.condition("TLSReady"), "message")
+    if ended := _ENDED.search(message):
+        return min(-1, (_day(ended[1]) - seen.now).days)
+    if until := _UNTIL.search(message):
+        return (_day(until[1]) + timedelta(days=1) - seen.now).days
+    return None
+
+
+def _day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def _since(seen: ClusterObservation, begun: datetime | None) -> str:

@@ -50,7 +50,8 @@ def _facts(view: StatusView) -> Table:
     target = view.target_version
     goes_on = f" (spec: {target})" if target and view.version not in ("", target) else ""
     facts.add_row("Version", safe(f"{view.version or 'none runs yet'}{goes_on}"))
-    voters = "" if view.voters is None else f", {view.voters} voters"
+    count = view.voters
+    voters = "" if count is None else f", {count} voter{'' if count == 1 else 's'}"
     facts.add_row("Leader", safe(f"{view.leader or 'none is known'}{voters}"))
     sealed = {"true": ("sealed", BAD), "false": ("unsealed", GOOD)}
     word, style = sealed.get(view.sealed, ("unknown", WARN))

@@ -9,6 +9,7 @@ import pytest
 
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
+from contracts.naming import labels
 from runtime.types import Object
 from tests.baoctl.commands.cluster.looks import (
     having,
@@ -59,6 +60,17 @@ def expired_certificate() -> ClusterObservation:
     )
 
 
+def certificate_that_ended_today() -> ClusterObservation:
+    text = "Secret first-tls-server: tls.crt ended at 2026-11-26T11:59:00+00:00. Write a newer one"
+    seen = stating(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
+    return stating(seen, "Stalled", "True", "TLSSecretInvalid", text)
+
+
+def refused_before_there_is_a_certificate() -> ClusterObservation:
+    seen = stating(healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet")
+    return stating(seen, "Stalled", "True", "ImageVersionMismatch", "the tag is another version")
+
+
 def full_volume() -> ClusterObservation:
     crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
     text = "a\nwrite: no space left on device\n"
@@ -81,6 +93,13 @@ def no_policy_at_all() -> ClusterObservation:
     return replace(seen, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
 
 
+def policy_without_a_binding() -> ClusterObservation:
+    seen = wanting(healthy(), profile="Hardened")
+    names = ("openbao-operator-x", "openbao-operator-y")
+    operator = Operator(SYSTEM, lease=lease(), policies=names, bindings=("openbao-operator-x",))
+    return replace(seen, operator=operator)
+
+
 def operator_silent() -> ClusterObservation:
     silent = Operator(SYSTEM, lease=lease(timedelta(minutes=10)))
     return replace(with_pod(with_pod(healthy(), 1), 2), operator=silent)
@@ -100,6 +119,11 @@ def webhook_refuses() -> ClusterObservation:
     note = 'create Pod first-2 failed: admission webhook "x.example.com" denied the request: no'
     seen = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
     return replace(seen, pods=seen.pods[:1])
+
+
+def webhook_does_not_answer() -> ClusterObservation:
+    text = 'create Service first: 500: failed calling webhook "x.example.com": connection refused'
+    return stating(healthy(), "Degraded", "True", "Retrying", text)
 
 
 def paused_and_forgotten() -> ClusterObservation:
@@ -143,16 +167,28 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "the seal Secret is another one": (wrong_seal_secret(), "key of the seal", "describe"),
     "no quorum": (no_quorum(), "no quorum", "logs first-1"),
     "expired certificate": (expired_certificate(), "certificate of the servers has expired", "tls"),
+    "a certificate that ended today": (
+        certificate_that_ended_today(), "certificate of the servers has expired", "tls-server",
+    ),
+    "no certificate, because the operator refuses the cluster": (
+        refused_before_there_is_a_certificate(), "ImageVersionMismatch", "explain",
+    ),
     "full volume": (full_volume(), "volume of first-2 is full", "storage"),
     "image that cannot be pulled": (
         image_that_cannot_be_pulled(), "r.test/bao:9 cannot be pulled", "describe pod first-2",
     ),
     "policy missing": (policy_missing(), "Admission policies", "validatingadmissionpolicies"),
     "no policy at all": (no_policy_at_all(), "Admission policies", "validatingadmissionpolicies"),
+    "policy without a binding": (
+        policy_without_a_binding(), "Admission policies", "validatingadmissionpolicybindings",
+    ),
     "operator silent": (operator_silent(), "operator is down", SYSTEM),
     "operator without pods": (operator_without_pods(), "operator is down", "describe pods"),
     "operator scaled away": (operator_scaled_away(), "operator is down", "--replicas=1"),
     "webhook refuses": (webhook_refuses(), "admission rule refuses", "webhook"),
+    "webhook that does not answer": (
+        webhook_does_not_answer(), "admission rule refuses", "webhook",
+    ),
     "paused and forgotten": (paused_and_forgotten(), "paused for 3d", "bao resume first"),
     "lock of nobody": (lock_of_nobody(), "left behind by openbaobackup/monday", "openbaobackups"),
     "lock of a silent holder": (lock_of_a_silent_holder(), "left behind", "openbaobackups"),
@@ -189,6 +225,18 @@ FINE: dict[str, ClusterObservation] = {
             event("FailedCreate", "denied the request", eventTime="2026-11-26T09:00:00Z"),
         ),
     ),
+    "the last day of a certificate": stating(
+        healthy(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-26"
+    ),
+    "a schedule of backups whose time has not come": stating(
+        healthy(), "BackupHealthy", "Unknown", "NoBackupYet", "the first one is due tomorrow"
+    ),
+    "policies that bindings put into force": replace(
+        wanting(healthy(), profile="Hardened"),
+        operator=Operator(
+            SYSTEM, lease=lease(), policies=("openbao-x",), bindings=("openbao-x", "another")
+        ),
+    ),
     "hibernation": replace(wanting(healthy(), hibernate=True), pods=()),
 }  # fmt: skip
 
@@ -196,6 +244,23 @@ FINE: dict[str, ClusterObservation] = {
 @pytest.mark.parametrize("seen", FINE.values(), ids=FINE.keys())
 def test_what_is_fine_or_not_known_is_no_finding(seen: ClusterObservation) -> None:
     assert diagnose(seen) == ()
+
+
+def test_a_sealed_server_says_why_itself() -> None:
+    seen = with_pod(healthy(), 0)
+    pod = seen.pods[0]
+    sealed = {**pod["metadata"]["labels"], labels.SERVER_SEALED: "true"}
+    pods = ({**pod, "metadata": {**pod["metadata"], "labels": sealed}}, *seen.pods[1:])
+    line = "[WARN] failed to unseal core: message authentication failed"
+    seen = replace(seen, pods=pods, logs={"first-0": f"started\n{line}\nstarted"})
+    assert diagnose(seen)[0].cause == "Servers are sealed: first-0"
+    assert diagnose(seen)[0].evidence == line
+
+
+def test_a_reason_of_several_conditions_is_one_finding() -> None:
+    seen = stating(certificate_that_ended_today(), "Available", "False", "NotInitialized", "a")
+    seen = stating(seen, "OpenBaoLeader", "Unknown", "NotInitialized", "b")
+    assert [one.reason for one in diagnose(seen)] == ["TLSSecretInvalid", "NotInitialized"]
 
 
 def test_a_cluster_without_a_status_is_told() -> None:

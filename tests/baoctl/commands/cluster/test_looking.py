@@ -32,6 +32,15 @@ async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
     assert {call.method for call in server.requests} == {"GET"}
 
 
+async def test_doctor_reads_the_last_minutes_of_the_log_of_a_ready_server(tmp_path: Path) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        await baoctl("doctor", "first")
+    logs = [call for call in server.requests if call.path.endswith("/log")]
+    assert logs
+    assert {call.query.get("sinceSeconds") for call in logs} == {"120"}
+
+
 async def test_doctor_says_what_it_may_not_read(tmp_path: Path) -> None:
     faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="/secrets")
     async with command_line(world(), tmp_path, faults) as baoctl:

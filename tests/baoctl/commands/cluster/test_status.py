@@ -38,7 +38,7 @@ default/first  Ready  3/3
 Version      2.7.2
 Leader       first-0, 3 voters
 Seal         static, unsealed
-Certificate  364 days left
+Certificate  365 days left
 Backup       none is configured
 Operation    none
 Age          22m

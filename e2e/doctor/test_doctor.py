@@ -1,0 +1,298 @@
+"""Ten clusters that are really broken, and the first finding of `kubectl bao doctor` on each.
+
+Nothing is recorded or imitated: a certificate expires, a volume has no room (a tmpfs, because the
+volumes of the rig have no size), servers freeze, a Secret holds another key, an API server calls a
+webhook that does not answer. Five clusters share one operator, which is killed last.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from contracts.admission.managed_objects import LOCK_SCALE
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
+from e2e.conftest import MakeNamespace
+from e2e.harness import certificates, policies
+from e2e.harness.backups import SELDOM, backup_now
+from e2e.harness.clusters import Cluster
+from e2e.harness.command_line import CommandLine
+from e2e.harness.full_volume import full_volume
+from e2e.harness.installation import Identity, as_data
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import VERSION, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.server_process import server_pid
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.builtin_kinds import JOB, POD, PVC, SECRET, SERVICE
+
+WEB, SEALED, EXPIRING, IMAGE, THREE = "web", "sealed", "expiring", "image", "three"
+CLAIM, OWN_KEY, HOOK = "no-volume", "own-key", "does-not-answer"
+NO_IMAGE = f"localhost/no-such-image:{VERSION}"
+# A server is up after a quarter of it.
+CERTIFICATE_LIFE: Final = timedelta(seconds=80)
+SECONDS = 60.0
+SOMETHING_IS_WRONG = 3
+# Policies are looked at every ten minutes; a scenario has no time for that.
+LOOK = {"ADMISSION_RECHECK_SECONDS": "1"}
+pytestmark = pytest.mark.timeout(400)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A namespace of clusters, and the command line of their user."""
+
+    api: Api
+    cli: CommandLine
+    namespace: str
+
+    def cluster(self, name: str) -> Cluster:
+        """One of the clusters."""
+        return Cluster(self.api, self.namespace, name)
+
+    def findings(self, name: str) -> list[dict[str, str]]:
+        """What doctor finds, the cause first."""
+        (report,) = self.cli.json("doctor", name, "-n", self.namespace)
+        return list(report["findings"])
+
+    def await_cause(self, name: str, words: str) -> None:
+        """Wait until doctor names a cause first, and look at the screen that a user gets."""
+        watch, others = Stopwatch(), list[str]()
+
+        def first() -> bool:
+            cause = next((one["cause"] for one in self.findings(name)), "nothing is wrong")
+            if words not in cause and cause not in others:
+                others.append(cause)
+            return words in cause
+
+        until(f"doctor names {words!r} first for {name}", first, SECONDS, every=0.5)
+        seconds = watch.seconds
+        answer = self.cli.run("doctor", name, "-n", self.namespace)
+        print(f"\n{seconds:.1f} s after it broke; until then: {', '.join(others) or 'the same'}")
+        print(answer.out)
+        assert answer.status == SOMETHING_IS_WRONG
+        line = next(one for one in answer.out.splitlines() if one.startswith("1. "))
+        assert words in line
+
+    def await_nothing(self, name: str) -> None:
+        """Wait until nothing is wrong any more."""
+        until(f"nothing is wrong with {name}", lambda: not self.findings(name), SECONDS, every=0.5)
+
+
+@pytest.fixture(scope="module")
+def under_policies(rig: Rig) -> Iterator[None]:
+    with policies.in_force(rig):
+        yield
+
+
+@pytest.fixture(scope="module")
+def operator(rig: Rig, launcher: Launcher, controller: Identity, under_policies: None) -> Operator:
+    """An operator that holds the Lease."""
+    environment = {"OPERATOR_IMAGE": rig.load_operator_image(), **LOOK}
+    started = launcher.start(controller, environment=environment)
+    started.faults_expected = True
+    return started
+
+
+@pytest.fixture(scope="module")
+def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
+    """Five clusters; one of them never starts, and the certificate of another one runs out."""
+    made = Scene(api, CommandLine(rig), make_namespace())
+    for secret in (own_key(made.namespace, "a"), *expiring_certificate(made.namespace)):
+        api.create(SECRET, secret)
+    api.create(PVC, unbound_claim(made.namespace))
+    requests = self_init(key_value_engine(), *client_login(made.namespace))
+    target = {"provider": "pvc", "bucket": "web", "pvc": {"claimName": CLAIM}}
+    specs: dict[str, Object] = {
+        EXPIRING: {"tls": {"mode": "External"}},
+        WEB: {
+            # Any but Development, which no policy protects.
+            "profile": None,
+            "selfInit": requests,
+            "backup": {"schedule": SELDOM, "target": target},
+        },
+        SEALED: {"unseal": static_seal()},
+        THREE: {"replicas": 3},
+        IMAGE: {"image": NO_IMAGE},
+    }
+    for name, spec in specs.items():
+        api.create(CLUSTERS, manifest(made.namespace, name, **spec))
+    for name in (EXPIRING, WEB, SEALED):
+        made.cluster(name).await_available()
+    return made
+
+
+def own_key(namespace: str, letter: str) -> Object:
+    """A Secret with an unseal key."""
+    return {
+        "metadata": {"name": OWN_KEY, "namespace": namespace},
+        "data": {"key": as_data(32 * letter)},
+    }
+
+
+def static_seal() -> Object:
+    """spec.unseal with that key."""
+    return {
+        "type": "static",
+        "credentialsSecretRef": {"name": OWN_KEY},
+        "static": {"currentKey": "file:///etc/bao/unseal/key", "currentKeyID": "one"},
+    }
+
+
+def expiring_certificate(namespace: str) -> tuple[Object, Object]:
+    """Certificate and authority, of which the former expires during the scenario."""
+    root = certificates.authority("Example Root")
+    days = CERTIFICATE_LIFE / timedelta(days=1)
+    served = certificates.leaf(root, (names.raft_server_name(EXPIRING),), days=days)
+    files = {"tls_crt": served.pem, "tls_key": served.key_pem, "ca_crt": root.pem}
+    return (
+        certificates.secret(namespace, names.tls_server_secret(EXPIRING), **files),
+        certificates.secret(namespace, names.tls_ca_secret(EXPIRING), ca_crt=root.pem),
+    )
+
+
+def unbound_claim(namespace: str) -> Object:
+    """A claim that no provisioner serves: a pod with it never starts."""
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "no-such-class",
+        "resources": {"requests": {"storage": "64Mi"}},
+    }
+    return {"metadata": {"name": CLAIM, "namespace": namespace}, "spec": spec}
+
+
+def test_an_image_that_cannot_be_pulled(scene: Scene) -> None:
+    scene.await_cause(IMAGE, f"{NO_IMAGE} cannot be pulled")
+
+
+def test_paused_and_forgotten(scene: Scene) -> None:
+    scene.await_nothing(WEB)
+    change(scene, WEB, paused=True)
+    scene.await_cause(WEB, "The cluster has been paused for")
+    change(scene, WEB, paused=None)
+    scene.await_nothing(WEB)
+
+
+def test_a_lock_that_was_left_behind(scene: Scene) -> None:
+    """Its backup was deleted without its Job, whose pod waits for a volume."""
+    run = backup_now(scene.cluster(WEB), "hanging")
+    job = until("the Job is there", run.job, SECONDS)["metadata"]["name"]
+    scene.await_nothing(WEB)
+    kubectl(scene, "delete", "openbaobackup", "hanging", "--cascade=orphan")
+    scene.await_cause(WEB, "lock was left behind by openbaobackup/hanging")
+    unlock(scene, "job", job)
+    scene.api.delete(JOB, scene.namespace, job)
+    scene.await_nothing(WEB)
+
+
+def test_a_policy_that_is_missing(scene: Scene, rig: Rig) -> None:
+    taken = policies.unbind(rig, LOCK_SCALE.full_name())
+    try:
+        scene.await_cause(WEB, "Admission policies of the operator are missing")
+    finally:
+        policies.bind(rig, taken)
+    scene.await_nothing(WEB)
+
+
+def test_a_webhook_that_lets_nothing_through(scene: Scene, rig: Rig) -> None:
+    """A Service is lost, and cannot be made again."""
+    service = names.public_service(WEB)
+    unlock(scene, "service", service)
+    rig.kubectl("apply", "-f", "-", input=dead_webhook(scene.namespace))
+    try:
+        scene.api.delete(SERVICE, scene.namespace, service)
+        scene.await_cause(WEB, "An admission rule refuses what is written")
+    finally:
+        rig.kubectl("delete", "validatingwebhookconfigurations", HOOK)
+    scene.await_nothing(WEB)
+    assert scene.api.find(SERVICE, scene.namespace, service)
+
+
+def test_a_wrong_seal_secret(scene: Scene) -> None:
+    """The Secret holds other bytes, and the server starts anew."""
+    kubectl(scene, "apply", "-f", "-", input=as_yaml(own_key(scene.namespace, "b"), "Secret"))
+    scene.api.delete(POD, scene.namespace, names.pod(SEALED, 0))
+    scene.await_cause(SEALED, "The key of the seal is missing or wrong")
+
+
+def test_no_quorum(scene: Scene) -> None:
+    """Two of three servers freeze."""
+    scene.cluster(THREE).await_available()
+    for ordinal in (1, 2):
+        process = server_pid(scene.namespace, names.pod(THREE, ordinal))
+        assert process is not None
+        os.kill(process, signal.SIGSTOP)
+    scene.await_cause(THREE, "There is no quorum")
+
+
+def test_an_expired_certificate(scene: Scene) -> None:
+    scene.await_cause(EXPIRING, "The certificate of the servers has expired")
+
+
+def test_a_full_volume(scene: Scene) -> None:
+    server = names.pod(WEB, 0)
+    with full_volume(scene.cluster(WEB), server):
+        scene.api.delete(POD, scene.namespace, server)
+        scene.await_cause(WEB, f"The data volume of {server} is full")
+
+
+def test_the_operator_is_down(scene: Scene, operator: Operator) -> None:
+    """It comes before all that it could have reported."""
+    operator.kill()
+    for name in (SEALED, IMAGE, EXPIRING):
+        scene.await_cause(name, "The operator is down")
+
+
+def change(scene: Scene, name: str, **spec: Any) -> None:
+    """Merge fields into the spec of a cluster."""
+    scene.api.patch(CLUSTERS, scene.namespace, name, {"spec": spec})
+
+
+def kubectl(scene: Scene, *words: str, input: str | None = None) -> None:
+    """Call kubectl in the namespace."""
+    scene.api.rig.kubectl("-n", scene.namespace, *words, input=input)
+
+
+def unlock(scene: Scene, kind: str, name: str) -> None:
+    """Allow an administrator to delete an object that the policies protect (docs/locks.md)."""
+    kubectl(scene, "annotate", kind, name, f"{labels.MAINTENANCE}=true")
+
+
+def as_yaml(body: Object, kind: str) -> str:
+    """Return an object of the core group as a manifest."""
+    return yaml.safe_dump({"apiVersion": "v1", "kind": kind, **body})
+
+
+def dead_webhook(namespace: str) -> str:
+    """A webhook for the Services of one namespace, at a port where nobody listens."""
+    rule = {
+        "operations": ["CREATE", "UPDATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["services"],
+    }
+    hook = {
+        "name": "services.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "timeoutSeconds": 2,
+        "failurePolicy": "Fail",
+        "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "rules": [rule],
+    }
+    body = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": HOOK},
+        "webhooks": [hook],
+    }
+    return yaml.safe_dump(body)
