@@ -39,8 +39,8 @@ from baoctl.commands.cluster.tree import screen as tree_screen
 from baoctl.commands.cluster.versions import versions_of
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.api.meta import rfc3339
 from contracts.conditions.message import clean_message
+from contracts.rfc3339 import rfc3339
 from runtime.clock import Deadline
 
 SECONDS: Final = 180.0
