@@ -1,0 +1,151 @@
+"""The processes of a session: the port-forward of kubectl, and the command of the user.
+
+Uses asyncio and the environment of the process. Called by baoctl.commands.login.session. Each is
+ended with the block that started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.login.target import LOOPBACK, forward_error, forwarded_port
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from runtime.clock import Clock, Deadline
+
+START_SECONDS: Final = 30.0
+END_SECONDS: Final = 5.0
+OUTPUT_MAX: Final = 16 << 10
+"""Bytes of the output of kubectl that are looked at."""
+POLL_SECONDS: Final = 0.05
+SHELL: Final = "/bin/sh"
+_SIGNALLED: Final = 128
+"""What shells add to the number of a signal that ended a process."""
+
+
+def inherited_environment() -> Mapping[str, str]:
+    """Return the environment of this process."""
+    return dict(os.environ)
+
+
+def user_shell(environ: Mapping[str, str]) -> str:
+    """Return the shell that a user works in."""
+    return environ.get("SHELL") or SHELL
+
+
+def kubectl_arguments(access: Access, namespace: str, pod: str, port: int) -> list[str]:
+    """Return the command that forwards a free local port to a pod."""
+    chosen = {"--kubeconfig": access.kubeconfig, "--context": access.context}
+    options = [word for name, value in chosen.items() if value for word in (name, value)]
+    return [
+        "kubectl", *options, "--namespace", namespace, "port-forward", "--address", LOOPBACK,
+        f"pod/{pod}", f":{port}",
+    ]  # fmt: skip
+
+
+@asynccontextmanager
+async def port_forward(
+    arguments: Sequence[str], pod: str, folder: Path, clock: Clock
+) -> AsyncIterator[int]:
+    """Forward a port until the end of the block; the value is the local port. Raises AskError."""
+    log = folder / "port-forward.log"
+    with log.open("wb") as output:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                # Ctrl-C in the shell of the user is not for it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AskError(
+                f"kubectl cannot be started: {error.strerror}; install it, and put it on PATH"
+            ) from None
+    try:
+        port = await _local_port(process, log, pod, clock)
+        watch = asyncio.create_task(_report_end(process, pod))
+        try:
+            yield port
+        finally:
+            watch.cancel()
+    finally:
+        await end(process, signal.SIGTERM, clock)
+
+
+async def _report_end(process: asyncio.subprocess.Process, pod: str) -> None:
+    await process.wait()
+    warn(f"The port-forward to {pod} ended: leave, and log in again.")
+
+
+async def _local_port(
+    process: asyncio.subprocess.Process, log: Path, pod: str, clock: Clock
+) -> int:
+    try:
+        async with Deadline(clock, START_SECONDS):
+            while True:
+                ended = process.returncode is not None
+                with log.open("rb") as file:
+                    output = file.read(OUTPUT_MAX).decode(errors="replace")
+                port = forwarded_port(output)
+                if ended:
+                    raise forward_error(pod, output)
+                if port is not None:
+                    return port
+                await clock.sleep(POLL_SECONDS)
+    except TimeoutError:
+        raise AskError(
+            f"port-forward to {pod}: kubectl was not ready in {START_SECONDS:g} s; check the "
+            "network to the API server",
+            ExitCode.NO_ACCESS,
+        ) from None
+
+
+async def run(
+    arguments: Sequence[str], environment: Mapping[str, str], clock: Clock, *, ending: int
+) -> int:
+    """Run a command of the user in this terminal; return its exit status as a shell tells it.
+
+    A task that is cancelled meanwhile ends it: with the signal `ending`, and if it stays with
+    SIGKILL. Raises AskError when it cannot be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(*arguments, env=dict(environment))
+    except OSError as error:
+        raise AskError(f"{arguments[0]}: {error.strerror}; check the command") from None
+    try:
+        status = await process.wait()
+    finally:
+        await end(process, ending, clock)
+    return status if status >= 0 else _SIGNALLED - status
+
+
+async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) -> None:
+    """End a process that may have ended, in bounded time."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        process.send_signal(ending)
+    try:
+        async with Deadline(clock, END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def warn(line: str) -> None:
+    """Print a line for the user, beside the output of a command."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,140 @@
+"""Which server a user logs in at, which authority it is checked with, and what a shell gets.
+
+Pure. Called by baoctl.commands.login.session.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.cluster.observed import is_ready, text
+from baoctl.exit_codes import ExitCode
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import labels
+from managers.context.secret_files import UnreadableFileError, ascii_pem, check_trusted
+from runtime.types import Object, key_of, labels_of
+
+AUTHORITY_MAX: Final = 1 << 20
+"""Bytes of an authority; a Secret holds no more."""
+LOOPBACK: Final = "127.0.0.1"
+_FORWARDING: Final = re.compile(r"Forwarding from 127\.0\.0\.1:(\d{1,5}) -> \d{1,5}")
+_SETTINGS: Final = (
+    "ADDR", "AGENT_ADDR", "CACERT", "CACERT_BYTES", "CAPATH", "CLIENT_CERT", "CLIENT_KEY",
+    "HTTP_PROXY", "PROXY_ADDR", "SKIP_VERIFY", "TLS_SERVER_NAME", "TOKEN",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAuthority:
+    """How a server is verified."""
+
+    server_name: str
+    secret: str | None
+    """The Secret with the authority; None: those of this machine."""
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a command needs to talk to OpenBao."""
+
+    port: int
+    server_name: str
+    ca_file: str | None
+    token: str = field(repr=False)
+
+
+def leader_of(cluster: str, pods: Sequence[Object]) -> str:
+    """Return the pod of the active server. Raises AskError, with the reason that there is none."""
+    alive = [one for one in pods if not text(one, "metadata", "deletionTimestamp")]
+    states = [labels.registration(labels_of(one)) for one in alive]
+    active = [
+        key_of(one).name
+        for one, state in zip(alive, states, strict=True)
+        if state.active and is_ready(one)
+    ]
+    if active:
+        return active[0]
+    if not alive:
+        why = "has no server; kubectl bao status shows whether it is hibernated"
+    elif all(state.sealed for state in states):
+        why = "is sealed, on every server; kubectl bao doctor names the cause"
+    else:
+        why = "has no active server; wait for an election, then see kubectl bao doctor"
+    raise AskError(f"{cluster} {why}", ExitCode.NOT_READY)
+
+
+def trust_of(live: Object) -> ServerAuthority:
+    """Return how the servers of a cluster are verified. Raises AskError."""
+    try:
+        cluster = OpenBaoCluster.model_validate(live)
+    except ValidationError as error:
+        raise AskError(
+            f"{key_of(live)}: this client cannot read its spec ({error.error_count()} fields); "
+            "use the client of the operator's version"
+        ) from None
+    name = tls_names.server_name(cluster)
+    if cluster.spec.tls.mode == "ACME":
+        return ServerAuthority(name, tls_names.acme_issuer_secret(cluster), tls_names.ISSUER_FILE)
+    return ServerAuthority(name, tls_names.authority_secret(cluster), tls_names.CA_FILE)
+
+
+def authority_in(where: str, data: Any, entry: str) -> str:
+    """Return the PEM of an entry of a Secret. Raises AskError."""
+    encoded = data.get(entry) if isinstance(data, Mapping) else None
+    try:
+        content = base64.b64decode(encoded or "", validate=True).decode()
+    except (TypeError, ValueError):
+        content = ""
+    return checked_authority(f"{where}, entry {entry}", content)
+
+
+def checked_authority(where: str, content: str) -> str:
+    """Return the PEM of an authority that can be trusted. Raises AskError."""
+    try:
+        if not content or len(content) > AUTHORITY_MAX:
+            raise UnreadableFileError("it is empty, or too long")
+        check_trusted(content)
+    except UnreadableFileError as error:
+        raise AskError(
+            f"{where}: no authority: {error}; name another file with --ca-file"
+        ) from None
+    return ascii_pem(content)
+
+
+def forwarded_port(output: str) -> int | None:
+    """Return the local port that kubectl tells; None while it tells none."""
+    found = _FORWARDING.search(output)
+    return int(found[1]) if found and 0 < int(found[1]) < 65_536 else None
+
+
+def forward_error(pod: str, output: str) -> AskError:
+    """Return why kubectl forwards no port, and the next step."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    reason = lines[-1] if lines else "kubectl gave no reason"
+    if "forbidden" in reason.casefold():
+        step = "ask for the right to get pods and to create pods/portforward"
+        return AskError(f"port-forward to {pod}: {reason}; {step}", ExitCode.NO_ACCESS)
+    return AskError(f"port-forward to {pod}: {reason}; try again, then see kubectl bao doctor")
+
+
+def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:
+    """Return the environment of a command: that of the user, with this connection and no other."""
+    other = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
+    kept = {name: value for name, value in inherited.items() if name not in other}
+    trusted = {"BAO_CACERT": connection.ca_file} if connection.ca_file else {}
+    return {
+        **kept,
+        **trusted,
+        "BAO_ADDR": f"https://{LOOPBACK}:{connection.port}",
+        "BAO_TLS_SERVER_NAME": connection.server_name,
+        "BAO_TOKEN": connection.token,
+    }

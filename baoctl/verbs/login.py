@@ -1,0 +1,70 @@
+"""The verb that gives a user a login at a cluster.
+
+Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from baoctl import variables
+from baoctl.options import Access, fits, reaches_cluster
+
+_AUTH_PATH: Final = re.compile(
+    r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}){0,8}"
+)
+
+
+def _is_auth_path(text: str) -> bool:
+    return bool(_AUTH_PATH.fullmatch(text))
+
+
+@click.command("login")
+@click.argument("cluster")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--service-account",
+    default="default",
+    show_default=True,
+    callback=fits(variables.is_object_name, variables.OBJECT_NAME),
+    help="ServiceAccount of the namespace to log in as.",
+)
+@click.option(
+    "--role",
+    callback=fits(variables.is_word, variables.WORD),
+    help="Role of the auth method.  [default: the name of the ServiceAccount]",
+)
+@click.option(
+    "--auth-path",
+    default="jwt-operator",
+    show_default=True,
+    callback=fits(_is_auth_path, "must be the path of an auth method"),
+    help="Where the auth method is mounted.",
+)
+@click.option(
+    "--audience",
+    callback=fits(variables.is_word, variables.WORD),
+    help="Audience of the token.  [default: openbao-internal/NAMESPACE/CLUSTER]",
+)
+@click.option(
+    "--ca-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CA of the servers.  [default: from the Secret of the cluster]",
+)
+@reaches_cluster
+def login_command(
+    cluster: str, command: tuple[str, ...], *, access: Access, **options: Any
+) -> None:
+    """Log in at CLUSTER, and start a shell, or run COMMAND after --.
+
+    Forwards a port to the active server with kubectl, and logs in with a token of a ServiceAccount.
+    The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and BAO_CACERT. At its end the token is
+    revoked, and the files and the port-forward are removed. Exits with the status of the command.
+    """
+    from baoctl.commands.login.session import LoginOrder, login
+
+    raise SystemExit(login(LoginOrder(cluster, command, **options), access))

@@ -1,0 +1,1 @@
+"""The verbs of `kubectl bao` on a real node."""

@@ -1,0 +1,113 @@
+"""`kubectl bao bundle` of a real cluster: complete, and without a secret."""
+
+import base64
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.rig.paths import REPOSITORY
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
+
+NAME, MAP = "first", "notes"
+TOKEN = "hvs." + "CAESIJ" * 6
+WORD = "correct-horse-battery"
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """One server."""
+    namespace = make_namespace()
+    requests = (key_value_engine(), *client_login(namespace))
+    api.create(CLUSTERS, manifest(namespace, NAME, selfInit=self_init(*requests)))
+    made = Cluster(api, namespace, NAME)
+    made.await_available()
+    return made
+
+
+def bundle(cluster: Cluster, file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "baoctl", "bundle", NAME, "-n", cluster.namespace,
+         "-f", str(file), *words],
+        cwd=REPOSITORY,
+        env=cluster.api.rig.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )  # fmt: skip
+
+
+def files_of(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as tar:
+        return {
+            entry.name.partition("/")[2]: file.read().decode()
+            for entry in tar
+            if (file := tar.extractfile(entry))
+        }
+
+
+def test_a_real_cluster_is_taken_without_redaction(cluster: Cluster, tmp_path: Path) -> None:
+    target = tmp_path / "bundle.tar.gz"
+    done = bundle(cluster, target)
+    assert done.returncode == 0, done.stderr
+    files = files_of(target)
+    assert f"objects/pod/{NAME}-0.json" in files
+    assert "OpenBao" in files[f"logs/{NAME}-0.openbao.log"]
+    assert "raft" in files[f"configmaps/{NAME}-config/config.hcl"]
+    assert json.loads(files["versions.json"])["kubernetes"].startswith("v1.")
+    assert json.loads(files["events.json"])
+    manifest_: dict[str, Any] = json.loads(files["MANIFEST.json"])
+    assert {one["name"] for one in manifest_["files"]} == set(files) - {"MANIFEST.json"}
+    everything = "".join(files.values())
+    for secret in cluster.api.list(SECRET, cluster.namespace):
+        for value in (secret.get("data") or {}).values():
+            for text in (value, base64.b64decode(value).decode(errors="replace")):
+                # A certificate is in no Secret alone.
+                assert "CERTIFICATE" in text or "LS0t" in text[:4] or text not in everything
+
+
+def test_a_token_in_a_config_map_is_refused_and_redacted(
+    cluster: Cluster, api: Api, tmp_path: Path
+) -> None:
+    metadata = {
+        "name": MAP, "namespace": cluster.namespace, "labels": {labels.CLUSTER: NAME},
+    }  # fmt: skip
+    data = {
+        "README": f"see\nbao login {TOKEN}\n",
+        "app.conf": f'password="{WORD}"\n',
+    }
+    api.create(CONFIG_MAP, {"metadata": metadata, "data": data})
+    target = tmp_path / "bundle.tar.gz"
+    refused = bundle(cluster, target)
+    assert refused.returncode == 4
+    assert refused.stderr.count("\n") == 1
+    assert f"configmaps/{MAP}/README line 2 (OpenBao token)" in refused.stderr
+    assert f"configmaps/{MAP}/app.conf line 1" in refused.stderr
+    assert TOKEN not in refused.stderr
+    assert WORD not in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+    written = bundle(cluster, target, "--redact")
+    assert written.returncode == 0, written.stderr
+    files = files_of(target)
+    everything = "".join(files.values())
+    assert TOKEN not in everything
+    assert WORD not in everything
+    assert files[f"configmaps/{MAP}/README"] == "see\nbao login [redacted]\n"
+    listed = json.loads(files["MANIFEST.json"])["redacted"]
+    assert {(one["file"], one["line"]) for one in listed} == {
+        (f"configmaps/{MAP}/README", 2), (f"configmaps/{MAP}/app.conf", 1),
+    }  # fmt: skip
