@@ -19,7 +19,7 @@ from runtime.builtin_kinds import CONFIG_MAP
 from runtime.types import Object, key_of
 
 MANIFEST: Final = "MANIFEST.json"
-FILES_MAX: Final = 64 << 20
+FILES_MAX: Final = 32 << 20
 """Bytes of all files of an archive."""
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

@@ -107,6 +107,11 @@ _HARMLESS: Final = re.compile(
     r"|(?:env|file)://.*)?\s*",
     re.I | re.S,
 )
+# spec.unseal.pkcs11.runtime.env: which entry of a Secret becomes which variable.
+_ENTRY_NAME: Final = re.compile(r"\bname\"?:\s{0,8}\"?[\w.-]{1,256}\"?,?\s{1,200}\"?\Z")
+_ENTRY_FIELD: Final = "secretkey"
+_BEFORE_MAX: Final = 600
+"""Characters before a name that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +167,11 @@ def _spans(text: str) -> Iterator[tuple[str, int, int]]:
     for pattern in _NAMED:
         for found in pattern.finditer(text):
             group = found.lastgroup or ""
-            if not _HARMLESS.fullmatch(found[group]):
+            if not _HARMLESS.fullmatch(found[group]) and not _names_an_entry(text, found.start()):
                 yield _NAMED_KIND, *found.span(group)
+
+
+def _names_an_entry(text: str, start: int) -> bool:
+    if text[start : start + len(_ENTRY_FIELD)].casefold() != _ENTRY_FIELD:
+        return False
+    return _ENTRY_NAME.search(text, max(0, start - _BEFORE_MAX), start) is not None

@@ -133,6 +133,7 @@ HARMLESS = (
     "image: registry.example.com/openbao@sha256:" + 64 * "a",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     "core: post-unseal setup complete",
+    as_json([{"name": "SOFTHSM2_CONF", "secretKey": "softhsm2.conf"}]),
 )
 
 
@@ -144,6 +145,11 @@ def test_what_is_no_secret_stays(text: str) -> None:
 def test_a_healthy_cluster_has_none() -> None:
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     assert find_secrets(as_json(recorded)) == ()
+
+
+def test_the_secret_key_of_a_seal_is_no_name_of_an_entry() -> None:
+    text = as_json({"awskms": {"region": "eu-west-1", "secretKey": "wJalrXUtnFEMI"}})
+    assert redact(text)[0] == text.replace("wJalrXUtnFEMI", REDACTED)
 
 
 def test_two_signs_of_one_secret_are_one_finding() -> None:

@@ -1,0 +1,108 @@
+"""`baoctl bundle` at a real API server: what may not be read is named, and Secrets stay shut."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.bundle.collect import collect
+from baoctl.commands.bundle.contents import bundle_of
+from baoctl.exit_codes import ExitCode
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.naming import labels
+from e2e.rig import Rig
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import Forbidden
+from runtime.types import Object, Resource
+from tests.integration import accounts
+
+NAME = "first"
+READER = "bundle-cluster-reader"
+HUSH = "aHVzaC1odXNo"
+
+
+def labelled(kind: Resource, namespace: str, name: str, **fields: object) -> Object:
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {labels.CLUSTER: NAME},
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": HUSH},
+    }
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **fields}
+
+
+@pytest_asyncio.fixture
+async def surroundings(installed: Rig, client: Client, namespace: str) -> str:
+    """A cluster with a ConfigMap and a Secret; no operator runs."""
+    spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
+    cluster: Object = {
+        "apiVersion": API_VERSION,
+        "kind": CLUSTER_KIND,
+        "metadata": {"name": NAME, "namespace": namespace},
+        "spec": spec,
+    }
+    await client.create(CLUSTERS, cluster, field_manager="itest")
+    config = labelled(CONFIG_MAP, namespace, "config", data={"config.hcl": "ui = true\n"})
+    await client.create(CONFIG_MAP, config, field_manager="itest")
+    secret = labelled(SECRET, namespace, "root-token", data={"token": HUSH})
+    await client.create(SECRET, secret, field_manager="itest")
+    return namespace
+
+
+@pytest_asyncio.fixture
+async def reader(installed: Rig, surroundings: str, tmp_path: Path) -> AsyncIterator[Client]:
+    """Somebody who may read clusters and nothing else."""
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": READER},
+        "rules": [
+            {"apiGroups": ["openbao.org"], "resources": ["openbaoclusters"], "verbs": ["get"]}
+        ],
+    }
+    installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
+    account = accounts.make(installed, surroundings, "reader", tmp_path, (READER,))
+    made = account.client()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+def session(client: Client, namespace: str) -> Session:
+    return Session(client, SystemClock(), namespace)
+
+
+async def test_a_secret_gives_its_name_and_nothing_else(client: Client, surroundings: str) -> None:
+    collected, version = await collect(session(client, surroundings), NAME, "operators", 10)
+    made = bundle_of(collected)
+    assert json.loads(version)["gitVersion"].startswith("v")
+    assert made.files["configmaps/config/config.hcl"] == "ui = true\n"
+    (secret,) = json.loads(made.files["secrets.json"])
+    assert secret["metadata"]["name"] == "root-token"
+    assert HUSH not in "".join(made.files.values())
+    assert made.unread == ()
+
+
+async def test_a_missing_right_is_named_for_each_kind(reader: Client, surroundings: str) -> None:
+    collected, _ = await collect(session(reader, surroundings), NAME, "operators", 10)
+    unread = {one.what: one.why for one in bundle_of(collected).unread}
+    kinds = {"pods", "secrets", "configmaps", "jobs.batch", "openbaobackups.openbao.org"}
+    assert kinds <= set(unread)
+    assert all("forbidden" in unread[kind] for kind in kinds)
+    assert json.loads(bundle_of(collected).files["cluster.json"])["metadata"]["name"] == NAME
+
+
+async def test_without_the_cluster_there_is_no_archive(
+    reader: Client, client: Client, surroundings: str
+) -> None:
+    with pytest.raises(AskError) as missing:
+        await collect(session(client, surroundings), "other", "operators", 10)
+    assert missing.value.exit_code == ExitCode.NOT_FOUND
+    with pytest.raises(Forbidden):
+        await collect(session(reader, "default"), NAME, "operators", 10)
