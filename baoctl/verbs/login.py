@@ -65,6 +65,7 @@ def login_command(
     The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and BAO_CACERT. At its end the token is
     revoked, and the files and the port-forward are removed. Exits with the status of the command.
     """
-    from baoctl.commands.login.session import LoginOrder, login
+    from baoctl.commands.login.reads import LoginOrder
+    from baoctl.commands.login.session import login
 
     raise SystemExit(login(LoginOrder(cluster, command, **options), access))

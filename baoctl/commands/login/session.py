@@ -13,57 +13,34 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from baoctl.commands.api_client import AskError, Session, ask
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.login import processes
+from baoctl.commands.login.reads import LoginOrder, account_token, read_authority
 from baoctl.commands.login.target import (
     LOOPBACK,
     Connection,
-    ServerAuthority,
-    authority_in,
-    checked_authority,
     environment_of,
     leader_of,
     trust_of,
 )
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from baoctl.settings import from_environment
 from contracts.conditions.condition import clean_message
-from contracts.naming import labels, names
+from contracts.naming import labels
 from contracts.naming.ports import API
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import LoginToken
 from managers.context.sensitive import SensitiveString
-from managers.context.service_account_token import AccountTokens
-from runtime.builtin_kinds import CONFIG_MAP, POD, SECRET
+from runtime.builtin_kinds import POD
 from runtime.client.listing import ListOptions
 from runtime.client.write_guard import unguarded
-from runtime.errors import Forbidden, NotFound
-from runtime.types import Object, ObjectKey, uid_of
 
 REVOKE: Final = "auth/token/revoke-self"
 _SIGNALLED: Final = 128
-
-
-@dataclass(frozen=True, slots=True)
-class LoginOrder:
-    """Who logs in where, and what is run then."""
-
-    cluster: str
-    command: tuple[str, ...]
-    """Empty for the shell of the user."""
-    service_account: str
-    role: str | None
-    """None: the name of the ServiceAccount."""
-    auth_path: str
-    audience: str | None
-    """None: that of the cluster."""
-    ca_file: Path | None
 
 
 def login(order: LoginOrder, access: Access) -> int:
@@ -115,8 +92,8 @@ async def _session(api: Session, order: LoginOrder, access: Access) -> int:
     pod = leader_of(
         order.cluster, (await api.client.list(POD, api.namespace, options=servers)).items
     )
-    authority = await _authority(api, order, trust, live)
-    jwt = await _account_token(api, order)
+    authority = await read_authority(api, order, trust, live)
+    jwt = await account_token(api, order)
     async with AsyncExitStack() as stack:
         # Mode 0700.
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="baoctl-")))
@@ -154,60 +131,6 @@ async def _run(api: Session, order: LoginOrder, connection: Connection) -> int:
     # The terminal sends it to the command, too, and that decides about it.
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
     return await processes.run(arguments, environment, api.clock, ending=ending)
-
-
-async def _authority(api: Session, order: LoginOrder, trust: ServerAuthority, live: Object) -> str:
-    """Return the PEM of the authority; "" for those of this machine. Raises AskError."""
-    if order.ca_file is not None:
-        try:
-            return checked_authority(str(order.ca_file), order.ca_file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise AskError(f"{order.ca_file}: {reason}; choose another --ca-file") from None
-    if trust.secret is None:
-        return ""
-    key = ObjectKey(api.namespace, trust.secret)
-    try:
-        secret = await api.client.get(SECRET, key)
-    except Forbidden as error:
-        shared = await _shared_authority(api, order.cluster, live)
-        if shared:
-            return shared
-        raise AskError(
-            f"{error}; ask somebody for the entry {trust.entry} of Secret {key}, and name it with "
-            "--ca-file",
-            ExitCode.NO_ACCESS,
-        ) from None
-    return authority_in(f"Secret {key}", secret.get("data"), trust.entry)
-
-
-async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
-    """Return the authority of the ConfigMap for gateways, if the operator made one."""
-    key = ObjectKey(api.namespace, names.gateway_ca_config_map(cluster))
-    try:
-        found = await api.client.get(CONFIG_MAP, key)
-    except (Forbidden, NotFound):
-        return ""
-    owners = (found.get("metadata") or {}).get("ownerReferences") or ()
-    if uid_of(live) not in {one.get("uid") for one in owners}:
-        return ""
-    return checked_authority(f"ConfigMap {key}", str((found.get("data") or {}).get("ca.crt", "")))
-
-
-async def _account_token(api: Session, order: LoginOrder) -> SensitiveString:
-    account = ObjectKey(api.namespace, order.service_account)
-    cluster = ObjectKey(api.namespace, order.cluster)
-    audience = order.audience or from_environment().installation.audience_of(cluster)
-    try:
-        return await AccountTokens(api.client, api.clock, account, audience).get()
-    except NotFound:
-        raise AskError(
-            f"there is no ServiceAccount {account}; choose another with --service-account",
-            ExitCode.NOT_FOUND,
-        ) from None
-    except Forbidden as error:
-        step = f"ask for the right to create serviceaccounts/token of {account}"
-        raise AskError(f"{error}; {step}", ExitCode.NO_ACCESS) from None
 
 
 @asynccontextmanager

@@ -1,0 +1,105 @@
+"""What a login reads at the API server: the authority of the servers, and a token of an account.
+
+Uses runtime.client.client. Called by baoctl.commands.login.session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.login.target import (
+    AUTHORITY_MAX,
+    ServerAuthority,
+    authority_in,
+    checked_authority,
+)
+from baoctl.exit_codes import ExitCode
+from baoctl.settings import from_environment
+from contracts.naming import names
+from managers.context.sensitive import SensitiveString
+from managers.context.service_account_token import AccountTokens
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
+from runtime.errors import Forbidden, NotFound
+from runtime.types import Object, ObjectKey, uid_of
+
+
+@dataclass(frozen=True, slots=True)
+class LoginOrder:
+    """Who logs in where, and what is run then."""
+
+    cluster: str
+    command: tuple[str, ...]
+    """Empty for the shell of the user."""
+    service_account: str
+    role: str | None
+    """None: the name of the ServiceAccount."""
+    auth_path: str
+    audience: str | None
+    """None: that of the cluster."""
+    ca_file: Path | None
+
+
+async def read_authority(
+    api: Session, order: LoginOrder, trust: ServerAuthority, live: Object
+) -> str:
+    """Return the PEM of the authority; "" for those of this machine. Raises AskError."""
+    if order.ca_file is not None:
+        return _authority_of_file(order.ca_file)
+    if trust.secret is None:
+        return ""
+    key = ObjectKey(api.namespace, trust.secret)
+    try:
+        secret = await api.client.get(SECRET, key)
+    except Forbidden as error:
+        shared = await _shared_authority(api, order.cluster, live)
+        if shared:
+            return shared
+        raise AskError(
+            f"{error}; ask somebody for the entry {trust.entry} of Secret {key}, and name it with "
+            "--ca-file",
+            ExitCode.NO_ACCESS,
+        ) from None
+    return authority_in(f"Secret {key}", secret.get("data"), trust.entry)
+
+
+def _authority_of_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(AUTHORITY_MAX + 1).decode()
+    except OSError as error:
+        raise AskError(f"{path}: {error.strerror}; choose another --ca-file") from None
+    except UnicodeDecodeError:
+        content = ""
+    return checked_authority(str(path), content)
+
+
+async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
+    """Return the authority of the ConfigMap for gateways, if the operator made one."""
+    key = ObjectKey(api.namespace, names.gateway_ca_config_map(cluster))
+    try:
+        found = await api.client.get(CONFIG_MAP, key)
+    except (Forbidden, NotFound):
+        return ""
+    owners = (found.get("metadata") or {}).get("ownerReferences") or ()
+    if uid_of(live) not in {one.get("uid") for one in owners}:
+        return ""
+    return checked_authority(f"ConfigMap {key}", str((found.get("data") or {}).get("ca.crt", "")))
+
+
+async def account_token(api: Session, order: LoginOrder) -> SensitiveString:
+    """Return a token of the ServiceAccount for the servers of this cluster. Raises AskError."""
+    account = ObjectKey(api.namespace, order.service_account)
+    cluster = ObjectKey(api.namespace, order.cluster)
+    audience = order.audience or from_environment().installation.audience_of(cluster)
+    try:
+        return await AccountTokens(api.client, api.clock, account, audience).get()
+    except NotFound:
+        raise AskError(
+            f"there is no ServiceAccount {account}; choose another with --service-account",
+            ExitCode.NOT_FOUND,
+        ) from None
+    except Forbidden as error:
+        step = f"ask for the right to create serviceaccounts/token of {account}"
+        raise AskError(f"{error}; {step}", ExitCode.NO_ACCESS) from None

@@ -1,0 +1,152 @@
+"""`baoctl login` at a real API server: the authority and the token that a user's rights give."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.login.reads import LoginOrder, account_token, read_authority
+from baoctl.commands.login.target import trust_of
+from baoctl.exit_codes import ExitCode
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.naming import names
+from e2e.rig import Rig
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.types import Object, uid_of
+from tests.integration import accounts
+
+NAME, ACCOUNT = "first", "app"
+READER = "login-config-map-reader"
+
+
+@pytest_asyncio.fixture
+async def cluster(installed: Rig, client: Client, namespace: str) -> Object:
+    """A cluster; no operator runs."""
+    spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
+    body: Object = {
+        "apiVersion": API_VERSION,
+        "kind": CLUSTER_KIND,
+        "metadata": {"name": NAME, "namespace": namespace},
+        "spec": spec,
+    }
+    return await client.create(CLUSTERS, body, field_manager="itest")
+
+
+@pytest_asyncio.fixture
+async def reader(
+    installed: Rig, cluster: Object, namespace: str, tmp_path: Path
+) -> AsyncIterator[Client]:
+    """Somebody who may read ConfigMaps, and no Secret."""
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": READER},
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}],
+    }
+    installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
+    made = accounts.make(installed, namespace, "reader", tmp_path, (READER,)).client()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest.fixture(scope="module")
+def pem(control_plane: Rig) -> str:
+    """A certificate of an authority."""
+    return (control_plane.paths.pki / "ca.crt").read_text(encoding="ascii")
+
+
+def order(ca_file: Path | None = None, account: str = ACCOUNT) -> LoginOrder:
+    return LoginOrder(NAME, (), account, None, "jwt-operator", None, ca_file)
+
+
+def session(client: Client, namespace: str) -> Session:
+    return Session(client, SystemClock(), namespace)
+
+
+async def authority(
+    client: Client, cluster: Object, namespace: str, ca_file: Path | None = None
+) -> str:
+    api = session(client, namespace)
+    return await read_authority(api, order(ca_file), trust_of(cluster), cluster)
+
+
+async def test_the_authority_is_that_of_the_secret(
+    client: Client, cluster: Object, namespace: str, pem: str
+) -> None:
+    metadata = {"name": names.tls_ca_secret(NAME), "namespace": namespace}
+    data = {"ca.crt": base64.b64encode(pem.encode()).decode(), "ca.key": "aHVzaA=="}
+    secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+    await client.create(SECRET, secret, field_manager="itest")
+    assert await authority(client, cluster, namespace) == pem
+
+
+async def test_without_the_right_to_the_secret_a_file_or_the_operators_config_map_serves(
+    client: Client, reader: Client, cluster: Object, namespace: str, pem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AskError, match="--ca-file") as denied:
+        await authority(reader, cluster, namespace)
+    assert denied.value.exit_code == ExitCode.NO_ACCESS
+    file = tmp_path / "ca.crt"
+    file.write_text(pem)
+    assert await authority(reader, cluster, namespace, file) == pem
+
+    metadata = {"name": names.gateway_ca_config_map(NAME), "namespace": namespace}
+    config: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"ca.crt": pem},
+    }
+    made = await client.create(CONFIG_MAP, config, field_manager="itest")
+    with pytest.raises(AskError, match="--ca-file"):
+        # Anybody may have made it.
+        await authority(reader, cluster, namespace)
+    owner = {
+        "apiVersion": API_VERSION, "kind": CLUSTER_KIND, "name": NAME, "uid": uid_of(cluster),
+    }  # fmt: skip
+    made["metadata"]["ownerReferences"] = [owner]
+    await client.update(CONFIG_MAP, made)
+    assert await authority(reader, cluster, namespace) == pem
+
+
+async def test_a_file_that_cannot_be_used_is_an_error(
+    client: Client, cluster: Object, namespace: str, tmp_path: Path
+) -> None:
+    for file, reason in (
+        (tmp_path / "none", "No such file"),
+        (Path("/dev/zero"), "no authority"),
+        (Path("/dev/null"), "no authority"),
+    ):
+        with pytest.raises(AskError, match=reason):
+            await authority(client, cluster, namespace, file)
+
+
+async def test_a_token_is_for_this_cluster_alone(
+    installed: Rig, client: Client, cluster: Object, namespace: str, tmp_path: Path
+) -> None:
+    accounts.make(installed, namespace, ACCOUNT, tmp_path)
+    token = (await account_token(session(client, namespace), order())).reveal()
+    payload = token.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    assert claims["aud"] == [f"openbao-internal/{namespace}/{NAME}"]
+    assert claims["sub"] == f"system:serviceaccount:{namespace}:{ACCOUNT}"
+    assert claims["exp"] - claims["iat"] <= 660
+
+
+async def test_an_account_that_is_none_and_a_missing_right_are_told(
+    client: Client, reader: Client, cluster: Object, namespace: str
+) -> None:
+    with pytest.raises(AskError, match="--service-account") as missing:
+        await account_token(session(client, namespace), order(account="nobody"))
+    assert missing.value.exit_code == ExitCode.NOT_FOUND
+    with pytest.raises(AskError, match="create serviceaccounts/token") as denied:
+        await account_token(session(reader, namespace), order())
+    assert denied.value.exit_code == ExitCode.NO_ACCESS
