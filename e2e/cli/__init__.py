@@ -1,1 +1,1 @@
-"""The verbs of `kubectl bao` on a real node."""
+"""Verbs of `kubectl bao` on a real cluster."""
