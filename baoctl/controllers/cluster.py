@@ -114,6 +114,11 @@ def watch_gates(
         controller.watch(tenants, enqueue_mapped(of_tenant))
 
 
+def watch_schemas(controller: Controller, clusters: Cache, schemas: EventSource) -> None:
+    """Wake every cluster when the API server has other fields than before."""
+    controller.watch(schemas, enqueue_mapped(lambda _: [key_of(live) for live in clusters.list()]))
+
+
 def asks_for(cluster: Object, definition: str) -> bool:
     """Whether a spec requests objects of an optional kind, or may need the reason for none."""
     scraped = definition == SERVICE_MONITOR.definition

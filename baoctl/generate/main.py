@@ -23,6 +23,7 @@ from contracts.api.schema.backup import crd as backup_crd
 from contracts.api.schema.crd import crd as cluster_crd
 from contracts.api.schema.restore import crd as restore_crd
 from contracts.api.schema.tenant import crd as tenant_crd
+from contracts.datacenter.definitions import definitions
 from contracts.datacenter.schema import crds as datacenter_crds
 from contracts.server_features import FEATURES
 from contracts.state_machine import diagram
@@ -226,12 +227,11 @@ def pages(check: bool, root: Path) -> None:
         (path.name, path.read_text(encoding="utf-8"))
         for path in (root / DECISION_FOLDER).glob("*.md")
     )
-    kinds = (cluster_crd(), tenant_crd(), backup_crd(), restore_crd(), *datacenter_crds())
     files = {
         COMMAND_PAGE: command_page(program),
         DECISION_PAGE: decision_page(records),
         VERSION_PAGE: version_page(FEATURES, PAIRS, PROOFS),
-        **{field_page_path(kind): field_page(kind) for kind in kinds},
+        **{field_page_path(kind): field_page(kind) for kind in definitions()},
     }
     _write(root, files, (), "pages", check=check)
 

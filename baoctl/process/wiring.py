@@ -14,7 +14,13 @@ from functools import partial
 
 from baoctl.controllers.backup import build_backup_controllers
 from baoctl.controllers.caches import Caches, build_caches
-from baoctl.controllers.cluster import watch_adminops, watch_gates, watch_optional, watch_workload
+from baoctl.controllers.cluster import (
+    watch_adminops,
+    watch_gates,
+    watch_optional,
+    watch_schemas,
+    watch_workload,
+)
 from baoctl.controllers.components import Parts
 from baoctl.controllers.datacenter import build_datacenter_controllers
 from baoctl.controllers.restore import build_restore_controller
@@ -22,6 +28,7 @@ from baoctl.credentials import credentials_of
 from baoctl.process.operator_image import with_own_image
 from baoctl.process.platform import with_platform
 from baoctl.settings import Settings
+from contracts.datacenter.definitions import definitions
 from managers.bao.breakers import Breakers
 from managers.bao.login import Logins
 from managers.bao.timeouts import Patient, lives_of
@@ -44,6 +51,7 @@ from managers.context.pause_guard import PauseGuard, both
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
 from managers.context.reads.secrets import SecretStore
+from managers.context.reads.served_schemas import ServedSchemas
 from managers.images.verifier import ImageVerifier
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -129,7 +137,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     installation = parts.settings.installation
     named = CachePolicy(caches.named_age)
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
-    statuses = _statuses(parts, clusters)
+    statuses = _statuses(parts, clusters, schemas := _schemas(parts))
     logins = Logins(parts.client, parts.clock, installation)
     images = ImageVerifier(parts.client, parts.clock, parts.settings.images)
     observer = ClusterObserver(
@@ -148,6 +156,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             exposure=ExposureObserver(kinds, children, _gateways(parts, caches)),
             cache_refresher=caches.refresher,
             admission=_admission(parts),
+            schemas=schemas,
             upgrades=UpgradeObserver(parts.client, context.random_bytes),
         ),
     )
@@ -163,22 +172,27 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     )
     admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
-    gate = caches.gate
-    gated = GateReporter(PauseGuard(reconciler, clusters), clusters, gate, statuses, parts.clock)
+    paused = PauseGuard(reconciler, clusters)
+    gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
     workload = patient("openbaocluster-workload", counted(gated, series))
     adminops = patient(
         "openbaocluster-adminops",
-        GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, gate),
+        GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, caches.gate),
     )
     watch_workload(workload, clusters, children)
     watch_optional(workload, clusters, kinds)
     watch_adminops(adminops, clusters, children)
     for controller in (workload, adminops):
-        watch_gates(controller, clusters, caches.opened, caches.tenants)
+        _watch_surroundings(controller, caches, schemas)
     restored = RestoredServers(children, observer, logins)
     restores = build_restore_controller(parts, caches, template_source, restored, patient)
     return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
+
+
+def _watch_surroundings(controller: Controller, caches: Caches, schemas: ServedSchemas) -> None:
+    watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
+    watch_schemas(controller, caches.clusters, schemas)
 
 
 def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller]:
@@ -199,6 +213,13 @@ def _admission(parts: Parts) -> AdmissionPolicies:
     admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
     parts.runnables.append(Runnable("admission policies", admission.run, admission.ready))
     return admission
+
+
+def _schemas(parts: Parts) -> ServedSchemas:
+    expected = partial(definitions, datacenters=parts.settings.datacenters)
+    schemas = ServedSchemas(parts.client, parts.clock, parts.rng, parts.metrics, expected)
+    parts.runnables.append(Runnable("schemas", schemas.run, schemas.ready))
+    return schemas
 
 
 def _upgrade_actions(
@@ -235,9 +256,9 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
     )
 
 
-def _statuses(parts: Parts, clusters: Cache) -> StatusWriter:
+def _statuses(parts: Parts, clusters: Cache, schemas: ServedSchemas) -> StatusWriter:
     counting = UpgradeMetrics(parts.metrics, clusters, leads(parts.elector))
-    return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting)
+    return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting, schemas)
 
 
 def _gateways(parts: Parts, caches: Caches) -> ObjectReads:

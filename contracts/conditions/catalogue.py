@@ -301,6 +301,12 @@ TYPES: tuple[ConditionType, ...] = (
         ("UnsupportedFields",),
     ),
     ConditionType(
+        "SchemaOutdated",
+        "bad",
+        "The CustomResourceDefinitions on the API server are older than the operator.",
+        ("SchemaOutdated",),
+    ),
+    ConditionType(
         "ImageVerified",
         "good",
         "The image of new pods was verified by its signature.",

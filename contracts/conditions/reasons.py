@@ -171,6 +171,11 @@ _REASONS = (
         "Remove the fields that the message names, or upgrade the operator.",
     ),
     Reason(
+        "SchemaOutdated",
+        "The CustomResourceDefinitions on the API server lack fields of this operator.",
+        "Apply install.yaml of the operator's release, or upgrade the chart with crds.enabled.",
+    ),
+    Reason(
         "ForeignObject",
         "An object with a name that the cluster needs has another owner.",
         "Delete or rename the object, or adopt it with the annotation openbao.org/adopt.",

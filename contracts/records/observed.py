@@ -312,6 +312,8 @@ class Observed:
     """The ServiceAccount that the spec names; None when it names none or there is none yet."""
     admission: AdmissionFacts | None = None
     """Whether the admission policies are installed; None: not checked yet."""
+    lacking_fields: tuple[str, ...] = ()
+    """Fields of this operator's API that the API server lacks, each with its kind in front."""
     upgrade: UpgradeFacts = NO_UPGRADE
     foreign_objects: tuple[ForeignObject, ...] = ()
     """Objects of this cluster that another operator wrote last; read only while its StatefulSet is

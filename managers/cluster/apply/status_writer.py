@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
+from contracts.api.schema.served import Schema
 from contracts.records.event import EventRecord
+from managers.cluster.apply.status_fit import ADMINOPS_DECISIONS, DECISIONS, fit
 from managers.cluster.status.events import notes
 from managers.upgrade.events import upgrade_events
 from runtime.apply.managed_fields import take_over_status
@@ -17,7 +19,7 @@ from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
-from runtime.errors import Conflict, Invalid, NotFound, PatchFailed
+from runtime.errors import Conflict, Invalid, MalformedApply, NotFound, PatchFailed
 from runtime.events import EventRecorder
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
@@ -63,6 +65,16 @@ class Counting(Protocol):
         """Drop the series of a deleted cluster."""
 
 
+class Schemas(Protocol):
+    """The schemas on the API server; see `managers.context.reads.served_schemas`."""
+
+    def status_of(self, kind: str, /) -> Schema | None:
+        """Return the schema of a status that lacks fields of ours; None if none does."""
+
+    def doubt(self) -> None:
+        """Note that the API server refused a status that fits its schema as last read."""
+
+
 class StatusWriter:
     """Writes one part of the status for one field manager."""
 
@@ -73,9 +85,14 @@ class StatusWriter:
         events: EventRecorder,
         clock: Clock,
         counting: Counting | None = None,
+        schemas: Schemas | None = None,
     ) -> None:
-        """`counting` is called after every successful write of the status."""
+        """`counting` is called after every successful write of the status.
+
+        `schemas`: what they lack is not written; without, the API server has the fields of ours.
+        """
         self._counting = counting
+        self._schemas = schemas
         self._client = client
         self._clusters = clusters
         self._statuses = StatusClient(client, CLUSTERS, STATUS_MANAGER, clusters)
@@ -93,8 +110,11 @@ class StatusWriter:
         until a deferred change of mere details is due. Changed conditions are recorded as events
         after a successful write.
         """
-        desired = _ours(status.to_object())
         current = _ours(live.get("status") or {})
+        desired = fit(whole := _ours(status.to_object()), current, self._schema(), DECISIONS)
+        if desired is not whole:
+            # A decision that is not stored has not taken effect.
+            status, events = ClusterStatus.lenient(desired), ()
         if current == desired:
             return None
         before = ClusterStatus.lenient(current)
@@ -120,11 +140,28 @@ class StatusWriter:
 
     async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
         """Apply `adminOps` alone, if it differs; report whether it was written."""
-        if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
+        current = (live.get("status") or {}).get(ADMINOPS, {})
+        if (schema := self._schema()) is not None:
+            room = (schema.get("properties") or {}).get(ADMINOPS, {})
+            adminops = fit(adminops, current, room, ADMINOPS_DECISIONS)
+        if current == adminops:
             return False
         return await self._apply(self._adminops, live, {ADMINOPS: adminops})
 
+    def _schema(self) -> Schema | None:
+        return None if self._schemas is None else self._schemas.status_of(CLUSTERS.kind)
+
     async def _apply(self, statuses: StatusClient, live: Object, status: dict[str, Any]) -> bool:
+        try:
+            return await self._apply_now(statuses, live, status)
+        except (Invalid, MalformedApply):
+            if self._schemas is not None:
+                self._schemas.doubt()
+            raise
+
+    async def _apply_now(
+        self, statuses: StatusClient, live: Object, status: dict[str, Any]
+    ) -> bool:
         key, uid = key_of(live), uid_of(live)
         try:
             try:

@@ -54,6 +54,7 @@ from managers.context.installation import Installation
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
 from managers.context.reads.secrets import SecretStore
+from managers.context.reads.served_schemas import ServedSchemas
 from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
@@ -97,6 +98,7 @@ class ObserverDependencies:
     cache_refresher: CacheRefresher | None = None
     """None: all kinds are watched."""
     admission: AdmissionPolicies | None = None
+    schemas: ServedSchemas | None = None
     upgrades: UpgradeObserver | None = None
 
 
@@ -125,6 +127,7 @@ class ClusterObserver:
         self._accounts = dependencies.accounts
         self._exposure = dependencies.exposure
         self._admission = dependencies.admission
+        self._schemas = dependencies.schemas
         self._upgrades = dependencies.upgrades
         self.cache_refresher = dependencies.cache_refresher or WatchCacheRefresher(
             installation.secret_recheck
@@ -172,15 +175,15 @@ class ClusterObserver:
             api_endpoints=await self._api_server.endpoints(),
             account=await self._account(cluster, owner),
             admission=self._admission.facts if self._admission else None,
+            lacking_fields=self._schemas.lacking if self._schemas else (),
             upgrade=await self._upgrades.facts(cluster) if self._upgrades else NO_UPGRADE,
             foreign_objects=foreign_objects(owner, self._informers, PRUNED, stateful_set),
         )
         claims = (*observed.claims, *observed.green.claims, *observed.read.claims)
-        uids = frozenset(pod.uid for pod in observed.servers) | {one.uid for one in claims}
-        uids |= {owner.uid}
+        uids = {owner.uid, *(pod.uid for pod in observed.servers), *(one.uid for one in claims)}
         observed = replace(
             observed,
-            attempts=self._attempts.of(uids),
+            attempts=self._attempts.of(frozenset(uids)),
             images=await self._verdicts((clusters, with_target_release(cluster)), owner, observed),
             exposure=await self._exposure.facts(cluster, owner) if self._exposure else NO_FACTS,
         )

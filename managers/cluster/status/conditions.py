@@ -24,6 +24,7 @@ from managers.cluster.status.login_conditions import (
     root_access,
     user_access,
 )
+from managers.cluster.status.schema_condition import schema_outdated
 from managers.cluster.status.server_conditions import (
     count,
     initialized,
@@ -367,6 +368,7 @@ JUDGES: tuple[Judge, ...] = (
     lambda facts: fenced(facts.spec, facts.observed, facts.outcome, facts.cluster),
     lambda facts: maintenance(facts.spec),
     _unserved,
+    lambda facts: schema_outdated(facts.observed.lacking_fields),
     _images,
     _security_risk,
     _upgrading,

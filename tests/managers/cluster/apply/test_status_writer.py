@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import ReleaseStatus
 from contracts.api.group import CLUSTERS
+from contracts.api.schema.crd import open_api_schema
+from contracts.records.event import EventRecord
 from managers.cluster.apply.status_writer import (
     ADMINOPS_MANAGER,
     DETAIL_INTERVAL,
     STATUS_MANAGER,
     StatusWriter,
 )
-from runtime.errors import Conflict, status_error
+from runtime.errors import Conflict, MalformedApply, status_error
 from runtime.types import Object, ObjectKey, key_of
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
@@ -245,3 +248,89 @@ class TestAdminOps:
         await bench.write(STEADY)
         await bench.writer.write_adminops(bench.live, self.PART)
         assert bench.live["status"]["phase"] == "Running"
+
+
+class OlderSchemas:
+    """Schemas of an API server whose status of clusters lacks some fields."""
+
+    def __init__(self, *lacking: str) -> None:
+        self.doubts = 0
+        self.schema: dict[str, Any] | None = copy.deepcopy(
+            open_api_schema()["properties"]["status"]
+        )
+        assert self.schema is not None
+        for name in lacking:
+            *outer, last = name.split(".")
+            node = self.schema
+            for step in outer:
+                node = node["properties"][step]
+            del node["properties"][last]
+
+    def status_of(self, kind: str, /) -> dict[str, Any] | None:
+        return self.schema
+
+    def doubt(self) -> None:
+        self.doubts += 1
+
+
+class TestOlderSchema:
+    def bench(self, schemas: OlderSchemas, cluster: gen.Cluster = OLD) -> Bench:
+        bench = Bench(cluster)
+        outside = bench.outside
+        bench.writer = StatusWriter(
+            bench.api, bench.cache, outside.events, outside.clock, schemas=schemas
+        )
+        return bench
+
+    async def test_what_the_schema_lacks_is_left_out_and_the_rest_is_written(self) -> None:
+        bench = self.bench(OlderSchemas("sealed"))
+        await bench.write(STEADY)
+        written = bench.api.body_of(WRITE)["status"]
+        expected = STEADY.to_object()
+        assert written == {name: expected[name] for name in expected if name != "sealed"}
+
+    async def test_what_was_left_out_is_no_reason_to_write_again(self) -> None:
+        bench = self.bench(OlderSchemas("sealed"))
+        await bench.write(STEADY)
+        bench.api.calls.clear()
+        assert await bench.write(STEADY) is None
+        assert bench.api.asked == []
+
+    async def test_the_field_is_written_once_the_schema_has_it(self) -> None:
+        schemas = OlderSchemas("sealed")
+        bench = self.bench(schemas)
+        await bench.write(STEADY)
+        schemas.schema = None
+        await bench.outside.clock.advance(DETAIL_INTERVAL)
+        await bench.write(STEADY)
+        assert bench.live["status"]["sealed"] == STEADY.sealed
+
+    async def test_a_decision_that_cannot_be_stored_brings_no_events(self) -> None:
+        bench = self.bench(OlderSchemas("release.version"))
+        status = STEADY.model_copy(update={"release": ReleaseStatus(version="2.7.0")})
+        note = EventRecord("Normal", "UpgradeInProgress", "begun")
+        await bench.writer.write(bench.live, status, (note,))
+        assert "release" not in bench.api.body_of(WRITE)["status"]
+        assert "begun" not in {note for _, _, note in await bench.outside.told()}
+
+    async def test_keys_that_cannot_be_noted_stay_as_they_are_noted(self) -> None:
+        schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")
+        stored = {"recoveryKeys": {"stored": False, "nonce": "n", "reason": "", "message": ""}}
+        bench = self.bench(schemas, OLD.having(adminOps=stored))
+        wanted = {"recoveryKeys": {"stored": True}, "raft": {"voters": 3, "leader": "x-0"}}
+        await bench.writer.write_adminops(bench.live, wanted)
+        written = bench.api.body_of(WRITE)["status"]["adminOps"]
+        assert written == {**stored, "raft": {"voters": 3}}
+
+    async def test_a_refused_status_brings_a_new_look_at_the_schemas(self) -> None:
+        schemas = OlderSchemas()
+        bench = self.bench(schemas)
+        answer = {
+            "code": 500,
+            "reason": "InternalError",
+            "message": "failed to create typed patch object: field not declared in schema",
+        }
+        bench.api.refuse(WRITE, status_error(answer))
+        with pytest.raises(MalformedApply):
+            await bench.write(STEADY)
+        assert schemas.doubts == 1

@@ -3,6 +3,7 @@
 Which facts give which condition, and what holds for all of them.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -222,6 +223,13 @@ ROWS: dict[str, Row] = {
         Done(),
         "UnsupportedFields",
         "True UnsupportedFields",
+    ),
+    "the definitions are older": (
+        OLD,
+        replace(FINE, lacking_fields=("OpenBaoCluster.status.unseal",)),
+        Done(),
+        "SchemaOutdated",
+        "True SchemaOutdated",
     ),
     "two leaders are not ready": (
         OLD,

@@ -1,0 +1,133 @@
+"""What the schemas on the API server lack of the schemas of this operator.
+
+An API server has the definitions that somebody applied last: those of an older release, or of
+another operator of this API. Pure; called by managers.context.reads.served_schemas and
+managers.cluster.apply.status_fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from contracts.api.group import GROUP, VERSION
+
+Schema = Mapping[str, Any]
+
+ABSENT: Final = object()
+"""Nothing of a value can be stored."""
+PARTS: Final = ("spec", "status")
+_KIND_MARK: Final = "x-kubernetes-group-version-kind"
+_OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "object": Mapping,
+    "string": str,
+}
+
+
+def served_kinds(document: Any) -> dict[str, Schema]:
+    """The schemas of our group and version in a document of OpenAPI v3, by kind."""
+    schemas = _mapping(_mapping(_mapping(document).get("components")).get("schemas"))
+    return {
+        kind: schema
+        for schema in map(_mapping, schemas.values())
+        for mark in _list(schema.get(_KIND_MARK))
+        if (kind := _own_kind(_mapping(mark)))
+    }
+
+
+def _own_kind(mark: Schema) -> str:
+    ours = mark.get("group") == GROUP and mark.get("version") == VERSION
+    return str(mark.get("kind")) if ours else ""
+
+
+def lacking(expected: Schema, served: Schema) -> Iterator[str]:
+    """The paths below spec and status that the served schema of a kind does not have.
+
+    `=value` behind a path is a value that an enum does not have. What only the served schema has
+    is of a newer release, and no matter.
+    """
+    for part in PARTS:
+        if part in _fields(expected):
+            yield from _lacking(_fields(expected)[part], _fields(served).get(part), part)
+
+
+def _lacking(expected: Schema, served: Any, path: str) -> Iterator[str]:
+    if not isinstance(served, Mapping) or _differs(expected, served):
+        yield path
+        return
+    for value in _lacking_values(expected, served):
+        yield f"{path}={value}"
+    if served.get(_OPEN):
+        return
+    for name, field in _fields(expected).items():
+        yield from _lacking(field, _fields(served).get(name), f"{path}.{name}")
+    for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
+        if isinstance(expected.get(key), Mapping):
+            yield from _lacking(expected[key], served.get(key), f"{path}{mark}")
+
+
+def _differs(expected: Schema, served: Schema) -> bool:
+    kinds = expected.get("type"), served.get("type")
+    return None not in kinds and kinds[0] != kinds[1]
+
+
+def _lacking_values(expected: Schema, served: Schema) -> list[Any]:
+    known = _list(served.get("enum"))
+    return [value for value in _list(expected.get("enum")) if value not in known] if known else []
+
+
+def storable(value: Any, schema: Schema) -> Any:
+    """The part of a JSON value that a schema has room for; ABSENT if that is nothing.
+
+    An object without a field that its schema requires is nothing as a whole.
+    """
+    enum = _list(schema.get("enum"))
+    if not _has_type(value, schema) or (enum and value not in enum):
+        return ABSENT
+    if schema.get(_OPEN):
+        return value
+    if isinstance(value, Mapping):
+        return _storable_object(value, schema)
+    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+        items = (storable(item, schema["items"]) for item in value)
+        return [item for item in items if item is not ABSENT]
+    return value
+
+
+def _storable_object(value: Mapping[str, Any], schema: Schema) -> Any:
+    anything = schema.get("additionalProperties")
+    if anything is True:
+        return value
+    fields = _fields(schema)
+    result = {}
+    for name, item in value.items():
+        field = fields.get(name, anything)
+        kept = storable(item, field) if isinstance(field, Mapping) else ABSENT
+        if kept is not ABSENT:
+            result[name] = kept
+    return result if result.keys() >= {*_list(schema.get("required"))} else ABSENT
+
+
+def _has_type(value: Any, schema: Schema) -> bool:
+    wanted = _TYPES.get(str(schema.get("type")))
+    if wanted is None:
+        return True
+    # A bool is an int of Python.
+    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+
+
+def _fields(schema: Schema) -> Schema:
+    return _mapping(schema.get("properties"))
+
+
+def _mapping(value: Any) -> Schema:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

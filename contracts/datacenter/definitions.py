@@ -1,0 +1,16 @@
+"""Every CustomResourceDefinition of this operator.
+
+Called by baoctl: to write config/crd and its pages, and to compare with those on the API server.
+"""
+
+from __future__ import annotations
+
+from contracts.api.schema import backup, crd, restore, tenant
+from contracts.api.schema.crd import Schema
+from contracts.datacenter.schema import crds
+
+
+def definitions(*, datacenters: bool = True) -> tuple[Schema, ...]:
+    """The definitions, fresh and safe to change; those of datacenters only on request."""
+    clusters = (crd.crd(), tenant.crd(), backup.crd(), restore.crd())
+    return (*clusters, *crds()) if datacenters else clusters

@@ -1,0 +1,20 @@
+"""The condition about definitions of another release. Pure."""
+
+from __future__ import annotations
+
+from contracts.conditions.condition import ConditionUpdate
+
+# A message has room for more, but one command brings all of them.
+SHOWN = 6
+
+
+def schema_outdated(lacking: tuple[str, ...]) -> ConditionUpdate | None:
+    """Name the fields that the API server lacks; None when it has them all."""
+    if not lacking:
+        return None
+    more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+    message = (
+        f"The definitions on the API server lack fields of this operator, which it leaves out: "
+        f"{', '.join(lacking[:SHOWN])}{more}. Apply the CustomResourceDefinitions of its release"
+    )
+    return ConditionUpdate("SchemaOutdated", "True", "SchemaOutdated", message)

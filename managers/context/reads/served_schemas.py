@@ -1,0 +1,199 @@
+"""Whether the definitions on the API server have all fields that this operator writes.
+
+Read from the API server's OpenAPI document, which every authenticated client may read; the
+definitions themselves only an administrator may. Composed by `baoctl.process.wiring`; read by
+`managers.cluster.observe.observer` and `managers.cluster.apply.status_writer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import structlog
+
+from contracts.api.group import GROUP, VERSION
+from contracts.api.schema.served import Schema, lacking, served_kinds
+from runtime.client.client import Client
+from runtime.clock import Clock, Deadline
+from runtime.errors import ApiError, Transient
+from runtime.limits.nesting import UnreadableError, read_json
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+FAMILY = "openbao_operator_schema_fields_lacking"
+MEANING = "Fields and values of this operator's API that the definitions on the API server lack."
+INDEX: Final = "/openapi/v3"
+GROUP_VERSION: Final = f"apis/{GROUP}/{VERSION}"
+DOCUMENT: Final = f"{INDEX}/{GROUP_VERSION}"
+INDEX_BYTES_MAX = 4 * 1024 * 1024
+DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
+"""The document of this release has 750 kB."""
+VALUES_MAX = 1_000_000
+RECHECK = 300.0
+"""Seconds between two looks at the index."""
+RECHECK_LACKING = 15.0
+"""The same while fields are lacking: somebody is about to apply the definitions."""
+PAUSE = 5.0
+"""Seconds between two looks, however many writes fail."""
+JITTER = 0.2
+SHOWN = 10
+
+Expected = Callable[[], Iterable[Object]]
+"""Makes the CustomResourceDefinitions of this operator; half a second of work."""
+
+
+class SchemaHandler(Protocol):
+    """Reacts to another result."""
+
+    def on_add(self, obj: Object, initial: bool, /) -> None:
+        """React; `obj` has a name and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Result of one comparison."""
+
+    lacking: tuple[str, ...] = ()
+    """Paths with their kind in front, such as OpenBaoCluster.status.unseal."""
+    statuses: Mapping[str, Schema] = field(default_factory=dict)
+    """By kind, of kinds whose status lacks something: the schema on the API server."""
+
+
+def compare(expected: Iterable[Object], document: Any) -> Comparison:
+    """Compare definitions with an OpenAPI document; a kind that it does not have is no matter."""
+    served = served_kinds(document)
+    paths: list[str] = []
+    statuses: dict[str, Schema] = {}
+    for definition in expected:
+        kind = definition["spec"]["names"]["kind"]
+        if kind not in served:
+            continue
+        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        found = [*lacking(schema, served[kind])]
+        paths += (f"{kind}.{path}" for path in found)
+        status = (served[kind].get("properties") or {}).get("status")
+        if status and any(path.startswith("status") for path in found):
+            statuses[kind] = status
+    return Comparison(tuple(sorted(paths)), statuses)
+
+
+class ServedSchemas:
+    """The comparison of the two; nothing is lacking until the first read.
+
+    A source of events as well: a handler hears when the result changes.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        expected: Expected,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._rng = rng
+        self._expected = expected
+        self._gauge = metrics.gauge(FAMILY, MEANING)
+        self._handlers: tuple[SchemaHandler, ...] = ()
+        self._checked = asyncio.Event()
+        self._in_doubt = asyncio.Event()
+        self._revision = ""
+        self._read_at = 0.0
+        self._error = ""
+        self._result = Comparison()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Sorted paths that the API server lacks, each with its kind in front."""
+        return self._result.lacking
+
+    def status_of(self, kind: str) -> Schema | None:
+        """Schema of the status on the API server; None if it has all fields of ours."""
+        return self._result.statuses.get(kind)
+
+    def doubt(self) -> None:
+        """Look again soon: the API server refused a write that fits the last result."""
+        self._in_doubt.set()
+
+    def add_handler(self, handler: SchemaHandler) -> None:
+        """Call the handler whenever the result changes."""
+        self._handlers = (*self._handlers, handler)
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
+        """Return at once: there is nothing to list."""
+
+    async def run(self) -> None:
+        """Compare periodically; never returns."""
+        while True:
+            answered = await self._check()
+            self._checked.set()
+            well = answered and not self.lacking
+            wait = (RECHECK if well else RECHECK_LACKING) * (1 + self._rng.uniform(0, JITTER))
+            await self._clock.sleep(PAUSE)
+            try:
+                async with Deadline(self._clock, wait - PAUSE):
+                    await self._in_doubt.wait()
+            except TimeoutError:
+                continue
+
+    async def ready(self) -> None:
+        """Return after the first attempt, so that the first status fits the schema."""
+        await self._checked.wait()
+
+    async def _check(self) -> bool:
+        """Compare once; False when the API server could not be reached."""
+        doubted = self._in_doubt.is_set()
+        self._in_doubt.clear()
+        try:
+            index = read_json(
+                await self._client.get_raw(INDEX, most=INDEX_BYTES_MAX), values=VALUES_MAX
+            )
+            revision = str(index["paths"][GROUP_VERSION])
+            if revision == self._revision and not doubted and not self._is_due():
+                return True
+            body = await self._client.get_raw(DOCUMENT, most=DOCUMENT_BYTES_MAX)
+            result = await asyncio.to_thread(self._compare, body)
+        except (ApiError, Transient, UnreadableError, LookupError, TypeError) as error:
+            self._report_error(f"{type(error).__name__}: {error}")
+            return not isinstance(error, Transient)
+        self._revision, self._read_at, self._error = revision, self._clock.monotonic(), ""
+        self._take(result)
+        return True
+
+    def _is_due(self) -> bool:
+        # Of several API servers, one may have answered with the document before the last.
+        return bool(self.lacking) and self._clock.monotonic() - self._read_at >= RECHECK
+
+    def _compare(self, body: bytes) -> Comparison:
+        return compare(self._expected(), read_json(body, values=VALUES_MAX))
+
+    def _report_error(self, text: str) -> None:
+        if text != self._error:
+            log.warning("schemas of the API server could not be read", path=INDEX, error=text)
+        self._error = text
+
+    def _take(self, result: Comparison) -> None:
+        before, self._result = self._result, result
+        self._gauge.set(len(result.lacking))
+        if result.lacking == before.lacking:
+            return
+        if result.lacking:
+            log.error(
+                "the definitions on the API server are older than this operator: what they lack "
+                "is not written",
+                lacking=len(result.lacking),
+                fields=result.lacking[:SHOWN],
+                next_step="apply the CustomResourceDefinitions of this release",
+            )
+        else:
+            log.info("the definitions on the API server have all fields of this operator")
+        for handler in self._handlers:
+            handler.on_add({"metadata": {"name": GROUP}}, False)

@@ -1,0 +1,112 @@
+"""contracts.api.schema.served: what another release of the definitions lacks, and has room for."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from contracts.api.schema.crd import open_api_schema
+from contracts.api.schema.served import ABSENT, lacking, served_kinds, storable
+
+OURS = open_api_schema()
+
+
+def without(path: str) -> dict[str, Any]:
+    """Our schema without one field."""
+    schema = copy.deepcopy(OURS)
+    *steps, last = path.split(".")
+    node = schema
+    for step in steps:
+        node = node["properties"][step.removesuffix("[]")]
+        node = node["items"] if step.endswith("[]") else node
+    del node["properties"][last]
+    return schema
+
+
+def changed(path: str, **values: Any) -> dict[str, Any]:
+    """Our schema with other keywords at one field."""
+    schema = copy.deepcopy(OURS)
+    node = schema
+    for step in path.split("."):
+        node = node["properties"][step]
+    node.update(values)
+    return schema
+
+
+def test_the_same_schema_lacks_nothing() -> None:
+    assert [*lacking(OURS, copy.deepcopy(OURS))] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["status.tlsSecrets", "spec.maintenance", "spec.network.egressRules[].ports"]
+)
+def test_a_field_that_is_missing_is_named_and_not_what_is_below_it(path: str) -> None:
+    assert [*lacking(OURS, without(path))] == [path]
+    assert [*lacking(without(path), OURS)] == []
+
+
+def test_a_value_that_is_missing_is_named() -> None:
+    phases = [phase for phase in OURS["properties"]["status"]["properties"]["phase"]["enum"]]
+    phases.remove("Upgrading")
+    assert [*lacking(OURS, changed("status.phase", enum=phases))] == ["status.phase=Upgrading"]
+
+
+def test_another_type_is_no_room() -> None:
+    assert [*lacking(OURS, changed("status.phase", type="object"))] == ["status.phase"]
+
+
+def test_a_part_that_takes_anything_lacks_nothing() -> None:
+    open_part = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = copy.deepcopy(OURS)
+    served["properties"]["status"] = open_part
+    assert [*lacking(OURS, served)] == []
+
+
+@pytest.mark.parametrize("served", [{}, {"properties": None}, {"properties": {"status": "x"}}])
+def test_a_schema_that_makes_no_sense_lacks_all_of_it(served: dict[str, Any]) -> None:
+    assert {*lacking(OURS, served)} == {"spec", "status"}
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string"},
+        "phase": {"type": "string", "enum": ["New", "Old"]},
+        "count": {"type": "integer"},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "items": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+    },
+}
+# sentence: (value, what of it can be stored)
+ROWS: dict[str, tuple[Any, Any]] = {
+    "all of it": ({"name": "x", "phase": "New"}, {"name": "x", "phase": "New"}),
+    "a field of ours": ({"name": "x", "more": 1}, {"name": "x"}),
+    "a value of ours": ({"name": "x", "phase": "Newest"}, {"name": "x"}),
+    "another type": ({"name": "x", "count": "1", "labels": 1}, {"name": "x"}),
+    "a bool is no number": ({"name": "x", "count": True}, {"name": "x"}),
+    "a map": ({"name": "x", "labels": {"a": "b"}}, {"name": "x", "labels": {"a": "b"}}),
+    "free data": ({"name": "x", "free": {"a": [1]}}, {"name": "x", "free": {"a": [1]}}),
+    "one of a list": ({"name": "x", "items": ["a", "c"]}, {"name": "x", "items": ["a"]}),
+    "without what is required": ({"phase": "New"}, ABSENT),
+    "no object at all": ("x", ABSENT),
+}
+
+
+@pytest.mark.parametrize(("value", "kept"), ROWS.values(), ids=ROWS)
+def test_what_has_room_is_kept(value: Any, kept: Any) -> None:
+    assert storable(value, SCHEMA) == kept
+
+
+def test_kinds_are_found_by_their_mark_and_not_by_their_name() -> None:
+    mark = {"group": "openbao.org", "version": "v1alpha1", "kind": "OpenBaoCluster"}
+    ours = {"x-kubernetes-group-version-kind": [mark]}
+    other = {"x-kubernetes-group-version-kind": [{**mark, "group": "example.com"}]}
+    document = {"components": {"schemas": {"a": ours, "b": other, "c": {}, "d": 1}}}
+    assert served_kinds(document) == {"OpenBaoCluster": ours}
+
+
+@pytest.mark.parametrize("document", [None, [], {"components": 1}, {"components": {"schemas": []}}])
+def test_a_document_that_makes_no_sense_has_no_kinds(document: Any) -> None:
+    assert served_kinds(document) == {}

@@ -1,0 +1,179 @@
+"""An operator that is newer than the definitions on a real API server.
+
+The cause first: a typed apply of a field that the schema lacks is refused as a whole. Then what the
+operator does about it, and that the fields arrive without a restart.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from baoctl.generate.main import CRD_FILE, ROOT
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.definitions import definitions
+from e2e.rig import Rig
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.context.reads.served_schemas import DOCUMENT, FAMILY, ServedSchemas
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import MalformedApply
+from runtime.events import EventRecorder, Reporter
+from runtime.metrics.metrics import Metrics
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, key_of, resource_version_of
+from tests.contracts.api.clusters import cluster_object
+from tests.gen.api import StillInformer
+
+STATUS = ClusterStatus(tls_secrets=("mine",), replicas=3, phase="Running")
+LACKING = ("OpenBaoCluster.spec.maintenance", "OpenBaoCluster.status.tlsSecrets")
+
+
+def apply_definition(rig: Rig, definition: dict[str, Any]) -> None:
+    text = yaml.safe_dump(definition)
+    rig.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=text)
+
+
+@pytest.fixture
+def current() -> dict[str, Any]:
+    """The definition of clusters of this release."""
+    read: dict[str, Any] = yaml.safe_load((ROOT / CRD_FILE).read_text(encoding="utf-8"))
+    return read
+
+
+@pytest_asyncio.fixture
+async def older(installed: Rig, current: dict[str, Any]) -> AsyncIterator[Rig]:
+    """An API server with the definition of a release before this one; put right afterwards."""
+    before = yaml.safe_load(yaml.safe_dump(current))
+    parts = before["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    del parts["status"]["properties"]["tlsSecrets"]
+    del parts["spec"]["properties"]["maintenance"]
+    apply_definition(installed, before)
+    try:
+        yield installed
+    finally:
+        apply_definition(installed, current)
+
+
+class Operator:
+    """What of an operator writes the status of one cluster."""
+
+    def __init__(self, client: Client, *, schemas: ServedSchemas | None = None) -> None:
+        clock = SystemClock()
+        self.client = client
+        self.cache = StillInformer(CLUSTERS)
+        events = EventRecorder(client, Reporter("openbao.org/operator", "itest"), clock=clock)
+        self.writer = StatusWriter(client, self.cache, events, clock, schemas=schemas)
+
+    async def write(self, key: ObjectKey, status: ClusterStatus = STATUS) -> Object:
+        """Write the status, and return what is stored."""
+        await self.writer.write(await self.client.get(CLUSTERS, key), status)
+        return await self.client.get(CLUSTERS, key)
+
+
+async def made(client: Client, namespace: str) -> ObjectKey:
+    body = {**cluster_object(), "metadata": {"namespace": namespace, "name": "c"}}
+    return key_of(await client.create(CLUSTERS, body, field_manager="itest"))
+
+
+async def refused(operator: Operator, key: ObjectKey) -> MalformedApply:
+    """The refusal, once the API server validates with the older schema."""
+    clock = SystemClock()
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await operator.write(key)
+            except MalformedApply as error:
+                return error
+            await operator.client.json_patch(
+                CLUSTERS, key, [{"op": "remove", "path": "/status"}], subresource="status"
+            )
+            await clock.sleep(0.2)
+
+
+async def test_a_status_with_a_field_that_the_schema_lacks_is_refused_as_a_whole(
+    older: Rig, client: Client, namespace: str
+) -> None:
+    key = await made(client, namespace)
+    error = await refused(Operator(client), key)
+    assert error.code == 500
+    assert ".status.tlsSecrets: field not declared in schema" in error.message
+
+
+async def test_the_rest_is_written_and_the_field_arrives_with_the_definition(
+    older: Rig, current: dict[str, Any], client: Client, namespace: str
+) -> None:
+    key = await made(client, namespace)
+    await refused(Operator(client), key)
+    metrics = Metrics()
+    schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, definitions)
+    running = asyncio.create_task(schemas.run())
+    try:
+        await eventually(lambda: schemas.lacking == LACKING, seconds=30, say="a comparison")
+        assert metrics.registry.get_sample_value(FAMILY) == len(LACKING)
+        operator = Operator(client, schemas=schemas)
+        stored = await operator.write(key)
+        assert stored["status"]["replicas"] == 3
+        assert "tlsSecrets" not in stored["status"]
+        again = await operator.write(key)
+        assert resource_version_of(again) == resource_version_of(stored)
+
+        apply_definition(older, current)
+        await eventually(lambda: schemas.lacking == (), seconds=60, say="nothing lacking")
+        assert metrics.registry.get_sample_value(FAMILY) == 0
+        stored = await operator.write(key, STATUS.model_copy(update={"replicas": 5}))
+        assert stored["status"]["tlsSecrets"] == ["mine"]
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_write(
+    installed: Rig, current: dict[str, Any], client: Client, namespace: str
+) -> None:
+    schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), definitions)
+    running = asyncio.create_task(schemas.run())
+    key = await made(client, namespace)
+    before = yaml.safe_load(yaml.safe_dump(current))
+    parts = before["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    del parts["status"]["properties"]["tlsSecrets"]
+    try:
+        await schemas.ready()
+        # The test before this one may have put the definition right a moment ago.
+        await eventually(lambda: schemas.lacking == (), seconds=60, say="nothing lacking")
+        apply_definition(installed, before)
+        operator = Operator(client, schemas=schemas)
+        await refused(operator, key)
+        await eventually(lambda: schemas.lacking == LACKING[1:], seconds=60, say="a comparison")
+        assert (await operator.write(key))["status"]["phase"] == "Running"
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        apply_definition(installed, current)
+
+
+async def test_a_newer_definition_is_no_matter(
+    installed: Rig, current: dict[str, Any], client: Client
+) -> None:
+    newer = yaml.safe_load(yaml.safe_dump(current))
+    parts = newer["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    parts["status"]["properties"]["ofTheNextRelease"] = {"type": "string"}
+    clock = SystemClock()
+    try:
+        apply_definition(installed, newer)
+        async with asyncio.timeout(30):
+            while b"ofTheNextRelease" not in await client.get_raw(DOCUMENT):
+                await clock.sleep(0.2)
+        schemas = ServedSchemas(client, clock, random.Random(1), Metrics(), definitions)
+        running = asyncio.create_task(schemas.run())
+        await schemas.ready()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert schemas.lacking == ()
+    finally:
+        apply_definition(installed, current)

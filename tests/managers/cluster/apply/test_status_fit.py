@@ -1,0 +1,52 @@
+"""managers.cluster.apply.status_fit: what is left out, cut, and held."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status import AdminOpsStatus, ClusterStatus
+from managers.cluster.apply.status_fit import ADMINOPS_DECISIONS, DECISIONS, fit
+
+TEXT = {"type": "string"}
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        "phase": {"type": "string", "enum": ["Running"]},
+        "workload": {"type": "object", "properties": {"a": TEXT}},
+        "upgrade": {"type": "object", "properties": {"id": TEXT}},
+    }
+}
+WHOLE = {"id": "1"}
+MORE = {"id": "2", "more": "x"}
+# sentence: (desired, stored, what is written)
+ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "a part without room is left out": ({"phase": "Running", "new": 1}, {}, {"phase": "Running"}),
+    "an observation is cut": ({"workload": {"a": "1", "b": "2"}}, {}, {"workload": {"a": "1"}}),
+    "a value without room is left out": ({"phase": "Newest"}, {"phase": "Running"}, {}),
+    "a decision with room is written": ({"upgrade": WHOLE}, {}, {"upgrade": WHOLE}),
+    "a decision without room is not begun": ({"upgrade": MORE}, {}, {}),
+    "a decision without room is not continued": (
+        {"upgrade": MORE},
+        {"upgrade": WHOLE},
+        {"upgrade": WHOLE},
+    ),
+    "a decision that is over is removed": ({}, {"upgrade": WHOLE}, {}),
+}
+
+
+@pytest.mark.parametrize(("desired", "stored", "written"), ROWS.values(), ids=ROWS)
+def test_what_fits(desired: Any, stored: Any, written: Any) -> None:
+    assert fit(desired, stored, SCHEMA, DECISIONS) == written
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+def test_a_status_that_fits_is_the_same_object(schema: Any) -> None:
+    desired = {"phase": "Running", "upgrade": WHOLE}
+    assert fit(desired, {}, schema, DECISIONS) is desired
+
+
+def test_decisions_are_parts_of_the_status() -> None:
+    def aliases(model: Any) -> set[str]:
+        return {one.alias or name for name, one in model.model_fields.items()}
+
+    assert aliases(ClusterStatus) >= DECISIONS
+    assert aliases(AdminOpsStatus) >= ADMINOPS_DECISIONS

@@ -1,0 +1,154 @@
+"""managers.context.reads.served_schemas: one comparison, told once, and again when in doubt."""
+
+import asyncio
+import copy
+import random
+from typing import Any
+
+from contracts.api.group import GROUP, VERSION
+from contracts.datacenter.definitions import definitions
+from managers.context.reads.served_schemas import (
+    DOCUMENT,
+    FAMILY,
+    GROUP_VERSION,
+    INDEX,
+    PAUSE,
+    RECHECK,
+    RECHECK_LACKING,
+    ServedSchemas,
+)
+from runtime.metrics.metrics import Metrics
+from runtime.testing.clock import ManualClock
+from runtime.testing.wait import eventually
+from runtime.types import Object
+from tests.gen.api import FakeApi, api_error
+
+OURS = definitions()
+KIND = "OpenBaoCluster"
+
+
+def document(*without: str) -> dict[str, Any]:
+    """What the API server publishes of our definitions without these fields of a status."""
+    schemas = {}
+    for definition in copy.deepcopy(OURS):
+        kind = definition["spec"]["names"]["kind"]
+        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        mark = {"group": GROUP, "version": VERSION, "kind": kind}
+        schemas[kind] = {**schema, "x-kubernetes-group-version-kind": [mark]}
+    for name in without:
+        del schemas[KIND]["properties"]["status"]["properties"][name]
+    return {"components": {"schemas": schemas}}
+
+
+class Handler:
+    """Counts the results that differ from the last."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def on_add(self, obj: Object, initial: bool, /) -> None:
+        self.heard += 1
+
+
+class Comparing:
+    """A process that compares, on a clock of the test."""
+
+    def __init__(self, *without: str) -> None:
+        self.api, self.clock, self.metrics = FakeApi(), ManualClock(), Metrics()
+        self.publish(*without, revision="1")
+        self.handler = Handler()
+        self.schemas = ServedSchemas(
+            self.api, self.clock, random.Random(1), self.metrics, lambda: OURS
+        )
+        self.schemas.add_handler(self.handler)
+        self.task: asyncio.Task[None] | None = None
+
+    def publish(self, *without: str, revision: str) -> None:
+        self.api.raw[INDEX] = {"paths": {GROUP_VERSION: {"serverRelativeURL": revision}}}
+        self.api.raw[DOCUMENT] = document(*without)
+
+    async def __aenter__(self) -> "Comparing":
+        self.task = asyncio.create_task(self.schemas.run())
+        await self.schemas.ready()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self.task is not None
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def until(self, lacking: tuple[str, ...]) -> None:
+        """Poll for a result: the comparison is made in a thread."""
+        await eventually(lambda: self.schemas.lacking == lacking, seconds=30, say=str(lacking))
+
+    @property
+    def documents(self) -> int:
+        """How often the document was read."""
+        return sum(call.name == DOCUMENT for call in self.api.calls)
+
+    @property
+    def gauge(self) -> float | None:
+        return self.metrics.registry.get_sample_value(FAMILY)
+
+
+async def test_definitions_of_this_release_lack_nothing() -> None:
+    async with Comparing() as comparing:
+        assert comparing.schemas.lacking == ()
+        assert comparing.schemas.status_of(KIND) is None
+        assert comparing.gauge == 0
+        assert comparing.handler.heard == 0
+
+
+async def test_older_definitions_are_told_once_with_their_fields() -> None:
+    async with Comparing("tlsSecrets", "unseal") as comparing:
+        lacking = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
+        assert comparing.schemas.lacking == lacking
+        schema = comparing.schemas.status_of(KIND)
+        assert schema is not None
+        assert "tlsSecrets" not in schema["properties"]
+        assert comparing.gauge == 2
+        assert comparing.handler.heard == 1
+
+
+async def test_definitions_that_are_brought_later_are_found_soon() -> None:
+    async with Comparing("tlsSecrets") as comparing:
+        comparing.publish(revision="2")
+        await comparing.clock.advance(PAUSE)
+        await comparing.clock.advance(2 * RECHECK_LACKING)
+        await comparing.until(())
+        assert comparing.schemas.status_of(KIND) is None
+        assert comparing.gauge == 0
+        assert comparing.handler.heard == 2
+
+
+async def test_an_index_that_did_not_change_saves_the_document() -> None:
+    async with Comparing() as comparing:
+        for _ in range(3):
+            await comparing.clock.advance(PAUSE)
+            await comparing.clock.advance(2 * RECHECK)
+        assert comparing.documents == 1
+        assert sum(call.name == INDEX for call in comparing.api.calls) > 2
+
+
+async def test_a_refused_write_brings_the_document_at_once() -> None:
+    """The definitions went back to an older release while the operator ran."""
+    async with Comparing() as comparing:
+        await comparing.clock.advance(PAUSE)
+        comparing.publish("tlsSecrets", revision="1")
+        comparing.schemas.doubt()
+        await comparing.until((f"{KIND}.status.tlsSecrets",))
+
+
+async def test_an_api_server_that_publishes_nothing_changes_nothing() -> None:
+    comparing = Comparing("tlsSecrets")
+    comparing.api.raw.clear()
+    async with comparing:
+        assert comparing.schemas.lacking == ()
+
+
+async def test_a_refusal_leaves_the_last_result() -> None:
+    async with Comparing("tlsSecrets") as comparing:
+        comparing.api.refuse(f"get path {INDEX}", api_error(403))
+        await comparing.clock.advance(PAUSE)
+        await comparing.clock.advance(2 * RECHECK_LACKING)
+        assert comparing.schemas.lacking == (f"{KIND}.status.tlsSecrets",)
