@@ -181,6 +181,11 @@ def load(layout: Layout, archive_path: Path) -> None:
     run(*_ctr(layout), "images", "import", str(archive_path))
 
 
+def tag(layout: Layout, image: str, name: str) -> None:
+    """Give an image of the rig another name; what had that name loses it."""
+    run(*_ctr(layout), "images", "tag", "--force", image, name)
+
+
 def answers(layout: Layout) -> bool:
     """Whether containerd of the rig responds."""
     done = subprocess.run([*_ctr(layout), "version"], capture_output=True, check=False)

@@ -204,6 +204,10 @@ class Rig:
             self.progress(f"loaded {OPERATOR_IMAGE}")
         return OPERATOR_IMAGE
 
+    def tag_image(self, image: str, name: str) -> None:
+        """Give an image that was loaded another name as well."""
+        images.tag(self.layout, image, name)
+
     def _signal(self, component: str, number: signal.Signals) -> None:
         self._known(component)
         if not self.table.signal(component, number):

@@ -1,0 +1,212 @@
+"""The operator goes to the next release and back while a client writes: no server restarts.
+
+The release before is this code under another tag, with a definition of clusters that lacks a field
+of the status and one of the spec. Between the two steps somebody takes the definitions back alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import names
+from e2e.conftest import MakeNamespace, sweep
+from e2e.demo.manifests import Installation, as_list, operator_objects
+from e2e.harness.budgets import budget
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import install
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.overlays import copied, remove_objects, rendered
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from runtime.builtin_kinds import LEASE, NAMESPACE, POD, SERVICE
+from runtime.types import Object, Resource, uid_of
+
+HOME, NAME = "bao-upgrade", "openbao-operator"
+OPERATORS = "app.kubernetes.io/name=openbao-operator"
+VERSION = "app.kubernetes.io/version"
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
+BEFORE, NEXT = "0.1.0", "0.2.0"
+NEW_STATUS, NEW_SPEC = "sealed", "maintenance"
+LACKING = {f"OpenBaoCluster.status.{NEW_STATUS}", f"OpenBaoCluster.spec.{NEW_SPEC}"}
+SECONDS = 90.0
+# A definition is published within a second, and compared every fifteen seconds while it lacks some.
+ARRIVAL_SECONDS = 45.0
+STILL_SECONDS = 5.0
+GAP_SECONDS = 1.0
+
+
+def older(objects: list[Object]) -> list[Object]:
+    """The same objects with the definition of clusters of the release before."""
+    result = copy.deepcopy(objects)
+    (definition,) = [one for one in result if one["metadata"]["name"] == str(CLUSTERS)]
+    (version,) = definition["spec"]["versions"]
+    parts = version["schema"]["openAPIV3Schema"]["properties"]
+    del parts["status"]["properties"][NEW_STATUS]
+    del parts["spec"]["properties"][NEW_SPEC]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """An installation file per release, and the commands of docs/operator-upgrade.md."""
+
+    rig: Rig
+    api: Api
+    objects: list[Object]
+    image: str
+
+    def install(self, version: str, *, definitions: bool = True) -> None:
+        """Apply the file of a release, and wait until one of its pods leads."""
+        objects = older(self.objects) if version == BEFORE else copy.deepcopy(self.objects)
+        for one in objects:
+            if one["kind"] == "Deployment":
+                template = one["spec"]["template"]
+                template["metadata"]["labels"][VERSION] = version
+                template["spec"]["containers"][0]["image"] = self._tagged(version)
+        self._apply(one for one in objects if definitions or not _is_definition(one))
+        self.rig.kubectl(
+            "-n", HOME, "rollout", "status", f"deployment/{NAME}", "--timeout=90s", timeout=120.0
+        )
+        until(f"a pod of {version} leads", lambda: self.leader_version() == version, SECONDS)
+
+    def take_definitions_back(self) -> None:
+        """Apply the definitions of the release before, and nothing else."""
+        self._apply(one for one in older(self.objects) if _is_definition(one))
+
+    def bring_definitions(self) -> None:
+        """Apply the definitions of the newer release, and nothing else."""
+        self._apply(one for one in self.objects if _is_definition(one))
+
+    def leader_version(self) -> str | None:
+        """The release of the pod that holds the Lease."""
+        lease = self.api.find(LEASE, HOME, NAME) or {}
+        holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
+        pods = {one["metadata"]["name"]: one for one in self.api.list(POD, HOME, OPERATORS)}
+        found = next((one for name, one in pods.items() if holder.startswith(name)), None)
+        return str(found["metadata"]["labels"][VERSION]) if found else None
+
+    def remove(self) -> None:
+        """Delete what the file installed; the rig gets its rights and definitions back."""
+        self.api.delete(DEPLOYMENT, HOME, NAME)
+        until("the pods are gone", lambda: not self.api.list(POD, HOME, OPERATORS), SECONDS)
+        remove_objects(self.rig, self.objects)
+
+    def _tagged(self, version: str) -> str:
+        name = f"{self.image.rpartition(':')[0]}:{version}"
+        self.rig.tag_image(self.image, name)
+        return name
+
+    def _apply(self, objects: Iterator[Object]) -> None:
+        apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+        self.rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
+
+
+def _is_definition(one: Object) -> bool:
+    return bool(one["kind"] == "CustomResourceDefinition")
+
+
+@pytest.fixture
+def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Releases]:
+    """Two releases of the mode cluster-wide, in a namespace of their own."""
+    sweep(api, HOME)
+    until(f"{HOME} is gone", lambda: api.find(NAMESPACE, None, HOME) is None, SECONDS)
+    folder: Path = copied(tmp_path_factory.mktemp("checkout"), HOME)
+    image = rig.load_operator_image()
+    installation = Installation(image, "IfNotPresent", IMAGE_REPOSITORY)
+    objects = operator_objects(rendered(rig, folder, "cluster-wide"), installation)
+    made = Releases(rig, api, objects, image)
+    yield made
+    made.remove()
+    install(rig)
+    sweep(api, HOME)
+
+
+def starts(cluster: Cluster) -> dict[str, int]:
+    """How often a container of each server was restarted, by the UID of its pod."""
+    return {
+        uid_of(pod): sum(one["restartCount"] for one in pod["status"]["containerStatuses"])
+        for pod in cluster.pods()
+    }
+
+
+def acts(cluster: Cluster, order: str) -> None:
+    """Let the operator do something that restarts nobody, and see it done."""
+    cluster.api.patch(
+        CLUSTERS,
+        cluster.namespace,
+        cluster.name,
+        {"spec": {"service": {"annotations": {"example.com/order": order}}}},
+    )
+
+    def is_done() -> bool:
+        name = names.public_service(cluster.name)
+        live = cluster.api.get(SERVICE, cluster.namespace, name)
+        return (live["metadata"].get("annotations") or {}).get("example.com/order") == order
+
+    until(f"the operator carries out {order}", is_done, SECONDS)
+    cluster.await_available()
+
+
+def status_of(cluster: Cluster) -> Object:
+    status: Object = cluster.live().get("status") or {}
+    return status
+
+
+def is_current(cluster: Cluster) -> bool:
+    """Whether the newest field is written, and nothing is said to be lacking."""
+    kinds = {one["type"] for one in cluster.conditions()}
+    return NEW_STATUS in status_of(cluster) and "SchemaOutdated" not in kinds
+
+
+@pytest.mark.timeout(600)
+def test_an_operator_goes_forward_and_back_under_a_client_that_writes(
+    releases: Releases, api: Api, make_namespace: MakeNamespace
+) -> None:
+    watch = Stopwatch()
+    releases.install(BEFORE)
+    cluster = steady_voters(api, make_namespace(), "one")
+    acts(cluster, "before")
+    servers = starts(cluster)
+    assert len(servers) == 3
+    print(f"\nthe release before serves after {watch.seconds:.1f} s")
+
+    with ServiceWriter(cluster) as writer:
+        # This code is newer than the definition: it says so, and writes the rest.
+        message = cluster.await_condition("SchemaOutdated")["message"]
+        assert all(path in message for path in LACKING)
+        assert NEW_STATUS not in status_of(cluster)
+        assert status_of(cluster)["ready"] == "3/3"
+
+        releases.install(NEXT)
+        until("the new field is written", lambda: is_current(cluster), ARRIVAL_SECONDS)
+        acts(cluster, "next")
+        print(f"upgraded after {watch.seconds:.1f} s")
+
+        # Somebody takes the definitions back alone, and brings them again.
+        releases.take_definitions_back()
+        acts(cluster, "with older definitions")
+        cluster.await_condition("SchemaOutdated")
+        releases.bring_definitions()
+        until("the field is back", lambda: is_current(cluster), ARRIVAL_SECONDS)
+        print(f"definitions taken back and brought after {watch.seconds:.1f} s")
+
+        # The way back of the page: the Deployment alone.
+        releases.install(BEFORE, definitions=False)
+        acts(cluster, "back")
+        throughout("the servers run on", lambda: starts(cluster) == servers, STILL_SECONDS)
+        print(f"went back after {watch.seconds:.1f} s")
+    print(f"  {writer.describe()}")
+    assert starts(cluster) == servers
+    assert writer.acknowledged
+    assert writer.lost() == []
+    # A busy machine costs a leader its followers, whoever installs what meanwhile.
+    budget("failed writes", len(writer.failed), 0, "writes")
+    budget("longest gap of a client", writer.longest_gap, GAP_SECONDS, "s")
