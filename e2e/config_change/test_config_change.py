@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import orjson
 import pytest
 import yaml
 
@@ -14,6 +15,7 @@ from e2e.conftest import MakeNamespace
 from e2e.demo.objects import name_of
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
+from e2e.harness.command_line import CommandLine
 from e2e.harness.installation import ACCOUNT, Identity
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
@@ -120,8 +122,10 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
     before = {uid_of(pod) for pod in cluster.pods()}
     for pod in cluster.pods():
         assert DEBUG not in log_of(cluster, name_of(pod)), name_of(pod)
+    level = {"configuration": {"logLevel": "debug"}}
+    assert effects(cluster, level) == {NAME: "reload"}
     watch = Stopwatch()
-    change(cluster, {"configuration": {"logLevel": "debug"}})
+    change(cluster, level)
     cluster.await_available(RELOAD_SECONDS)
     print(f"  {watch.seconds:.1f} s: every server logs at another level")
     pods = cluster.pods()
@@ -133,6 +137,19 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
     # Events are written behind the work that they tell of.
     until("three reloads are told", lambda: events_of(cluster, "PodReloaded") == 3, 30.0)
     assert events_of(cluster, "PodReplaced") == 0
+
+
+def effects(cluster: Cluster, spec: Object) -> dict[str, str]:
+    """Return what `baoctl plan` expects of an edit, by StatefulSet."""
+    live = cluster.live()
+    metadata = {"name": cluster.name, "namespace": cluster.namespace}
+    manifest_of = {"metadata": metadata, "spec": {**live["spec"], **spec}}
+    body = {key: live[key] for key in ("apiVersion", "kind")} | manifest_of
+    verb = ("plan", "-f", "-", "-o", "json")
+    done = CommandLine(cluster.api.rig).run(*verb, input=orjson.dumps(body).decode())
+    assert done.status == 0, done.err
+    (plan,) = orjson.loads(done.out)
+    return {one["statefulSet"]: one["effect"] for one in plan["pods"]}
 
 
 def until_debug(cluster: Cluster, pod: Object) -> None:
@@ -152,7 +169,11 @@ def until_debug(cluster: Cluster, pod: Object) -> None:
 def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
     cluster: Cluster, writer: Writer
 ) -> None:
-    order = roll(cluster, {"configuration": {"defaultLeaseTTL": "12h"}})
+    file = "/var/log/openbao/openbao.log"
+    settings = {"configuration": {"defaultLeaseTTL": "12h", "logging": {"file": file}}}
+    assert effects(cluster, settings) == {NAME: "restart"}
+    order = roll(cluster, settings)
+    assert effects(cluster, settings) == {}
     until("the step-down is told", lambda: events_of(cluster, "LeaderSteppedDown") >= 1, 30.0)
     print(f"  replaced in this order: {', '.join(order)}")
 

@@ -14,8 +14,10 @@ import pytest
 from contracts.api.group import CLUSTERS, RESTORES
 from contracts.naming import labels
 from e2e.conftest import MakeNamespace
+from e2e.demo.objects import name_of
 from e2e.harness.backups import SELDOM, Reader, Run, backup_now, make_backup_cluster, restore
 from e2e.harness.clusters import Cluster
+from e2e.harness.command_line import CommandLine
 from e2e.harness.fault_proxy import FaultProxy, Slow, fault_proxy
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import STEADY, key_value_engine, self_init
@@ -79,8 +81,14 @@ def test_the_data_are_back_and_every_server_was_restarted(kept: Cluster) -> None
     Reader.of(kept).write("greeting", "after")
     before = {pod["metadata"]["uid"] for pod in kept.pods()}
     watch = Stopwatch()
-    run = restore(kept, "monday", {"backup": "first"})
-    status = run.await_phase("Completed", RESTORED)
+    verb = ("restore", kept.name, "-n", kept.namespace, "--from", "first")
+    done = CommandLine(kept.api.rig).run(*verb, input=f"{kept.name}\n", seconds=RESTORED)
+    print(f"\n{done.out}")
+    assert done.status == 0, done.err
+    (restored,) = kept.api.list(RESTORES, kept.namespace)
+    run = Run(kept.api, RESTORES, kept.namespace, name_of(restored))
+    status = run.status
+    assert status["phase"] == "Completed"
     print(f"\nrestored and recovered after {watch.seconds:.1f} s")
     uid = run.live()["metadata"]["uid"]
     pods = kept.pods()
