@@ -4,6 +4,7 @@ The client is the official `bao`, which takes address, authority, server name an
 environment alone.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -12,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -189,16 +191,18 @@ def test_the_status_is_that_of_the_command(cluster: Cluster) -> None:
 
 @contextmanager
 def running(
-    cluster: Cluster, file: Path, *words: str, stdin: int = subprocess.DEVNULL, **environ: str
+    cluster: Cluster, file: Path, *words: str, terminal: int | None = None, **environ: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], Traces]]:
-    """A session whose command waits for ever."""
+    """A session whose command waits for ever, in a terminal of its own or in none."""
     process = subprocess.Popen(
         arguments(cluster, *words),
         cwd=REPOSITORY,
         env={**cluster.api.rig.environment(), **environ},
-        stdin=stdin,
-        stdout=subprocess.PIPE if stdin == subprocess.DEVNULL else stdin,
+        stdin=subprocess.DEVNULL if terminal is None else terminal,
+        stdout=subprocess.PIPE if terminal is None else terminal,
         stderr=subprocess.STDOUT,
+        start_new_session=terminal is not None,
+        preexec_fn=None if terminal is None else _control_terminal,
     )
     try:
         yield process, until("the command runs", lambda: traces(file), SECONDS)
@@ -206,6 +210,11 @@ def running(
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def _control_terminal() -> None:
+    """Let Ctrl-C in the terminal at standard input reach this session."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
@@ -230,8 +239,13 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
     ours, theirs = pty.openpty()
     command = f"{sys.executable} -c '{KEEP.replace(chr(39), chr(34))}' {file}\n"
     os.write(ours, command.encode())
-    with running(cluster, file, stdin=theirs, SHELL="/bin/bash") as (process, session):
-        os.write(ours, b"sleep 600\n\x03echo still-$((40 + 2))\n")
+    with running(cluster, file, terminal=theirs, SHELL="/bin/bash") as (process, session):
+        os.write(ours, b"echo sleeps-$((1 + 1)); sleep 600\n")
+        read_until(ours, b"sleeps-2")
+        # Not before: Ctrl-C discards what is typed and not read yet.
+        os.write(ours, b"\x03")
+        read_until(ours, b"^C")
+        os.write(ours, b"echo still-$((40 + 2))\n")
         read_until(ours, b"still-42")
         assert process.poll() is None
         process.terminate()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from baoctl.commands.bundle.collect import log_requests
+from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.kinds import Kind
@@ -85,6 +86,19 @@ async def test_a_token_in_a_config_map_is_refused_and_redacted(tmp_path: Path) -
     assert TOKEN not in "".join(files_of(target).values())
     assert manifest_of(target)["redacted"] == [
         {"file": "configmaps/first-config/config.hcl", "line": 2, "kind": "OpenBao token"}
+    ]
+
+
+async def test_runs_of_this_cluster_are_in_it_and_those_of_others_are_not(tmp_path: Path) -> None:
+    server, target = surroundings(), tmp_path / "x.tar.gz"
+    for name, cluster in (("mine", "first"), ("theirs", "other")):
+        run = {"apiVersion": API_VERSION, "kind": BACKUP_KIND, "spec": {"cluster": cluster},
+               "metadata": {"name": name, "namespace": "default"}}  # fmt: skip
+        server.put(BACKUPS, run)
+    async with command_line(server, tmp_path) as baoctl:
+        await baoctl("bundle", "first", "-f", str(target))
+    assert [name for name in files_of(target) if "openbaobackup/" in name] == [
+        "first/objects/openbaobackup/mine.json"
     ]
 
 
