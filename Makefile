@@ -233,6 +233,10 @@ unit: $(STAMP) ## The tests that need no server.
 mutants: $(STAMP) ## Change single places of the product; count what the unit tests notice.
 	@$(PY) -m tests.mutants --workers $(WORKERS) $(MUTANTS)
 
+.PHONY: start-up
+start-up: $(STAMP) ## Measure how long each verb of baoctl takes to start; a table in Markdown.
+	@$(PY) -m e2e.start_up
+
 .PHONY: servers
 servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 	@$(PY) -m e2e.rig build

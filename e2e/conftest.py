@@ -43,6 +43,8 @@ LONG = (
     "backup_faults",
     "restore",
     "samples",
+    "doctor",
+    "cli",
     "backup_schedule",
     "upgrade_crash_sweep",
     "fencing",

@@ -55,7 +55,7 @@ async def written(api: Session, order: ClusterOrder) -> str:
         ops = operations(live, edit)
         home = f"{api.namespace}/{name}"
         if not ops:
-            return clean_message(f"{home}: it stands so already; nothing was changed")
+            return clean_message(f"{home}: the spec says so already; nothing was changed")
         try:
             await api.client.json_patch(
                 CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=order.dry_run

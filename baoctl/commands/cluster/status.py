@@ -209,7 +209,7 @@ def _backup(seen: ClusterObservation) -> str:
     last = moment(backup, "lastBackupTime")
     words = [f"last {age(seen.now - last)} ago" if last else "none yet"]
     if size := number(backup.get("lastBackupSize")):
-        words.append(f"{size / 2**20:.1f} MiB")
+        words.append(_size(size))
     if failures := number(backup.get("consecutiveFailures")):
         words.append(f"{failures} failed since ({text(backup, 'lastFailureReason')})")
     following = moment(backup, "nextScheduledBackup")
@@ -218,6 +218,10 @@ def _backup(seen: ClusterObservation) -> str:
     elif schedule:
         words.append(f"schedule {schedule}")
     return ", ".join(words)
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**10:.1f} KiB" if count < 2**20 else f"{count / 2**20:.1f} MiB"
 
 
 def _operation(seen: ClusterObservation) -> str:

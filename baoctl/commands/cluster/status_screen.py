@@ -6,6 +6,7 @@ Uses rich by baoctl.commands.cluster.terminal. Decides nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -34,10 +35,10 @@ def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
     yield _servers(view, wide=wide)
     if view.waits:
         yield Text("\nWhat waits, and why", BOLD)
-        yield from map(_concern, view.waits)
+        yield from map(_concern, _by_reason(view.waits))
     if view.advice and wide:
         yield Text("\nAdvice", BOLD)
-        yield from map(_concern, view.advice)
+        yield from map(_concern, _by_reason(view.advice))
     if view.denied:
         missing = f"\nNot shown, because it cannot be read: {', '.join(view.denied)}"
         yield Text(missing, DIM)
@@ -91,6 +92,20 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
         cells.append(safe(row.node or "-"))
         made.add_row(*cells, *([str(row.restarts), row.age] if wide else []))
     return made
+
+
+def _by_reason(concerns: Sequence[Concern]) -> list[Concern]:
+    """Return one concern per reason, which names all conditions that give it.
+
+    The message is that of the condition of the same name, else that of the first.
+    """
+    found: dict[str, Concern] = {}
+    for one in concerns:
+        above = found.get(one.reason, one)
+        names = one.condition if above is one else f"{above.condition}, {one.condition}"
+        best = one if one.condition == one.reason else above
+        found[one.reason] = replace(best, condition=names)
+    return list(found.values())
 
 
 def _concern(one: Concern) -> RenderableType:

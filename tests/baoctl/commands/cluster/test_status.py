@@ -122,6 +122,14 @@ def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> No
     assert [word for word in words if word not in text] == []
 
 
+def test_a_reason_stands_once_with_all_its_conditions() -> None:
+    seen = stating(healthy(), "Available", "False", "Hibernated", "no server runs")
+    seen = stating(seen, "Hibernated", "True", "Hibernated", "volumes and keys are kept")
+    text = printed(seen)
+    assert "Available, Hibernated  Hibernated\n    volumes and keys are kept" in text
+    assert "no server runs" not in text
+
+
 def test_advice_is_for_those_who_ask() -> None:
     assert "DevelopmentProfile" not in printed(healthy())
     assert "DevelopmentProfile" in printed(healthy(), 120, wide=True)

@@ -1,0 +1,89 @@
+"""The sessions of docs/cli-sessions.md: how a page holds them, and what may differ from run to run.
+
+Pure. A page holds the output as it was. Two outputs are the same if they are equal after PATTERNS.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
+    (re.compile(pattern), word)
+    for pattern, word in (
+        (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-[0-9a-f]{8}", "KEY"),
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
+        (r"\d{4}-\d\d-\d\d\b", "DATE"),
+        (r"\d{8}-\d{6}", "TIME"),
+        (r"\b\d+(\.\d+)?(ms|s|m|h|d)\b", "AGE"),
+        (r"\b\d+ days left", "N days left"),
+        (r"\b\d+(\.\d+)? (bytes|[KM]iB)\b", "SIZE"),
+        (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UID"),
+        (r"\b\d{1,3}(\.\d{1,3}){3}\b", "ADDRESS"),
+        # What Kubernetes puts behind the name of a revision, or of the pod of a Job.
+        (r"-(?=[0-9a-z]*[0-9])[0-9a-z]{5,10}(?=\s|$)", "-HASH"),
+        # Which server leads is the choice of the servers.
+        (r"\b(leader|standby)\b", "ROLE"),
+        (r"\bbao-[0-9]\b", "SERVER"),
+        # Columns are as wide as what stands in them.
+        (r"\s+", " "),
+    )
+)
+PROMPT: Final = "$ kubectl bao "
+_STATUS: Final = "# exit status "
+_TITLE: Final = "## "
+_FENCE: Final = "```"
+_BLOCK: Final = re.compile(rf"^{_FENCE}console\n(.*?)^{_FENCE}$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One call, as the page shows it."""
+
+    title: str
+    """The chapter that it stands in."""
+    words: str
+    """What follows `kubectl bao`, as it is typed."""
+    lines: tuple[str, ...]
+    status: int = 0
+
+    def normal(self) -> tuple[str, ...]:
+        """Return command, output and exit status without what may differ."""
+        body = (normal(line) for line in self.lines)
+        return (normal(self.words), *(line for line in body if line), f"exit status {self.status}")
+
+
+def normal(line: str) -> str:
+    """Return a line without what may differ."""
+    for pattern, word in PATTERNS:
+        line = pattern.sub(word, line)
+    return line.strip()
+
+
+def page(head: str, sessions: Iterable[Session]) -> str:
+    """Write a page."""
+    parts, title = [head.rstrip()], ""
+    for one in sessions:
+        if one.title != title:
+            title = one.title
+            parts.append(f"{_TITLE}{title}")
+        ending = [f"{_STATUS}{one.status}"] if one.status else []
+        body = "\n".join((f"{PROMPT}{one.words}", *one.lines, *ending))
+        parts.append(f"{_FENCE}console\n{body}\n{_FENCE}")
+    return "\n\n".join(parts) + "\n"
+
+
+def read(text: str) -> Iterator[Session]:
+    """Read the sessions of a page."""
+    for chapter in text.split(f"\n{_TITLE}")[1:]:
+        title, _, body = chapter.partition("\n")
+        for block in _BLOCK.findall(body):
+            yield _session(title, block.splitlines())
+
+
+def _session(title: str, block: list[str]) -> Session:
+    words, *lines = block
+    status = 0
+    if lines and lines[-1].startswith(_STATUS):
+        status = int(lines.pop().removeprefix(_STATUS))
+    return Session(title, words.removeprefix(PROMPT), tuple(lines), status)

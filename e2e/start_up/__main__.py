@@ -1,0 +1,122 @@
+"""Prints how long each verb of `baoctl` takes to start, as Markdown for docs/performance.md.
+
+A verb that asks the API server gets a kubeconfig whose server refuses connections, so its time ends
+with the first request. A verb that asks nobody does its work. Needs no rig.
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import orjson
+
+from baoctl.cli import main
+from baoctl.exit_codes import ExitCode
+from e2e.demo import table
+from e2e.harness.waiting import Stopwatch
+from e2e.rig.paths import REPOSITORY
+
+GOAL: Final = 0.3
+"""Seconds of a verb."""
+SAMPLE: Final = "config/samples/quickstart.yaml"
+ARGUMENTS: Final[Mapping[str, str]] = {
+    "completion": "bash",
+    "datacenter redeploy": "x/y",
+    "hibernate": "x --yes",
+    "migrate": f"-f {SAMPLE}",
+    "render": f"-f {SAMPLE}",
+    "upgrade plan": "--cluster x --to 2.7.2",
+}
+"""Of verbs for which one `x` per required argument makes no sense."""
+_ENDED: Final = frozenset({ExitCode.GOOD, ExitCode.NO_ACCESS})
+
+
+def verbs(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]]:
+    """Every verb for users, with its words."""
+    for name, verb in group.commands.items():
+        words = (*above, name)
+        if isinstance(verb, click.Group):
+            yield from verbs(verb, *words)
+        elif not verb.hidden:
+            yield " ".join(words), verb
+
+
+def arguments(words: str, verb: click.Command) -> list[str]:
+    """Return what a verb is called with."""
+    if words in ARGUMENTS:
+        return ARGUMENTS[words].split()
+    return ["x" for one in verb.params if isinstance(one, click.Argument) and one.required]
+
+
+def seconds(argv: Sequence[str], kubeconfig: Path) -> tuple[float, float]:
+    """Run `baoctl` once; return the seconds by the clock, and those of a processor."""
+    before, watch = _used(), Stopwatch()
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", *argv],
+        cwd=REPOSITORY,
+        env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    took = watch.seconds
+    if done.returncode not in _ENDED:
+        raise SystemExit(f"{argv} ended with {done.returncode}: {done.stderr.decode()}")
+    return took, _used() - before
+
+
+def _used() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def nowhere(folder: Path) -> Path:
+    """Write a kubeconfig whose API server refuses connections."""
+    name = {"name": "nowhere"}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "nowhere",
+        "clusters": [{**name, "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{**name, "user": {"token": "x"}}],
+        "contexts": [{**name, "context": {"cluster": "nowhere", "user": "nowhere"}}],
+    }
+    made = folder / "kubeconfig"
+    made.write_bytes(orjson.dumps(config))
+    return made
+
+
+@click.command()
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True)
+def start_up(runs: int) -> None:
+    """Print the table; each value is the median of some runs."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        kubeconfig = nowhere(Path(folder))
+        for words, verb in verbs(main):
+            called = [*words.split(), *arguments(words, verb)]
+            helped = [seconds([*words.split(), "--help"], kubeconfig) for _ in range(runs)]
+            asked = [seconds(called, kubeconfig) for _ in range(runs)]
+            values = (
+                *map(_median, zip(*helped, strict=True)),
+                *map(_median, zip(*asked, strict=True)),
+            )
+            cells = [f"{value:.2f}" for value in values]
+            rows.append((f"`{words}`", *cells, "yes" if values[-1] <= GOAL else "no"))
+    heads = ("verb", "--help, clock", "processor", "call, clock", "processor", f"<= {GOAL} s")
+    click.echo(table.markdown(heads, rows))
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+if __name__ == "__main__":
+    start_up()
