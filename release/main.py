@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,6 +25,9 @@ from release.chart.files import chart_files
 from release.checksums import FILE as CHECKSUMS
 from release.checksums import checksums
 from release.cli_archive import PLATFORMS, Tools, cli_archive
+from release.krew import FILE as KREW
+from release.krew import LICENSE, Source, archive_name, manifest
+from release.krew import archive as krew_archive
 from release.manifests import Checkout, install_files
 from release.notes import release_notes
 from release.sbom import FILE as SBOM
@@ -32,14 +36,16 @@ from release.sbom import sbom
 NOTES = "RELEASE_NOTES.md"
 _WORK = REPOSITORY / "build" / "release"
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*")
+_URL = re.compile(r"https://[A-Za-z0-9][A-Za-z0-9.:/_-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a release is called, and where its image is."""
+    """What a release is called, and where its image and its files are."""
 
     version: str
     image: str
+    source: Source
 
 
 def write_manifests(checkout: Checkout, release: Release, out: Path) -> None:
@@ -61,7 +67,20 @@ def write(
     sbom(checkout.root, release.version, tools, out / SBOM)
     for platform in platforms:
         cli_archive(checkout.root, _WORK, platform, tools, out / f"kubectl-bao-{platform}")
+    write_krew(checkout, release, platforms, out)
     (out / CHECKSUMS).write_text(checksums(out), encoding="utf-8")
+
+
+def write_krew(checkout: Checkout, release: Release, platforms: Sequence[str], out: Path) -> None:
+    """Write the archives for krew and their manifest; the programs are in the folder."""
+    licence = (checkout.root / LICENSE).read_bytes()
+    archives = {
+        one: krew_archive((out / f"kubectl-bao-{one}").read_bytes(), licence) for one in platforms
+    }
+    for platform, content in archives.items():
+        (out / archive_name(platform)).write_bytes(content)
+    text = manifest(release.version, release.source, archives)
+    (out / KREW).write_text(text, encoding="utf-8")
 
 
 def differing(first: Path, second: Path) -> list[str]:
@@ -80,6 +99,12 @@ def _checked_version(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
+def _checked_url(_: click.Context, __: click.Parameter, value: str) -> str:
+    if _URL.fullmatch(value) is None:
+        raise click.BadParameter(f"{value[:80]!r}: must be the https URL of the project")
+    return value.rstrip("/")
+
+
 def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
     if _IMAGE.fullmatch(value) is None:
         raise click.BadParameter(
@@ -92,6 +117,7 @@ def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
 @click.command()
 @click.option("--version", required=True, callback=_checked_version, help="Of the release.")
 @click.option("--image", required=True, callback=_checked_image, help="Repository of its image.")
+@click.option("--url", required=True, callback=_checked_url, help="Of the project at its forge.")
 @click.option(
     "--tools",
     type=click.Path(path_type=Path, exists=True),
@@ -108,12 +134,12 @@ def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
     help="Of kubectl-bao; repeatable.",
 )
 @click.option("--twice", is_flag=True, help="Fail unless a second build gives the same bytes.")
-def main(
-    version: str, image: str, tools: Path, out: Path, platforms: tuple[str, ...], twice: bool
-) -> None:
+def main(version: str, url: str, tools: Path, out: Path, twice: bool, **chosen: Any) -> None:
     """Write the files of a release."""
     (kubectl,) = obtain(Cache(cache_root()), [KUBECTL], lambda text: click.echo(text, err=True))
-    checkout, release = Checkout(REPOSITORY, kubectl), Release(version, image)
+    checkout, platforms = Checkout(REPOSITORY, kubectl), chosen["platforms"]
+    source = Source(url, f"{url}/releases/download/v{version}")
+    release = Release(version, chosen["image"], source)
     programs = Tools(tools.absolute())
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
