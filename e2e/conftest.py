@@ -53,6 +53,7 @@ LONG = (
     "versions",
     "operator_init",
     "multi_tenant",
+    "operator_upgrade",
     "zombie",
     "tls_external",
 )

@@ -1,1 +1,1 @@
-"""The Helm chart: equal to the overlays; installed, upgraded and uninstalled by the real helm."""
+"""The operator is upgraded and taken back: running clusters notice nothing."""
