@@ -14,7 +14,7 @@ PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-[0-9a-f]{8}", "KEY"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
         (r"\d{4}-\d\d-\d\d\b", "DATE"),
-        (r"\d{8}-\d{6}", "TIME"),
+        (r"\d{8}-\d{6}|\d{8}T\d{6}Z", "TIME"),
         (r"\b\d+(\.\d+)?(ms|s|m|h|d)\b", "AGE"),
         (r"\b\d+ days left", "N days left"),
         (r"\b\d+(\.\d+)? (bytes|[KM]iB)\b", "SIZE"),
@@ -22,6 +22,8 @@ PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\b\d{1,3}(\.\d{1,3}){3}\b", "ADDRESS"),
         # What Kubernetes puts behind the name of a revision, or of the pod of a Job.
         (r"-(?=[0-9a-z]*[0-9])[0-9a-z]{5,10}(?=\s|$)", "-HASH"),
+        # Whoever looks once a second misses some phases of a run.
+        (r"^(Pending|Running)\b.*", ""),
         # Which server leads is the choice of the servers.
         (r"\b(leader|standby)\b", "ROLE"),
         (r"\bbao-[0-9]\b", "SERVER"),
@@ -30,6 +32,7 @@ PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 PROMPT: Final = "$ kubectl bao "
+_NOT_READY: Final = 3
 _STATUS: Final = "# exit status "
 _TITLE: Final = "## "
 _FENCE: Final = "```"
@@ -48,8 +51,12 @@ class Session:
     status: int = 0
 
     def normal(self) -> tuple[str, ...]:
-        """Return command, output and exit status without what may differ."""
-        body = (normal(line) for line in self.lines)
+        """Return command, output and exit status without what may differ.
+
+        A cluster that is not ready is on its way somewhere: what it says of that depends on the
+        moment.
+        """
+        body = () if self.status == _NOT_READY else (normal(line) for line in self.lines)
         return (normal(self.words), *(line for line in body if line), f"exit status {self.status}")
 
 

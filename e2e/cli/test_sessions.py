@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from baoctl.cli import main
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS
 from e2e.cli.sessions import Session, page, read
 from e2e.conftest import sweep
 from e2e.harness.backups import SELDOM
@@ -74,9 +74,12 @@ class Story:
     title: str = ""
     sessions: list[Session] = field(default_factory=list)
 
-    def play(self, words: str, *, status: int = 0, lines: int = 0) -> str:
-        """Call a verb, which ends with `status`; the page shows so many lines, or all of them."""
-        answer = self.cli.run(*shlex.split(words))
+    def play(self, words: str, *, status: int = 0, lines: int = 0, text: str | None = None) -> str:
+        """Call a verb, which ends with `status`; the page shows so many lines, or all of them.
+
+        `text` goes to its standard input.
+        """
+        answer = self.cli.run(*shlex.split(words), input=text)
         assert answer.status == status, f"{words}: {answer}"
         shown = (answer.out + answer.err).rstrip().splitlines()
         if lines and len(shown) > lines:
@@ -205,9 +208,29 @@ def fence(story: Story) -> None:
     story.await_ready()
 
 
+def preview(story: Story) -> None:
+    story.title = "Look ahead to an edit"
+    live = story.cluster.live()
+    spec = {**live["spec"], "replicas": 5, "configuration": {"logLevel": "debug"}}
+    body = {"metadata": {"name": NAME}, "spec": spec}
+    body |= {key: live[key] for key in ("apiVersion", "kind")}
+    story.play("plan -f -", text=orjson.dumps(body).decode())
+    body["spec"] = {**spec, "replica": 5}
+    story.play("plan -f -", text=orjson.dumps(body).decode(), status=4)
+
+
 def back_up(story: Story) -> None:
-    story.title = "Back up"
+    story.title = "Back up, and restore"
     story.play(f"backup {NAME}")
+    (snapshot,) = story.cluster.api.list(BACKUPS, NAMESPACE)
+    story.play(f"restore {NAME} --from {snapshot['metadata']['name']} --dry-run")
+    story.play(f"restore {NAME} --from nosuch --yes", status=5)
+
+
+def rotate(story: Story) -> None:
+    story.title = "Rotate keys"
+    story.play(f"rotate ca {NAME} --dry-run")
+    story.play(f"rotate unseal-key {NAME} --dry-run")
 
 
 def upgrade(story: Story) -> None:
@@ -246,7 +269,9 @@ PARTS: tuple[Callable[[Story], None], ...] = (
     explain,
     offline,
     upgrade,
+    preview,
     back_up,
+    rotate,
     pause,
     fence,
     restart,
