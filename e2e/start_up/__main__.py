@@ -31,6 +31,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "datacenter redeploy": "x/y",
     "hibernate": "x --yes",
     "migrate": f"-f {SAMPLE}",
+    "plan": f"-f {SAMPLE}",
     "render": f"-f {SAMPLE}",
     "upgrade plan": "--cluster x --to 2.7.2",
 }
