@@ -9,7 +9,7 @@ import orjson
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.naming.labels import TRIGGER_BACKUP
 from contracts.naming.snapshot_keys import manifest_key
-from e2e.harness.bao import AUDIENCE, Server
+from e2e.harness.bao import AUDIENCE, BaoError, Server
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import CLIENT, SECRETS, STEADY, client_login, key_value_engine, self_init
@@ -27,6 +27,8 @@ SELDOM = "0 3 1 1 *"
 ENDED = frozenset({"Completed", "Failed", "Unknown"})
 RUN_SECONDS = 90.0
 UP_SECONDS = 180.0
+CONNECTED_SECONDS = 30.0
+_REDIRECT = 307
 
 
 def make_credentials(api: Api, namespace: str, store: Store) -> None:
@@ -76,7 +78,8 @@ class Reader:
     def of(cls, cluster: Cluster, ordinal: int | None = None) -> "Reader":
         """Log in as the client of `manifests.client_login`, at the leader by default.
 
-        A standby answers reads itself and may lag behind the leader.
+        A standby answers reads itself and may lag behind the leader. It sends a login to the
+        leader; before it is connected to it, it answers with a redirect.
         """
         if ordinal is None:
             leader = until("one server leads", cluster.leader, 30.0)
@@ -84,7 +87,16 @@ class Reader:
         else:
             server = cluster.server(ordinal)
         jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
-        return cls(server, server.login(CLIENT, jwt))
+
+        def login() -> str | None:
+            try:
+                return server.login(CLIENT, jwt)
+            except BaoError as error:
+                if error.code != _REDIRECT:
+                    raise
+                return None
+
+        return cls(server, until("a server reaches the leader", login, CONNECTED_SECONDS))
 
     def write(self, key: str, value: str) -> None:
         """Write one secret."""
