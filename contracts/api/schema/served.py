@@ -114,11 +114,11 @@ def _storable_object(value: Mapping[str, Any], schema: Schema) -> Any:
 
 
 def _has_type(value: Any, schema: Schema) -> bool:
-    wanted = _TYPES.get(str(schema.get("type")))
-    if wanted is None:
+    type_ = _TYPES.get(str(schema.get("type")))
+    if type_ is None:
         return True
     # A bool is an int of Python.
-    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    return isinstance(value, type_) and (type_ is bool or not isinstance(value, bool))
 
 
 def _fields(schema: Schema) -> Schema:
