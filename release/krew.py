@@ -4,14 +4,13 @@ The same bytes each time. Source of the format: "Writing krew plugin manifests",
 Called by release.main.
 """
 
-import gzip
 import hashlib
-import io
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import yaml
+
+from release.tarball import FAST, tarball
 
 PROGRAM = "kubectl-bao"
 LICENSE = "LICENSE"
@@ -40,14 +39,7 @@ def archive_name(platform: str) -> str:
 
 def archive(program: bytes, licence: bytes) -> bytes:
     """Pack the program with its license, which krew demands."""
-    tar = io.BytesIO()
-    with tarfile.open(fileobj=tar, mode="w", format=tarfile.USTAR_FORMAT) as target:
-        for name, content, mode in ((LICENSE, licence, 0o644), (PROGRAM, program, 0o755)):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(content), mode
-            target.addfile(entry, io.BytesIO(content))
-    # The program is compressed already.
-    return gzip.compress(tar.getvalue(), compresslevel=1, mtime=0)
+    return tarball(((LICENSE, licence, 0o644), (PROGRAM, program, 0o755)), FAST)
 
 
 def manifest(version: str, source: Source, archives: Mapping[str, bytes]) -> str:
