@@ -2,8 +2,6 @@
 
 import base64
 import json
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster
+from e2e.harness.command_line import Answer, CommandLine
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
-from e2e.rig.paths import REPOSITORY
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
 
 NAME, MAP = "first", "notes"
@@ -37,17 +35,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     return made
 
 
-def bundle(cluster: Cluster, file: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "baoctl", "bundle", NAME, "-n", cluster.namespace,
-         "-f", str(file), *words],
-        cwd=REPOSITORY,
-        env=cluster.api.rig.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )  # fmt: skip
+def bundle(cluster: Cluster, file: Path, *words: str) -> Answer:
+    verb = ("bundle", NAME, "-n", cluster.namespace, "-f", str(file), *words)
+    return CommandLine(cluster.api.rig).run(*verb)
 
 
 def files_of(path: Path) -> dict[str, str]:
@@ -62,7 +52,7 @@ def files_of(path: Path) -> dict[str, str]:
 def test_a_real_cluster_is_taken_without_redaction(cluster: Cluster, tmp_path: Path) -> None:
     target = tmp_path / "bundle.tar.gz"
     done = bundle(cluster, target)
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     files = files_of(target)
     assert f"objects/pod/{NAME}-0.json" in files
     assert "OpenBao" in files[f"logs/{NAME}-0.openbao.log"]
@@ -92,16 +82,16 @@ def test_a_token_in_a_config_map_is_refused_and_redacted(
     api.create(CONFIG_MAP, {"metadata": metadata, "data": data})
     target = tmp_path / "bundle.tar.gz"
     refused = bundle(cluster, target)
-    assert refused.returncode == 4
-    assert refused.stderr.count("\n") == 1
-    assert f"configmaps/{MAP}/README line 2 (OpenBao token)" in refused.stderr
-    assert f"configmaps/{MAP}/app.conf line 1" in refused.stderr
-    assert TOKEN not in refused.stderr
-    assert WORD not in refused.stderr
+    assert refused.status == 4
+    assert refused.err.count("\n") == 1
+    assert f"configmaps/{MAP}/README line 2 (OpenBao token)" in refused.err
+    assert f"configmaps/{MAP}/app.conf line 1" in refused.err
+    assert TOKEN not in refused.err
+    assert WORD not in refused.err
     assert list(tmp_path.iterdir()) == []
 
     written = bundle(cluster, target, "--redact")
-    assert written.returncode == 0, written.stderr
+    assert written.status == 0, written.err
     files = files_of(target)
     everything = "".join(files.values())
     assert TOKEN not in everything

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
 import orjson
 import pytest
 
@@ -31,6 +30,7 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
+from e2e.start_up.__main__ import verbs
 from runtime.builtin_kinds import PVC
 
 PAGE = REPOSITORY / "docs" / "cli-sessions.md"
@@ -295,16 +295,7 @@ def test_every_verb_has_a_session_or_runs_elsewhere() -> None:
     kept = [one.words for one in read(PAGE.read_text(encoding="utf-8"))]
     missing = [
         verb
-        for verb in map(" ".join, verbs(main))
+        for verb, _ in verbs(main)
         if verb not in ELSEWHERE and not any(f"{words} ".startswith(f"{verb} ") for words in kept)
     ]
     assert not missing
-
-
-def verbs(group: click.Group, *above: str) -> Iterator[tuple[str, ...]]:
-    """The words of every verb that does something."""
-    for name, verb in group.commands.items():
-        if isinstance(verb, click.Group):
-            yield from verbs(verb, *above, name)
-        else:
-            yield (*above, name)

@@ -40,12 +40,12 @@ _ENDED: Final = frozenset({ExitCode.GOOD, ExitCode.NO_ACCESS})
 
 
 def verbs(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]]:
-    """Every verb for users, with its words."""
+    """Every verb that does something, with its words; hidden ones among them."""
     for name, verb in group.commands.items():
         words = (*above, name)
         if isinstance(verb, click.Group):
             yield from verbs(verb, *words)
-        elif not verb.hidden:
+        else:
             yield " ".join(words), verb
 
 
@@ -102,6 +102,8 @@ def start_up(runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         kubeconfig = nowhere(Path(folder))
         for words, verb in verbs(main):
+            if verb.hidden:
+                continue
             called = [*words.split(), *arguments(words, verb)]
             helped = [seconds([*words.split(), "--help"], kubeconfig) for _ in range(runs)]
             asked = [seconds(called, kubeconfig) for _ in range(runs)]
