@@ -19,6 +19,13 @@ from baoctl.variables import SettingError
 
 F = TypeVar("F", bound=Callable[..., Any])
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Let the API server check it alone.")
+MANIFEST = click.option(
+    "-f",
+    "--filename",
+    type=click.File("rb"),
+    required=True,
+    help="Manifest of one or more clusters; - reads standard input.",
+)
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 

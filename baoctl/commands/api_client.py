@@ -52,6 +52,8 @@ class Session:
     """Of the option -n, else of the context."""
 
 
+FIELD_MANAGER: Final = "baoctl"
+"""Of what a verb writes for its user."""
 NOTHING_MORE: Final = ""
 _POLICY: Final = "ValidatingAdmissionPolicy"
 # First match: subclasses stand before their classes.

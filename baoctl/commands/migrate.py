@@ -24,6 +24,7 @@ from contracts.api.rules.cluster import violations
 from contracts.api.rules.restore import restore_violations
 from contracts.api.tenant import OpenBaoTenant
 from contracts.api.violation import InvalidClusterError
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
@@ -42,7 +43,6 @@ SERVERS_OWN: Final = (
     "selfLink",
     "uid",
 )
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 Spec = dict[str, Any]
 
 
@@ -209,8 +209,8 @@ def _without_server_fields(document: Object) -> Iterator[str]:
         return
     present = [field for field in SERVERS_OWN if metadata.pop(field, None) is not None]
     annotations = metadata.get("annotations")
-    if isinstance(annotations, dict) and annotations.pop(_LAST_APPLIED, None) is not None:
-        present.append(f"annotations[{_LAST_APPLIED}]")
+    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None:
+        present.append(f"annotations[{LAST_APPLIED}]")
         if not annotations:
             del metadata["annotations"]
     if present:

@@ -9,17 +9,11 @@ from typing import BinaryIO
 
 import click
 
-from baoctl.options import Access, content_of, reaches_cluster
+from baoctl.options import MANIFEST, Access, content_of, reaches_cluster
 
 
 @click.command("plan")
-@click.option(
-    "-f",
-    "--filename",
-    type=click.File("rb"),
-    required=True,
-    help="Manifest of one or more clusters; - reads standard input.",
-)
+@MANIFEST
 @click.option(
     "--against",
     type=click.File("rb"),

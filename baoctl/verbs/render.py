@@ -11,17 +11,11 @@ from typing import BinaryIO, Literal
 import click
 
 from baoctl import variables
-from baoctl.options import content_of, fits
+from baoctl.options import MANIFEST, content_of, fits
 
 
 @click.command("render")
-@click.option(
-    "-f",
-    "--filename",
-    type=click.File("rb"),
-    required=True,
-    help="Manifest of one or more clusters; - reads standard input.",
-)
+@MANIFEST
 @click.option(
     "--phase",
     type=click.Choice(["first-boot", "running"]),

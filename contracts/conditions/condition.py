@@ -23,7 +23,6 @@ __all__ = [
     "ConditionUpdate",
     "Reason",
     "Status",
-    "clean_message",
     "condition",
     "merge",
     "next_step",

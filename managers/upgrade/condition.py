@@ -6,7 +6,8 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BreakGlass
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.conditions.condition import ConditionUpdate, clean_message
+from contracts.conditions.condition import ConditionUpdate
+from contracts.conditions.message import clean_message
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.messages import (

@@ -30,7 +30,8 @@ LISTED_MAX = 256
 
 _LISTS = ("finalizers", "ownerReferences")
 _NOT_KEPT = "managedFields"
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Where `kubectl apply` keeps the last manifest: the object once more."""
 # What every reader takes for granted, and the API server keeps short.
 _IDENTITY = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -102,7 +103,7 @@ def trim_metadata(obj: Object) -> Object:
     if not isinstance(metadata, dict):
         return obj
     metadata.pop(_NOT_KEPT, None)
-    (metadata.get("annotations") or {}).pop(_LAST_APPLIED, None)
+    (metadata.get("annotations") or {}).pop(LAST_APPLIED, None)
     for name, room in NOTES_MAX.items():
         notes = metadata.get(name)
         if notes and (len(notes) > NOTES_COUNT or _size(notes) > room):

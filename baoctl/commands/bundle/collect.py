@@ -13,35 +13,20 @@ from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, Unread
+from baoctl.commands.cluster import tree
 from baoctl.commands.cluster.fetch import is_about, read_cluster
 from baoctl.commands.cluster.observed import number, parts, text
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
-from runtime.builtin_kinds import (
-    CONFIG_MAP,
-    EVENT,
-    INGRESS,
-    JOB,
-    NETWORK_POLICY,
-    POD,
-    POD_DISRUPTION_BUDGET,
-    PVC,
-    ROLE,
-    ROLE_BINDING,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    STATEFUL_SET,
-)
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, SECRET
 from runtime.client.listing import ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
 from runtime.types import Object, ObjectKey, Resource, key_of
 
-KINDS: Final[tuple[Resource, ...]] = (
-    STATEFUL_SET, POD, PVC, SERVICE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING, INGRESS, NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET, JOB,
-)  # fmt: skip
 RUNS: Final[tuple[Resource, ...]] = (BACKUPS, RESTORES)
+"""Listed whole: those of the past carry no label."""
+KINDS: Final = tuple(one for one in tree.KINDS if one not in (CONFIG_MAP, SECRET, *RUNS))
+"""Read as they are."""
 OBJECTS_MAX: Final = 200
 """Objects of one kind; of ConfigMaps, which may be large, as many as below."""
 CONFIG_MAPS_MAX: Final = 50

@@ -16,14 +16,13 @@ from typing import Any, Final
 from baoctl.commands.bundle.secret_patterns import find_secrets, redact
 from contracts.conditions.message import clean_message
 from runtime.builtin_kinds import CONFIG_MAP
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, key_of
 
 MANIFEST: Final = "MANIFEST.json"
 FILES_MAX: Final = 32 << 20
 """Bytes of all files of an archive."""
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""Repeats an object, in Secrets with their data."""
 _OF_SECRETS: Final = ("name", "namespace", "uid", "creationTimestamp", "labels", "ownerReferences")
 
 
@@ -174,7 +173,8 @@ def _trimmed(obj: Object) -> Object:
     metadata = dict(obj.get("metadata") or {})
     metadata.pop("managedFields", None)
     annotations = dict(metadata.get("annotations") or {})
-    annotations.pop(_LAST_APPLIED, None)
+    # It repeats the object, of a Secret with its data.
+    annotations.pop(LAST_APPLIED, None)
     if "annotations" in metadata:
         metadata["annotations"] = annotations
     return {**obj, "metadata": metadata}

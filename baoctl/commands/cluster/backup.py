@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part, text
-from baoctl.commands.cluster.run import FIELD_MANAGER, ended, run_name
+from baoctl.commands.cluster.run import ended, run_name
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.backup import TERMINAL

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from baoctl.commands.cluster.observed import part
+from baoctl.commands.preconditions import unchanged
 from baoctl.exit_codes import ExitCode, VerbError
 from contracts.upgrade_requests import UPGRADE_REQUESTS
-from runtime.types import Object, is_terminating, key_of, resource_version_of, uid_of
+from runtime.types import Object, is_terminating, key_of
 
 Operations = Sequence[Mapping[str, Any]]
 
@@ -146,8 +147,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {"paused": False, "hibernate": False, "fen
 
 def _guarded(live: Object, path: Sequence[str], value: Any) -> Operations:
     return (
-        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        *unchanged(live),
         {"op": "add", "path": "/" + "/".join(path), "value": value},
     )
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from baoctl.commands.cluster.difference import FieldChange, differences
-from baoctl.commands.cluster.merge import LAST_APPLIED
 from baoctl.commands.cluster.observed import number, part, text
 from baoctl.commands.rendering import Rendering
 from contracts.naming import labels
 from runtime.builtin_kinds import STATEFUL_SET
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.outcome import Blocked
 from runtime.types import Object, key_of
 
@@ -66,14 +66,14 @@ def forecast(
 
     `before` is None when there is no cluster, or when its stored spec cannot be rendered.
     """
-    key = key_of(later)
+    key, old, new = key_of(later), _by_name(before), _by_name(after)
     fields = _spec_changes(live or {}, later)
     return PlanForecast(
         cluster=f"{key.namespace}/{key.name}",
         verb="create" if live is None else "update" if fields else "none",
         spec=() if live is None else fields,
-        objects=tuple(_objects(before, after)),
-        pods=tuple(_pods(_by_name(before), _by_name(after), _Edit(live or {}, later))),
+        objects=tuple(_objects(old, new)),
+        pods=tuple(_pods(old, new, _Edit(live or {}, later))),
         notes=() if live is None else tuple(_notes(live, later)),
         blocked=tuple(
             f"{one.reason}: {one.message}" for one in after.outcomes if isinstance(one, Blocked)
@@ -100,8 +100,9 @@ def _by_name(made: Rendering | None) -> dict[ObjectName, Object]:
     return {(one.resource.kind, one.key.name): one.body for one in intents}
 
 
-def _objects(before: Rendering | None, after: Rendering) -> Iterator[ObjectChange]:
-    old, new = _by_name(before), _by_name(after)
+def _objects(
+    old: Mapping[ObjectName, Object], new: Mapping[ObjectName, Object]
+) -> Iterator[ObjectChange]:
     for (kind, name), body in new.items():
         if (kind, name) not in old:
             yield ObjectChange("create", kind, name)
@@ -206,15 +207,9 @@ _NOTES: Final = (
 def _notes(live: Object, later: Object) -> Iterator[str]:
     key = key_of(later)
     for note in _NOTES:
-        path = note.field.split(".")
-        before, after = (_at(part(one, "spec"), path) for one in (live, later))
+        *above, last = note.field.split(".")
+        before, after = (part(one, "spec", *above).get(last) for one in (live, later))
         if before != after and note.becomes in (..., after):
             yield note.text.format(
                 cluster=f"{key.namespace}/{key.name}", version=text(later, "spec", "version")
             )
-
-
-def _at(spec: Any, path: list[str]) -> Any:
-    for name in path:
-        spec = spec.get(name) if isinstance(spec, Mapping) else None
-    return spec

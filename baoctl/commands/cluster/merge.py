@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts.api.group import API_VERSION, CLUSTER_KIND
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, annotations_of
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _METADATA: Final = ("labels", "annotations")
 """What a manifest can change of the metadata."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.edits import as_kubectl, edit_of, operations
 from baoctl.commands.cluster.fetch import read_cluster, read_clusters
 from baoctl.commands.cluster.observed import part
@@ -22,7 +22,6 @@ from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, key_of, labels_of
 
-FIELD_MANAGER: Final = "baoctl"
 TRIES: Final = 5
 
 

@@ -6,7 +6,7 @@ offline, kubectl's merge and the rules of the operator have to do. Nothing is ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Group
@@ -17,13 +17,14 @@ from baoctl.commands.cluster.forecast import PlanForecast, forecast
 from baoctl.commands.cluster.merge import applied, last_applied
 from baoctl.commands.cluster.plan_screen import screen
 from baoctl.commands.cluster.terminal import present
+from baoctl.commands.preconditions import unchanged
 from baoctl.commands.rendering import RenderError, Rendering, clusters_of, rendering
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.settings import from_environment
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from runtime.errors import NotFound
-from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+from runtime.types import Object, ObjectKey, key_of
 
 _HOSTS: Final = ("10.96.0.1",)
 """The same address on both sides, so that it is no difference."""
@@ -101,14 +102,13 @@ def _applies(live: Object, manager: str) -> bool:
     return by_apply and not last_applied(live)
 
 
-def _operations(live: Object, later: Object) -> Sequence[dict[str, object]]:
+def _operations(live: Object, later: Object) -> Sequence[Mapping[str, object]]:
     changed = {"/spec": later["spec"]}
     for name in ("labels", "annotations"):
         if name in later["metadata"]:
             changed[f"/metadata/{name}"] = later["metadata"][name]
     return (
-        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        *unchanged(live),
         *({"op": "add", "path": path, "value": value} for path, value in changed.items()),
     )
 

@@ -9,24 +9,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from rich.table import Table
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
 from baoctl.commands.cluster.observed import age, moment, number, part, text
-from baoctl.commands.cluster.run import FIELD_MANAGER, ended, run_name
+from baoctl.commands.cluster.run import ended, run_name
 from baoctl.commands.cluster.terminal import console, emit, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
 from contracts.api.restore import ENDED
 from contracts.conditions.message import clean_message
+from contracts.naming.labels import RESTORE_ACKNOWLEDGE
 from runtime.types import Object, key_of
 
 UNKNOWN: Final = "Unknown"
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 SHOWN_MAX: Final = 20
 """Backups that are listed, the newest first."""
 
@@ -118,12 +120,7 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
         for one in backups
         if text(one, "spec", "cluster") == cluster and text(one, "status", "phase") == "Completed"
     ]
-    dated = sorted((one for one in rows if one.taken_at), key=_time, reverse=True)
-    return (*dated, *(one for one in rows if one.taken_at is None))
-
-
-def _time(row: SnapshotRow) -> str:
-    return row.taken_at.isoformat() if row.taken_at else ""
+    return tuple(sorted(rows, key=lambda one: one.taken_at or _NEVER, reverse=True))
 
 
 def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
@@ -142,14 +139,14 @@ def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
     """Return the table of the backups."""
     made = table("BACKUP", "AGE", "SIZE", "VERSION")
     for one in rows:
-        made.add_row(safe(one.backup), _age(one, now), str(one.size or ""), safe(one.version))
+        made.add_row(safe(one.backup), _column(one, now), str(one.size or ""), safe(one.version))
     return made
 
 
 def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ...]:
     """Return what the user has to know before it is done."""
     return (
-        f"{cluster} gets the data of {row.backup}, which is {_age(row, now)} old.",
+        f"{cluster} gets the data of {row.backup}, which is {_age(row, now)}.",
         "Everything written since then is lost; a snapshot of now (kubectl bao backup) keeps it.",
         "All servers restart at once at the end: no client is served for some seconds.",
     )
@@ -165,8 +162,12 @@ def manifest(name: str, namespace: str, cluster: str, row: SnapshotRow) -> Objec
     }
 
 
+def _column(row: SnapshotRow, now: datetime) -> str:
+    return age(now - row.taken_at) if row.taken_at else "unknown"
+
+
 def _age(row: SnapshotRow, now: datetime) -> str:
-    return age(now - row.taken_at) if row.taken_at else "of unknown age"
+    return f"{age(now - row.taken_at)} old" if row.taken_at else "of unknown age"
 
 
 def _end(live: Object) -> ExitCode:
@@ -177,7 +178,7 @@ def _end(live: Object) -> ExitCode:
         sys.stdout.write(
             "Check the data. Then acknowledge the outcome, with Resume to go on or Abandon:\n"
             f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
-            f"openbao.org/restore-acknowledge={clean_message(operation)}/Resume\n"
+            f"{RESTORE_ACKNOWLEDGE}={clean_message(operation)}/Resume\n"
         )
         return ExitCode.NOT_READY
     return ExitCode.GOOD if phase == "Completed" else ExitCode.ERROR

@@ -17,7 +17,6 @@ from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
 from runtime.types import Object, ObjectKey, Resource
 
-FIELD_MANAGER: Final = "baoctl"
 PERIOD: Final = 1.0
 """Seconds between two looks."""
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.datacenter.status import find, listed
+from baoctl.commands.preconditions import unchanged
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
@@ -27,9 +28,8 @@ from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
-from runtime.types import Object, ObjectKey, is_terminating, key_of, resource_version_of, uid_of
+from runtime.types import Object, ObjectKey, is_terminating, key_of
 
-FIELD_MANAGER: Final = "baoctl"
 TRIES: Final = 5
 """How often an order is written when another client writes the Datacenter at the same time."""
 _HELD: Final = ("Maintenance", "Offline")
@@ -121,8 +121,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     else:
         change = {"op": "add", "path": "/spec/redeploy", "value": [entry]}
     return (
-        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        *unchanged(live),
         change,
     )
 

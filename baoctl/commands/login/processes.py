@@ -28,7 +28,7 @@ OUTPUT_MAX: Final = 16 << 10
 """Bytes of the output of kubectl that are looked at."""
 POLL_SECONDS: Final = 0.05
 SHELL: Final = "/bin/sh"
-_SIGNALLED: Final = 128
+SIGNALLED: Final = 128
 """What shells add to the number of a signal that ended a process."""
 
 
@@ -127,7 +127,7 @@ async def run(
         status = await process.wait()
     finally:
         await end(process, ending, clock)
-    return status if status >= 0 else _SIGNALLED - status
+    return status if status >= 0 else SIGNALLED - status
 
 
 async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) -> None:

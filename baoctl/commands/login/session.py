@@ -29,7 +29,7 @@ from baoctl.commands.login.target import (
 )
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.conditions.condition import clean_message
+from contracts.conditions.message import clean_message
 from contracts.naming import labels
 from contracts.naming.ports import API
 from managers.bao.client import Bao, BaoError, Denied
@@ -40,7 +40,6 @@ from runtime.client.listing import ListOptions
 from runtime.client.write_guard import unguarded
 
 REVOKE: Final = "auth/token/revoke-self"
-_SIGNALLED: Final = 128
 
 
 def login(order: LoginOrder, access: Access) -> int:
@@ -57,7 +56,7 @@ def login(order: LoginOrder, access: Access) -> int:
             except asyncio.CancelledError:
                 if not ended:
                     raise
-                return _SIGNALLED + ended[0]
+                return processes.SIGNALLED + ended[0]
 
     return ask("login", question, access)
 

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from baoctl.commands.api_client import AskError
 from baoctl.commands.cluster.observed import is_ready, text
 from baoctl.exit_codes import ExitCode
 from contracts import tls_names
 from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.violation import InvalidClusterError
 from contracts.naming import labels
 from managers.context.secret_files import UnreadableFileError, ascii_pem, check_trusted
 from runtime.types import Object, key_of, labels_of
@@ -75,10 +74,10 @@ def leader_of(cluster: str, pods: Sequence[Object]) -> str:
 def trust_of(live: Object) -> ServerAuthority:
     """Return how the servers of a cluster are verified. Raises AskError."""
     try:
-        cluster = OpenBaoCluster.model_validate(live)
-    except ValidationError as error:
+        cluster = OpenBaoCluster.from_object(live)
+    except InvalidClusterError as error:
         raise AskError(
-            f"{key_of(live)}: this client cannot read its spec ({error.error_count()} fields); "
+            f"{key_of(live)}: this client cannot read its spec ({len(error.violations)} fields); "
             "use the client of the operator's version"
         ) from None
     name = tls_names.server_name(cluster)

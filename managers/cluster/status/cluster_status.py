@@ -19,7 +19,8 @@ from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_unseal import UnsealStatus
 from contracts.api.cluster.status_upgrade import ReleaseStatus, UpgradeStatus
 from contracts.api.rules.unsupported_fields import unserved_fields
-from contracts.conditions.condition import TYPES, Condition, Status, clean_message, condition, merge
+from contracts.conditions.condition import TYPES, Condition, Status, condition, merge
+from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.naming import labels, names
 from contracts.pause import is_paused

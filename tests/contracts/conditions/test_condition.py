@@ -10,11 +10,11 @@ from contracts.conditions.condition import (
     TYPES,
     Condition,
     ConditionUpdate,
-    clean_message,
     condition,
     merge,
     next_step,
 )
+from contracts.conditions.message import clean_message
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

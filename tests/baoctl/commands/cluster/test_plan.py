@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from baoctl.cli import main
 from baoctl.commands.cluster.difference import differences
-from baoctl.commands.cluster.merge import LAST_APPLIED, applied
+from baoctl.commands.cluster.merge import applied
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, ObjectKey, resource_version_of
 from tests.baoctl.commands.cluster.bench import command_line, world
 from tests.baoctl.commands.cluster.looks import healthy
