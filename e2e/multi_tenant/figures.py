@@ -13,7 +13,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
-from managers.context.reads.served_schemas import INDEX
+from managers.context.reads.served_schemas import DOCUMENT
 from runtime.types import uid_of
 
 SERVERS = 3
@@ -58,7 +58,7 @@ def counted_requests(entries: list[Entry]) -> list[Entry]:
     return [
         e
         for e in entries
-        if e.resource not in left_out and e.verb != "watch" and not e.uri.startswith(INDEX)
+        if e.resource not in left_out and e.verb != "watch" and not e.uri.startswith(DOCUMENT)
     ]
 
 

@@ -23,7 +23,7 @@ from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
-from managers.context.reads.served_schemas import INDEX
+from managers.context.reads.served_schemas import DOCUMENT
 from managers.context.service_account_token import RENEW_AFTER
 from runtime.builtin_kinds import EVENT
 from runtime.types import labels_of, uid_of
@@ -43,9 +43,8 @@ SECRETS = frozenset(
         names.unseal_key_secret(NAME),
     }
 )
-# Read every few minutes: who signs the tokens that the operator logs in with, and the revisions of
-# the schemas.
-EVERY_FEW_MINUTES = frozenset({"/.well-known/openid-configuration", "/openid/v1/jwks", INDEX})
+# Read every few minutes: who signs the tokens that the operator logs in with, and the schemas.
+EVERY_FEW_MINUTES = frozenset({"/.well-known/openid-configuration", "/openid/v1/jwks", DOCUMENT})
 BRING_UP_EVENTS = {"Initialized": 1, "AllReplicasReady": 1, "AllVoters": 1}
 
 

@@ -8,6 +8,7 @@ definitions themselves only an administrator may. Composed by `baoctl.process.wi
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,19 +29,16 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FAMILY = "openbao_operator_schema_fields_lacking"
 MEANING = "Fields and values of this operator's API that the definitions on the API server lack."
-INDEX: Final = "/openapi/v3"
-GROUP_VERSION: Final = f"apis/{GROUP}/{VERSION}"
-DOCUMENT: Final = f"{INDEX}/{GROUP_VERSION}"
-INDEX_BYTES_MAX = 4 * 1024 * 1024
+DOCUMENT: Final = f"/openapi/v3/apis/{GROUP}/{VERSION}"
 DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
 """The document of this release has 750 kB."""
 VALUES_MAX = 1_000_000
 RECHECK = 300.0
-"""Seconds between two looks at the index."""
+"""Seconds between two reads of the document."""
 RECHECK_LACKING = 15.0
 """The same while fields are lacking: somebody is about to apply the definitions."""
 PAUSE = 5.0
-"""Seconds between two looks, however many writes fail."""
+"""Seconds between two reads, however many writes fail."""
 JITTER = 0.2
 SHOWN = 10
 
@@ -105,8 +103,7 @@ class ServedSchemas:
         self._handlers: tuple[SchemaHandler, ...] = ()
         self._checked = asyncio.Event()
         self._in_doubt = asyncio.Event()
-        self._revision = ""
-        self._read_at = 0.0
+        self._digest = b""
         self._error = ""
         self._result = Comparison()
 
@@ -120,7 +117,7 @@ class ServedSchemas:
         return self._result.statuses.get(kind)
 
     def doubt(self) -> None:
-        """Look again soon: the API server refused a write that fits the last result."""
+        """Read again soon: the API server refused a write that fits the last result."""
         self._in_doubt.set()
 
     def add_handler(self, handler: SchemaHandler) -> None:
@@ -150,34 +147,26 @@ class ServedSchemas:
 
     async def _check(self) -> bool:
         """Compare once; False when the API server could not be reached."""
-        doubted = self._in_doubt.is_set()
         self._in_doubt.clear()
         try:
-            index = read_json(
-                await self._client.get_raw(INDEX, most=INDEX_BYTES_MAX), values=VALUES_MAX
-            )
-            revision = str(index["paths"][GROUP_VERSION])
-            if revision == self._revision and not doubted and not self._is_due():
-                return True
             body = await self._client.get_raw(DOCUMENT, most=DOCUMENT_BYTES_MAX)
-            result = await asyncio.to_thread(self._compare, body)
+            # The digest, not the revision in the index of /openapi/v3: the index lags by a second,
+            # and an older document under the newer revision would be believed for good.
+            digest = hashlib.sha256(body).digest()
+            if digest != self._digest:
+                self._take(await asyncio.to_thread(self._compare, body))
         except (ApiError, Transient, UnreadableError, LookupError, TypeError) as error:
             self._report_error(f"{type(error).__name__}: {error}")
             return not isinstance(error, Transient)
-        self._revision, self._read_at, self._error = revision, self._clock.monotonic(), ""
-        self._take(result)
+        self._digest, self._error = digest, ""
         return True
-
-    def _is_due(self) -> bool:
-        # Of several API servers, one may have answered with the document before the last.
-        return bool(self.lacking) and self._clock.monotonic() - self._read_at >= RECHECK
 
     def _compare(self, body: bytes) -> Comparison:
         return compare(self._expected(), read_json(body, values=VALUES_MAX))
 
     def _report_error(self, text: str) -> None:
         if text != self._error:
-            log.warning("schemas of the API server could not be read", path=INDEX, error=text)
+            log.warning("schemas of the API server could not be read", path=DOCUMENT, error=text)
         self._error = text
 
     def _take(self, result: Comparison) -> None:
