@@ -25,7 +25,7 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
 from managers.bao.client import Bao
-from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
+from managers.cluster.observe.cache_refresh import CacheRefresher, watch_refresher
 from managers.cluster.observe.health_poller import HealthPoller
 from managers.cluster.observe.polling import PollingCacheRefresher
 from managers.tenancy.gate import Gate, ReadGate, TenantGate, all_of, open_gate, target_of
@@ -150,9 +150,7 @@ def _where_provisioned(parts: Parts) -> Caches:
         *_own(parts),
         {**children, **kinds.caches},
         kinds,
-        WatchCacheRefresher(
-            parts.settings.installation.secret_recheck, when_well=SECRETS_WHEN_WELL
-        ),
+        _watch_refresher(parts, SECRETS_WHEN_WELL),
         gate=all_of(provisioned, ReadGate(every.is_ready)),
         opened=every,
         tenants=tenants,
@@ -186,8 +184,9 @@ def _polled(parts: Parts) -> Caches:
     )
 
 
-def _watch_refresher(parts: Parts) -> WatchCacheRefresher:
-    return WatchCacheRefresher(parts.settings.installation.secret_recheck)
+def _watch_refresher(parts: Parts, when_well: float = 0.0) -> CacheRefresher:
+    recheck = parts.settings.installation.secret_recheck
+    return watch_refresher(parts.clock, recheck, when_well, parts.rng)
 
 
 def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:

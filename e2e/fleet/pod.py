@@ -1,7 +1,7 @@
 """Runs an operator as if it were in a pod, next to a control plane without nodes.
 
 Uses the harness. A pod reads its token from files, where a kubeconfig is read by a library that
-needs tens of megabytes. Called by e2e.fleet and e2e.churn, which measure memory.
+needs tens of megabytes. Called by e2e.fleet, e2e.cluster_fleet and e2e.churn, which measure memory.
 """
 
 import sys
@@ -23,11 +23,12 @@ def start_in_pod(
     environment: Mapping[str, str],
     module: Sequence[str] = ("baoctl",),
     listen: int = 0,
+    arguments: Sequence[str] = (NO_ELECTION,),
 ) -> Operator:
     """Start it with the files of a ServiceAccount in a separate mount namespace.
 
     `module` runs it; its arguments come before those of `python -m baoctl`. `listen` is the metrics
-    port, 0 for any.
+    port, 0 for any. `arguments` are those of `baoctl run`.
     """
     config = orjson.loads(identity.kubeconfig.read_bytes())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
@@ -39,7 +40,7 @@ def start_in_pod(
     host, _, port = cluster["server"].removeprefix("https://").rpartition(":")
     argv = [
         "unshare", "--map-root-user", "--mount", "sh", "-c", _MOUNT, str(folder), MOUNTED,
-        sys.executable, "-m", *module, "run", "--port", str(listen), NO_ELECTION,
+        sys.executable, "-m", *module, "run", "--port", str(listen), *arguments,
     ]  # fmt: skip
     api_server = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     return launcher.launch(identity, argv, {**environment, **api_server})

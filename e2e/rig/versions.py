@@ -136,8 +136,9 @@ CONTROL_PLANE = (
     Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=60),
     _kubernetes("kube-apiserver", 240),
 )
+CONTROLLER_MANAGER = _kubernetes("kube-controller-manager", 64)
 NODE = (
-    _kubernetes("kube-controller-manager", 64),
+    CONTROLLER_MANAGER,
     _kubernetes("kube-scheduler", 6),
     _kubernetes("kubelet", 21),
     _kubernetes("kube-proxy", 8),

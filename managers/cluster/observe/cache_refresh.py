@@ -6,12 +6,15 @@ managers.cluster.observe.polling.
 
 from __future__ import annotations
 
+import random
 from typing import Protocol
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import Observed, StatefulSetFacts
+from managers.cluster.observe.secret_schedule import SecretSchedule
 from managers.cluster.status.cluster_status import ReconcileResult
 from runtime.apply.ownership import Owner
+from runtime.clock import Clock
 from runtime.outcome import Done
 from runtime.types import ObjectKey
 
@@ -56,14 +59,11 @@ class CacheRefresher(Protocol):
 class WatchCacheRefresher:
     """Watches keep the caches fresh: only unwatched state needs a refresh.
 
-    Secrets are not watched, and no event reports the end of an ambiguous leader. The arguments are
-    the seconds between two reads of Secrets: of a cluster, and of a healthy one.
+    Secrets are not watched, and no event reports the end of an ambiguous leader.
     """
 
-    def __init__(self, secret_recheck: float, when_well: float | None = None) -> None:
-        self._recheck = secret_recheck
-        self._when_well = secret_recheck if when_well is None else when_well
-        self._well: set[ObjectKey] = set()
+    def __init__(self, schedule: SecretSchedule) -> None:
+        self._schedule = schedule
 
     def mark_new(self, owner: Owner) -> None:
         """Nothing to do."""
@@ -78,26 +78,35 @@ class WatchCacheRefresher:
         """Nothing to do."""
 
     def secret_age(self, owner: Owner) -> float:
-        """Return the setting of the installation."""
-        return self._when_well if owner.key in self._well else self._recheck
+        """Return the age that the schedule allows."""
+        return self._schedule.age(owner.key)
 
     def next_refresh(self, result: ReconcileResult) -> float | None:
-        """Read Secrets again, and sooner where the leader is ambiguous."""
-        metadata = result.cluster.metadata
+        """Read Secrets again by the schedule, and sooner where the leader is ambiguous."""
+        metadata, observed = result.cluster.metadata, result.observed
         key = ObjectKey(metadata.namespace, metadata.name)
-        self._well.discard(key)
         if result.applied is None:
+            self._schedule.forget(key)
             return None
-        if result.observed.leader_in_doubt:
-            return LEADER_RECHECK
-        if not is_well(result):
-            return self._recheck
-        self._well.add(key)
-        return self._when_well
+        facts = (metadata.generation, observed.secrets)
+        due = self._schedule.next(key, facts, len(observed.secrets), well=is_well(result))
+        return min(due, LEADER_RECHECK) if observed.leader_in_doubt else due
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the state of a deleted cluster."""
-        self._well.discard(key)
+        self._schedule.forget(key)
+
+
+def watch_refresher(
+    clock: Clock, recheck: float, when_well: float = 0.0, rng: random.Random | None = None
+) -> WatchCacheRefresher:
+    """Make the refresher of a process that watches.
+
+    `recheck`: seconds between two reads of the Secrets of a cluster that changes; `when_well`: at
+    least so many of one that is well.
+    """
+    jitter = rng or random.Random()  # noqa: S311  jitter, not keys
+    return WatchCacheRefresher(SecretSchedule(clock, jitter, recheck, when_well))
 
 
 def is_well(result: ReconcileResult) -> bool:

@@ -36,7 +36,7 @@ from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
 from managers.cluster.apply.apply import PRUNED
-from managers.cluster.observe.cache_refresh import CacheRefresher, WatchCacheRefresher
+from managers.cluster.observe.cache_refresh import CacheRefresher, watch_refresher
 from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
 from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.observe.foreign import foreign_objects
@@ -129,8 +129,8 @@ class ClusterObserver:
         self._admission = dependencies.admission
         self._schemas = dependencies.schemas
         self._upgrades = dependencies.upgrades
-        self.cache_refresher = dependencies.cache_refresher or WatchCacheRefresher(
-            installation.secret_recheck
+        self.cache_refresher = dependencies.cache_refresher or watch_refresher(
+            clock, installation.secret_recheck
         )
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)

@@ -22,7 +22,7 @@ from baoctl.settings import Settings, from_environment
 from contracts.admission.policy import PREFIX
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
-from managers.context.reads.served_schemas import INDEX
+from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
 from runtime.clock import SystemClock
@@ -145,7 +145,7 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     assert {request.method for request in server.requests} == {"GET"}
     # The admission policies are looked at by name.
     listed = [request.path for request in server.requests if PREFIX not in request.path]
-    kinds = {path.rpartition("/")[2] for path in listed if path != INDEX}
+    kinds = {path.rpartition("/")[2] for path in listed if path != DOCUMENT}
     assert "secrets" not in kinds
     # Our own kinds and what clusters own, and the definitions of kinds that may be absent.
     assert len(kinds) == len(CHILDREN) + len(OWN) + 1

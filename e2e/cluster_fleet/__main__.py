@@ -1,0 +1,5 @@
+"""python -m e2e.cluster_fleet."""
+
+from e2e.cluster_fleet.cli import main
+
+main()

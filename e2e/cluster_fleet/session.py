@@ -1,0 +1,250 @@
+"""Runs the phases with one number of clusters on a control plane without nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from contracts.api.group import CLUSTERS
+from e2e.churn.session import allocator
+from e2e.cluster_fleet import operators
+from e2e.cluster_fleet.figures import Phase, Run, quantile
+from e2e.cluster_fleet.operators import Member
+from e2e.cluster_fleet.process import LAG, QUEUE, Reading, between
+from e2e.cluster_fleet.view import View, until
+from e2e.harness.audit import LEASES, AuditLog, writes
+from e2e.harness.installation import identity, install
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from e2e.soak.session import cancelled
+from runtime.cache.informers import InformerSet
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig
+from runtime.clock import SystemClock
+from runtime.metrics.metrics import Metrics
+from runtime.types import ObjectKey
+
+REPLICAS = 3
+SHARE = 50
+"""So many clusters are in one namespace."""
+SIDE_BY_SIDE = 8
+PATIENCE = 1800.0
+REST = 15.0
+"""Seconds of rest before a phase: details of a status are written up to two seconds later."""
+OUTAGE = 10.0
+
+
+@dataclass(slots=True)
+class Fleet:
+    """One measurement in progress."""
+
+    rig: Rig
+    client: Client
+    view: View
+    leader: Member
+    standby: Member
+    user: str
+    progress: Callable[[str], None]
+    run: Run
+    keys: Sequence[ObjectKey] = ()
+    reaction: list[float] = field(default_factory=list)
+
+    @property
+    def audit(self) -> AuditLog:
+        """Requests of all processes."""
+        return AuditLog(self.rig.audit_log)
+
+    async def create(self) -> None:
+        """Create all clusters, and wait until each has all its votes."""
+        todo = iter(self.keys)
+
+        async def one_after_another() -> None:
+            for key in todo:
+                body = manifest(
+                    key.namespace,
+                    key.name,
+                    replicas=REPLICAS,
+                    selfInit=self_init(key_value_engine()),
+                )
+                await self.client.create(CLUSTERS, body, field_manager="people")
+
+        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
+        await self._until_settled()
+
+    async def change(self) -> None:
+        """Change one cluster of a hundred; note the seconds until its Service changes."""
+        last = self.view.changes.last
+        for key in self.keys[:: max(1, min(100, len(self.keys) // 3))]:
+            began = time.monotonic()
+            value = {"annotations": {"example.com/changed": "yes"}}
+            ops = [{"op": "add", "path": "/spec/service", "value": value}]
+            await self.client.json_patch(CLUSTERS, key, ops, field_manager="people")
+            changed = partial(_is_later, last, key.name, began)
+            await until(f"cluster {key.name} gets its annotation", changed, 60.0, every=0.005)
+            self.reaction.append(last[key.name] - began)
+
+    async def roll(self) -> None:
+        """Restart all servers."""
+        before = self.view.ready_pods()
+        value = {"restartAt": "once"}
+
+        def restarted() -> bool:
+            now = self.view.ready_pods()
+            return len(now) == len(before) and all(before[key] != uid for key, uid in now.items())
+
+        todo = iter(self.keys)
+
+        async def one_after_another() -> None:
+            for key in todo:
+                ops = [{"op": "add", "path": "/spec/runtime", "value": value}]
+                await self.client.json_patch(CLUSTERS, key, ops, field_manager="people")
+
+        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
+        await until("all servers are restarted", restarted, PATIENCE, every=0.5)
+        await self._until_settled()
+
+    async def failover(self) -> None:
+        """End the leader; wait until the standby has seen every cluster."""
+        await asyncio.to_thread(self.leader.operator.stop)
+        self.leader = self.standby
+        count = len(self.keys)
+        await until("the standby caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
+
+    async def outage(self) -> None:
+        """Stop the API server for some seconds; wait until a change takes effect again."""
+        self.rig.stop("kube-apiserver")
+        await asyncio.sleep(OUTAGE)
+        self.rig.start("kube-apiserver")
+        await asyncio.to_thread(self.rig.wait_api)
+        await asyncio.sleep(REST)
+
+    async def measure(self, name: str, work: Awaitable[object]) -> Phase:
+        """Run one phase and add its figures."""
+        await asyncio.sleep(REST)
+        mark, began = self.audit.mark(), time.monotonic()
+        before = await asyncio.to_thread(self.leader.read)
+        first = self.leader
+        self.reaction.clear()
+        await work
+        seconds = time.monotonic() - began
+        await asyncio.sleep(min(REST, seconds))
+        after = await asyncio.to_thread(self.leader.read)
+        entries = await asyncio.to_thread(self.audit.since, mark, self.user)
+        entries = [entry for entry in entries if entry.resource != LEASES]
+        if first is not self.leader:
+            before = Reading(0.0, 0.0, {LAG: {}, QUEUE: {}})
+        written = writes(entries)
+        phase = Phase(
+            name,
+            seconds,
+            Counter(entry.verb for entry in entries),
+            len(written),
+            after.cpu - before.cpu,
+            after.resident,
+            quantile(between(before, after, LAG), 0.99),
+            quantile(between(before, after, QUEUE), 0.99),
+            tuple(self.reaction),
+        )
+        self.progress(f"{name}: {seconds:.1f} s, {phase.total} requests, {after.resident:.0f} MB")
+        self._explain(name, entries)
+        return phase
+
+    def _explain(self, name: str, entries: Sequence[object]) -> None:
+        counted = Counter(
+            f"{e.verb} {e.resource or e.uri}{'/' if e.subresource else ''}{e.subresource}"  # type: ignore[attr-defined]
+            for e in entries
+        )
+        for what, count in counted.most_common(12):
+            self.progress(f"  {name}: {count} x {what}")
+
+    async def _until_settled(self) -> None:
+        count = len(self.keys)
+        told = [0]
+
+        def settled() -> bool:
+            now = self.view.settled()
+            if now != told[0] and now % max(1, count // 10) == 0:
+                self.progress(f"  {now} of {count} clusters")
+            told[0] = now
+            return now >= count
+
+        await until("all clusters are available", settled, PATIENCE, every=0.25)
+
+
+def _is_later(times: Mapping[str, float], name: str, than: float) -> bool:
+    return times.get(name, 0.0) > than
+
+
+async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
+    """Run all phases with so many clusters. Raises FleetError."""
+    phases: dict[str, Phase] = {}
+    async with fleet(rig, count, folder) as measured:
+        phases["create"] = await measured.measure("create", measured.create())
+        standby = await asyncio.to_thread(measured.standby.read)
+        steps: Sequence[tuple[str, Callable[[], Awaitable[object]]]] = (
+            ("quiet", partial(asyncio.sleep, quiet)),
+            ("change", measured.change),
+            ("roll", measured.roll),
+            ("failover", measured.failover),
+            ("outage", measured.outage),
+        )
+        for name, work in steps:
+            phases[name] = await measured.measure(name, work())
+    return Run(count, phases, standby.resident)
+
+
+@contextmanager
+def simulated(rig: Rig) -> Iterator[None]:
+    """Run the kubelet and the servers in a process of their own."""
+    module = [sys.executable, "-m", "e2e.simulation", str(rig.kubeconfig)]
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *module], cwd=REPOSITORY)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@asynccontextmanager
+async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
+    """Start everything on a running control plane."""
+    install(rig)
+    api, clock = Api(rig), SystemClock()
+    keys = [ObjectKey(f"fleet-{number // SHARE}", f"c-{number}") for number in range(count)]
+    for namespace in sorted({key.namespace for key in keys}):
+        api.make_namespace(namespace)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(simulated(rig))
+        client = Client(
+            await from_kubeconfig(str(rig.kubeconfig), None, clock), user_agent="fleet", clock=clock
+        )
+        stack.push_async_callback(client.close)
+        informers = InformerSet(client, clock=clock, rng=random.SystemRandom(), metrics=Metrics())
+        view = View(informers, REPLICAS)
+        watching = asyncio.create_task(informers.run())
+        stack.push_async_callback(cancelled, watching)
+        await informers.wait_synced(60.0)
+        who = identity(rig, api, folder)
+        members = []
+        for name in ("first", "second"):
+            member = operators.start(rig, who, folder / name, allocator())
+            stack.callback(member.launcher.stop_all)
+            members.append(member)
+            if name == "first":
+                await until("the first operator leads", member.leads, 60.0, 0.25)
+        made = Fleet(
+            rig, client, view, members[0], members[1], who.user, rig.progress, Run(count), keys
+        )
+        yield made

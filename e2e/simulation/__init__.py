@@ -1,0 +1,13 @@
+"""Simulates the kubelet and the OpenBao servers of many clusters, for measurements of the operator.
+
+    python -m e2e.simulation KUBECONFIG
+
+| part | real or simulated |
+|---|---|
+| API server, etcd, StatefulSet controller, garbage collector, TLS | real |
+| kubelet, OpenBao servers and the labels that they write | simulated |
+
+Pods are never scheduled: the API server removes a deleted pod at once. Volumes stay pending. Uses
+`runtime` as a client and of the product its names. Run by e2e.cluster_fleet, in the network
+namespace that e2e.simulation.control_plane enters.
+"""
