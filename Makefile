@@ -124,6 +124,11 @@ bench-stream: $(STAMP) ## Stream a snapshot of 1 GiB with a backup job and with 
 bench-fleet: $(STAMP) ## Look after 1,500 datacenters without nodes: first pass, quiet, memory.
 	@$(PY) -m e2e.fleet
 
+.PHONY: bench-clusters
+bench-clusters: $(STAMP) ## Look after N clusters without nodes: time, requests, CPU, memory, growth.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.cluster_fleet $(foreach n,$(or $(N),300),--clusters $(n))
+
 .PHONY: soak
 soak: $(STAMP) ## Minutes of faults, clusters that come and go, and large ones: nothing may grow.
 	@$(RIG_ONLY)

@@ -3,6 +3,7 @@
 Standard library only. For what is computed from an object that lives through many passes and
 changes rarely. What a pass of a controller asks is kept until the end of the next pass of the same
 key: a pass of an object that is gone asks nothing, so nothing of the object is left after it.
+Passes of several controllers about one object share a result as long as one of them keeps it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 SIZE: Final = 64
 """First arguments, per function, whose last result is kept for those who ask outside of a pass; the
@@ -26,8 +28,23 @@ First = TypeVar("First")
 Rest = ParamSpec("Rest")
 Result = TypeVar("Result")
 
-_Entry = tuple[Any, tuple[Any, ...], dict[str, Any], Any]
-"""The first argument, the other ones by place and by name, and the result."""
+
+class _Entry:
+    """The first argument, the other ones by place and by name, and the result."""
+
+    __slots__ = ("__weakref__", "first", "named", "rest", "result")
+
+    def __init__(
+        self, first: Any, rest: tuple[Any, ...], named: dict[str, Any], result: Any
+    ) -> None:
+        self.first = first
+        self.rest = rest
+        self.named = named
+        self.result = result
+
+    def answers(self, first: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Whether it is the result for these arguments."""
+        return self.first is first and self.rest == rest and self.named == named
 
 
 class _Pass:
@@ -91,6 +108,8 @@ def memoize(
     its UID replaces its former version, and `size` may be the number of all of them.
     """
     kept: OrderedDict[Hashable, _Entry] = OrderedDict()
+    # An entry keeps its first argument alive, so no other object has its id meanwhile.
+    of_others: WeakValueDictionary[Hashable, _Entry] = WeakValueDictionary()
     place_of: Callable[[First], Hashable] = slot or id
     of_passes = slot is None
 
@@ -102,15 +121,14 @@ def memoize(
             return in_pass(under_way, key, first, rest, named)
         # The first argument is kept with its result: no other object can have its id meanwhile.
         entry = kept.get(key)
-        if entry is not None and entry[0] is first and entry[1] == rest and entry[2] == named:
+        if entry is not None and entry.answers(first, rest, named):
             try:  # noqa: SIM105 - suppress() would double the price of an answer
                 kept.move_to_end(key)
             except KeyError:
-                # Another thread has dropped it since.
-                pass
-            return entry[3]  # type: ignore[no-any-return]  # what `function` gave
+                pass  # Another thread has dropped it since.
+            return entry.result  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
-        kept[key] = (first, rest, named, result)
+        kept[key] = _Entry(first, rest, named, result)
         kept.move_to_end(key)
         if len(kept) > size:
             kept.popitem(last=False)
@@ -125,11 +143,12 @@ def memoize(
     ) -> Result:
         question = (ask, key)
         now = under_way.now
-        entry = now.get(question) or under_way.before.get(question)
-        if entry is None or entry[0] is not first or entry[1] != rest or entry[2] != named:
-            entry = (first, rest, named, function(first, *rest, **named))
+        entry = now.get(question) or under_way.before.get(question) or of_others.get(key)
+        if entry is None or not entry.answers(first, rest, named):
+            entry = _Entry(first, rest, named, function(first, *rest, **named))
+            of_others[key] = entry
         if len(now) < under_way.size:
             now[question] = entry
-        return entry[3]
+        return entry.result  # type: ignore[no-any-return]  # what `function` gave
 
     return ask

@@ -13,6 +13,7 @@ from baoctl.process.wiring import run
 from baoctl.settings import ProvisionerSettings, Settings
 from runtime.clock import Clock, SystemClock
 from runtime.errors import ApiError, LeaseLost, Transient
+from runtime.limits.tls_buffers import shrink_tls_buffers
 from runtime.process.logs import configure
 from runtime.process.manager import RunnableCrashed
 
@@ -35,6 +36,7 @@ def _run(work: Callable[[Clock], Coroutine[None, None, None]], level: str) -> No
     clock = SystemClock()
     configure(clock, level=level, sensitive=("unseal_?key", "recovery_?key"))
     log = structlog.get_logger()
+    shrink_tls_buffers()
     try:
         asyncio.run(work(clock))
     except LeaseLost as lost:

@@ -43,7 +43,6 @@ SIDE_BY_SIDE = 8
 PATIENCE = 1800.0
 REST = 15.0
 """Seconds of rest before a phase: details of a status are written up to two seconds later."""
-OUTAGE = 10.0
 
 
 @dataclass(slots=True)
@@ -56,10 +55,15 @@ class Fleet:
     leader: Member
     standby: Member
     user: str
-    progress: Callable[[str], None]
-    run: Run
-    keys: Sequence[ObjectKey] = ()
+    start: Callable[[str], Member]
+    """Starts another operator, in a folder of that name."""
+    keys: Sequence[ObjectKey]
     reaction: list[float] = field(default_factory=list)
+
+    @property
+    def progress(self) -> Callable[[str], None]:
+        """Prints a line."""
+        return self.rig.progress
 
     @property
     def audit(self) -> AuditLog:
@@ -123,12 +127,18 @@ class Fleet:
         await until("the standby caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
 
     async def outage(self) -> None:
-        """Stop the API server for some seconds; wait until a change takes effect again."""
-        self.rig.stop("kube-apiserver")
-        await asyncio.sleep(OUTAGE)
+        """Restart the API server; wait until the operator has no key in its queues again.
+
+        An operator that could not renew its Lease in time ends; its pod would be restarted.
+        """
+        count = len(self.keys)
+        self.leader.operator.faults_expected = True
+        await asyncio.to_thread(self.rig.stop, "kube-apiserver")
         self.rig.start("kube-apiserver")
         await asyncio.to_thread(self.rig.wait_api)
-        await asyncio.sleep(REST)
+        if not self.leader.operator.alive:
+            self.leader = self.start("third")
+        await until("the operator caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
 
     async def measure(self, name: str, work: Awaitable[object]) -> Phase:
         """Run one phase and add its figures."""
@@ -237,14 +247,12 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
         stack.push_async_callback(cancelled, watching)
         await informers.wait_synced(60.0)
         who = identity(rig, api, folder)
-        members = []
-        for name in ("first", "second"):
+
+        def start(name: str) -> Member:
             member = operators.start(rig, who, folder / name, allocator())
             stack.callback(member.launcher.stop_all)
-            members.append(member)
-            if name == "first":
-                await until("the first operator leads", member.leads, 60.0, 0.25)
-        made = Fleet(
-            rig, client, view, members[0], members[1], who.user, rig.progress, Run(count), keys
-        )
-        yield made
+            return member
+
+        leader = start("first")
+        await until("the first operator leads", leader.leads, 60.0, 0.25)
+        yield Fleet(rig, client, view, leader, start("second"), who.user, start, keys)

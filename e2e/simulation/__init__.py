@@ -5,9 +5,9 @@
 | part | real or simulated |
 |---|---|
 | API server, etcd, StatefulSet controller, garbage collector, TLS | real |
-| kubelet, OpenBao servers and the labels that they write | simulated |
+| disruption controller | real |
+| scheduler, kubelet, OpenBao servers and the labels that they write | simulated |
 
-Pods are never scheduled: the API server removes a deleted pod at once. Volumes stay pending. Uses
-`runtime` as a client and of the product its names. Run by e2e.cluster_fleet, in the network
-namespace that e2e.simulation.control_plane enters.
+Volumes stay pending. Uses `runtime` as a client and of the product its names. Run by
+e2e.cluster_fleet, in the network namespace that e2e.simulation.control_plane enters.
 """

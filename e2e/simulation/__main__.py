@@ -3,8 +3,10 @@
 import asyncio
 import random
 import sys
+from pathlib import Path
 
 from contracts.naming import labels
+from e2e.rig.kube import Kube
 from e2e.simulation.kubelet import Kubelet
 from e2e.simulation.servers import Servers
 from runtime.builtin_kinds import POD
@@ -33,7 +35,7 @@ async def simulate(kubeconfig: str) -> None:
     informers = InformerSet(client, clock=clock, rng=random.SystemRandom(), metrics=metrics)
     pods = informers.informer(Selection(POD, label_selector=labels.CLUSTER))
     servers = Servers()
-    kubelet = Kubelet(client, pods, servers)
+    kubelet = Kubelet(client, Kube.from_kubeconfig(Path(kubeconfig)), pods, servers)
     controller = Controller("kubelet", kubelet, clock=clock, metrics=metrics, workers=WORKERS)
     servers.on_change = controller.enqueue
     controller.watch(pods, enqueue_object)

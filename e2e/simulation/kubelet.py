@@ -1,31 +1,38 @@
-"""Simulates a kubelet, and the labels that servers write on their own pods."""
+"""Simulates a scheduler, a kubelet, and the labels that servers write on their own pods."""
 
+import asyncio
 from base64 import b64decode
 from datetime import UTC, datetime
 
 from contracts.naming import labels, names
+from e2e.rig.kube import ApiError, Kube
 from e2e.simulation.servers import Server, Servers
 from runtime.builtin_kinds import POD, SECRET
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
-from runtime.errors import Invalid, NotFound
+from runtime.errors import Conflict, Invalid, NotFound
 from runtime.outcome import Done, Outcome
-from runtime.types import Object, ObjectKey, Request, labels_of, uid_of
+from runtime.types import Object, ObjectKey, Request, is_terminating, labels_of, uid_of
 
 RETRY = 0.5
 READY_AFTER = 1.0
 """Seconds from the start of a server until its pod is ready."""
+STOP_AFTER = 1.0
+"""Seconds that a server needs to end."""
+NODE = "simulated"
 
 
 class Kubelet:
-    """The reconciler of a pod: starts its server, then its labels, then its readiness.
+    """The reconciler of a pod: binds it, starts its server, then its labels, then its readiness.
 
-    These are three writes: an operator sees a pod that runs, one that is registered, one that is
-    ready.
+    Each is a write: an operator sees a pod that is scheduled, one that runs, one that is
+    registered, one that is ready. `kube` confirms the end of a pod, which the client of the
+    runtime cannot: no operator may delete without grace.
     """
 
-    def __init__(self, client: Client, pods: Cache, servers: Servers) -> None:
+    def __init__(self, client: Client, kube: Kube, pods: Cache, servers: Servers) -> None:
         self._client = client
+        self._kube = kube
         self._pods = pods
         self._servers = servers
 
@@ -37,15 +44,39 @@ class Kubelet:
             return Done()
         if labels_of(pod).get(labels.COMPONENT) in labels.JOBS:
             return Done()
+        if is_terminating(pod):
+            return await self._end(request, pod)
         cluster = labels_of(pod)[labels.CLUSTER]
         if not await self._has_certificate(request.namespace, cluster):
             return Done(RETRY)
-        server = self._servers.start(request, uid_of(pod), cluster, _version(pod))
         try:
+            if not pod["spec"].get("nodeName"):
+                await self._bind(request)
+                return Done()
+            server = self._servers.start(request, uid_of(pod), cluster, _version(pod))
             return await self._advance(request, pod, server)
-        except (NotFound, Invalid):
+        except (NotFound, Invalid, Conflict):
             # The pod of this name is gone, or is another one by now.
             return Done()
+
+    async def _bind(self, key: ObjectKey) -> None:
+        meta = {"namespace": key.namespace, "name": key.name}
+        target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
+        await self._client.create(POD, body, field_manager=NODE, subresource="binding")
+
+    async def _end(self, key: ObjectKey, pod: Object) -> Outcome:
+        if self._servers.runs(key):
+            self._servers.stop(key)
+            return Done(STOP_AFTER)
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
+        path = POD.path(key.namespace, key.name)
+        try:
+            await asyncio.to_thread(self._kube.delete, path, options)
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise
+        return Done()
 
     async def _advance(self, request: Request, pod: Object, server: Server) -> Outcome:
         if not (pod.get("status") or {}).get("podIP"):

@@ -113,6 +113,10 @@ class Servers:
         raft.servers[key] = self._by_pod[key] = self._by_address[address] = server
         return server
 
+    def runs(self, key: ObjectKey) -> bool:
+        """Whether the server of a pod runs."""
+        return key in self._by_pod
+
     def stop(self, key: ObjectKey) -> None:
         """End the server of a pod; another one leads if it did."""
         server = self._by_pod.pop(key, None)

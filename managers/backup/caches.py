@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import Operation
 from contracts.api.restore import ENDED, OpenBaoRestore
@@ -20,7 +21,6 @@ BY_CLUSTER: Final = "cluster"
 CACHE_SIZE: Final = 512
 """Parsed backups, and restores, that are cached: each pass reads all of its cluster."""
 
-read_cluster = memoize(OpenBaoCluster.from_object)
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 _read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
 

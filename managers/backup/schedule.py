@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from contracts.api.backup import TERMINAL, OpenBaoBackup
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.group import BACKUPS, CLUSTERS
@@ -21,7 +22,7 @@ from contracts.jobs import backup_request
 from contracts.naming import labels
 from contracts.pause import resumed_at
 from managers.backup.accounting import counted, to_count
-from managers.backup.caches import BackupCaches, read_cluster
+from managers.backup.caches import BackupCaches
 from managers.backup.cluster_status import BackupRecord, Change, stored
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.lost_locks import LostLocks

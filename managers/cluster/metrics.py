@@ -18,10 +18,10 @@ from datetime import datetime
 from typing import Any, Final, get_args
 
 from contracts import tls_names
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.status import OperationKind, Phase
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.observe.from_objects import SecretReading
-from managers.cluster.reconcile import read_cluster
 from managers.context.reads.secrets import SecretStore
 from runtime.cache.cache import Cache
 from runtime.controller.controller import Reconciler

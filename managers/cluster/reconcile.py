@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 from datetime import datetime
 
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
@@ -48,14 +49,11 @@ from runtime.cache.cache import Cache
 from runtime.controller.finalizer import Finalizer
 from runtime.errors import ApiError, Transient
 from runtime.limits.object_size import DEFAULT, oversize_of
-from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
 # Consecutive failures before the status reports them.
 REPORT_AFTER_FAILURES = 3
-
-read_cluster = memoize(OpenBaoCluster.from_object)
 
 
 class ClusterReconciler:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.reconcile import read_cluster
 from managers.cluster.status.cluster_status import held_back
 from managers.tenancy.gate import ACCESS_PENDING, Gate
 from runtime.cache.cache import Cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.restore import ENDED, OpenBaoRestore
@@ -35,13 +36,10 @@ from runtime.cache.cache import Cache
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
-from runtime.memo import memoize
 from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, annotations_of, is_terminating, key_of, uid_of
 
 ANSWERS: Final[dict[str, Disposition]] = {"Resume": "Resume", "Abandon": "Abandon"}
-
-read_cluster = memoize(OpenBaoCluster.from_object)
 
 
 @dataclass(frozen=True, slots=True)

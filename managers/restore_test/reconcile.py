@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from contracts.api.backup import OpenBaoBackup
-from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.status_backup import BackupStatus, RestoreTestStatus
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.violation import InvalidClusterError
@@ -56,7 +56,6 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 CACHE_SIZE: Final = 512
 """Parsed backups that are cached: each pass reads all of its namespace."""
 
-read_cluster = memoize(OpenBaoCluster.from_object)
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
 

@@ -235,3 +235,30 @@ class TestPasses:
                 shared(thing, "a")
         assert len(made.asked) == 1
         assert len(memos) == 0
+
+
+def test_passes_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -> None:
+    made, thing = Counting(), Thing()
+    one, other = Memos(), Memos()
+    with one.during("key"):
+        first = made.ask(thing, "a")
+    with other.during("key"):
+        assert made.ask(thing, "a") is first
+        # Another question about the same thing is answered anew.
+        assert made.ask(thing, "b") == ["b", "0"]
+    assert len(made.asked) == 2
+
+
+def test_a_shared_result_is_gone_when_nobody_keeps_it() -> None:
+    made, thing = Counting(), Thing()
+    memos = Memos()
+    with memos.during("key"):
+        made.ask(thing, "a")
+    # Two passes that do not ask: the first still holds what the pass before it asked.
+    for _ in range(2):
+        with memos.during("key"):
+            pass
+    gc.collect()
+    with memos.during("key"):
+        made.ask(thing, "a")
+    assert len(made.asked) == 2

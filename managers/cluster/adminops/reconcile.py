@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import AdminOpsStatus, AutopilotStatus
 from contracts.api.violation import InvalidClusterError
@@ -24,7 +25,7 @@ from managers.cluster.adminops.keys import KeyDuties
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
-from managers.cluster.reconcile import owner_of, read_cluster
+from managers.cluster.reconcile import owner_of
 from managers.context.context import Context
 from managers.membership.decide import ExpectedMembers, as_object, judge
 from managers.membership.find_leader import known_leader
