@@ -28,6 +28,6 @@ async def test_a_connection_allocates_a_small_buffer(shrunk: None) -> None:
         context,
         loop.create_future(),
         server_hostname="name",
-        call_connection_made=False,
     )
+    protocol.connection_lost(None)
     assert len(protocol.get_buffer(-1)) == READ_BUFFER
