@@ -113,7 +113,9 @@ class LeaderOptions:
         return max(1.0, self.renew_deadline / 2)
 
 
-class _Attempt(enum.Enum):
+class Attempt(enum.Enum):
+    """What came of one try to acquire or renew."""
+
     HELD = "held"
     TAKEN = "taken"
     FAILED = "failed"
@@ -235,15 +237,14 @@ class LeaderElector:
                 await asyncio.wait({recording})
 
     async def _acquire(self) -> None:
-        while await self._try() is not _Attempt.HELD:
-            pause = self._options.retry_period * (1 + JITTER * self._rng.random())
-            await self._clock.sleep(pause)
+        while await self._try() is not Attempt.HELD:
+            await self._clock.sleep(self._options.retry_period * (1 + JITTER * self._rng.random()))
 
     async def _renew(self) -> None:
         """Return when another process holds the lease, or ours ran out during a stop."""
         while not self._expired():
             await self._clock.sleep(self._options.retry_period)
-            if not self._expired() and await self._try() is _Attempt.TAKEN:
+            if not self._expired() and await self._try() is Attempt.TAKEN:
                 return
 
     async def _expire(self) -> None:
@@ -255,28 +256,31 @@ class LeaderElector:
     def _expired(self) -> bool:
         return self._clock.monotonic() >= self._renewed_at + self._options.renew_deadline
 
-    async def _try(self) -> _Attempt:
+    async def _try(self) -> Attempt:
         try:
             async with Deadline(self._clock, self._options.request_timeout):
                 attempt = await self._acquire_or_renew()
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the lease was not renewed
             self._tell(f"{type(error).__name__}: {error}")
-            return _Attempt.FAILED
+            return Attempt.FAILED
         self._tell("")
         return attempt
 
-    async def _acquire_or_renew(self) -> _Attempt:
+    async def _acquire_or_renew(self) -> Attempt:
         if self._leading and self._observed is not None:
             try:
                 return await self._put(self._observed)
             except (Conflict, NotFound):
                 self._slow_path.inc()
+        return await self._read_and_put()
+
+    async def _read_and_put(self) -> Attempt:
         try:
             lease: Object | None = await self._client.get(LEASE, self._key)
         except NotFound:
             lease = None
         self._observe(lease)
-        return _Attempt.TAKEN if self._taken() else await self._put(lease)
+        return Attempt.TAKEN if self._taken() else await self._put(lease)
 
     def _taken(self) -> bool:
         """Whether another process may lead, as far as observed.
@@ -297,7 +301,7 @@ class LeaderElector:
             valid_for = records.duration_of(self._observed)
         return self._clock.monotonic() < self._observed_at + valid_for
 
-    async def _put(self, lease: Object | None) -> _Attempt:
+    async def _put(self, lease: Object | None) -> Attempt:
         """Write ourselves into the lease, which the resourceVersion inside guards."""
         sent_at = self._clock.monotonic()
         # The history of a deleted lease goes on, so that no epoch comes twice.
@@ -313,9 +317,9 @@ class LeaderElector:
         # We may have been stopped while the answer was on its way.
         counted_from = self._renewed_at if self._leading else sent_at
         if self._clock.monotonic() >= counted_from + self._options.renew_deadline:
-            return _Attempt.FAILED
+            return Attempt.FAILED
         self._renewed_at = sent_at
-        return _Attempt.HELD
+        return Attempt.HELD
 
     def _observe(self, lease: Object | None) -> None:
         if lease is None:
