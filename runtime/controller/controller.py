@@ -70,7 +70,9 @@ class ControllerOptions:
 
     `limiter` builds the retry policy. `reconcile_id` names one pass in the logs. `fair`: whether
     workers are kept free for other namespaces than those whose passes hold them
-    (runtime.controller.flows).
+    (runtime.controller.flows). `owns`: whether a request is for this process; all others are
+    dropped. It is asked before the request is enqueued, and again before the pass: what a request
+    is about may not have been in the caches before.
     """
 
     deadline: float = 120.0
@@ -78,16 +80,21 @@ class ControllerOptions:
     limiter: Callable[[], RateLimiter] = ItemExponentialFailure
     reconcile_id: Callable[[], str] = field(default_factory=numbered_ids)
     fair: bool = False
+    owns: Callable[[Request], bool] = lambda _: True
+
+
+Add = Callable[[Request, int], None]
+"""Takes a request and its priority."""
 
 
 class Feed:
     """The end of a source inside a controller: predicates, then the handler, then the queue."""
 
     def __init__(
-        self, name: str, queue: Workqueue, handler: Handler, predicates: tuple[Predicate, ...]
+        self, name: str, add: Add, handler: Handler, predicates: tuple[Predicate, ...]
     ) -> None:
         self._name = name
-        self._queue = queue
+        self._add = add
         self._handler = handler
         self._predicates = predicates
 
@@ -108,7 +115,7 @@ class Feed:
             if all(predicate(event) for predicate in self._predicates):
                 priority = NORMAL if event.is_news else LOW
                 for request in self._handler(event):
-                    self._queue.add(request, priority=priority)
+                    self._add(request, priority)
         except Exception:
             # One malformed object must not stop the events of all the others.
             log.exception("event handler failed", controller=self._name, key=key_of(event.object))
@@ -158,13 +165,18 @@ class Controller:
 
     def watch(self, source: EventSource, handler: Handler, *predicates: Predicate) -> None:
         """Enqueue what `handler` makes of those events of `source` that all predicates accept."""
-        source.add_handler(Feed(self.name, self._queue, handler, predicates))
+        source.add_handler(Feed(self.name, self._add, handler, predicates))
         if source not in self._sources:
             self._sources.append(source)
 
     def enqueue(self, request: Request, after: float = 0.0, *, priority: int = NORMAL) -> None:
         """Enqueue `request`, now or in `after` seconds."""
-        self._queue.add_after(request, after, priority=priority)
+        if self._options.owns(request):
+            self._queue.add_after(request, after, priority=priority)
+
+    def _add(self, request: Request, priority: int) -> None:
+        if self._options.owns(request):
+            self._queue.add(request, priority=priority)
 
     async def run(self) -> None:
         """Wait for the sources, then work until `stop`; returns once nothing is in hand.
@@ -254,6 +266,8 @@ class Controller:
     async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
         """Call the reconciler; what it raises is returned, unless it is the end of this task."""
         try:
+            if not self._options.owns(request):
+                return Done()
             with self._memos.during(request):
                 return await self._reconcile(request)
         except Exception as error:  # noqa: BLE001 - one failing key must not end the worker

@@ -58,6 +58,7 @@ class Rig:
     calls: list[tuple[float, Request]] = field(default_factory=list)
     limiter: RateLimiter = field(default_factory=lambda: ItemExponentialFailure(1.0, 60.0))
     answers: list[Outcome | BaseException | Answer] = field(default_factory=list)
+    owns: Callable[[Request], bool] = lambda _: True
 
     def __post_init__(self) -> None:
         self.controller = Controller(
@@ -66,7 +67,9 @@ class Rig:
             clock=self.clock,
             metrics=self.metrics,
             workers=self.workers,
-            options=ControllerOptions(deadline=DEADLINE, limiter=lambda: self.limiter),
+            options=ControllerOptions(
+                deadline=DEADLINE, limiter=lambda: self.limiter, owns=self.owns
+            ),
         )
 
     async def reconcile(self, request: Request) -> Outcome:

@@ -10,6 +10,7 @@ from runtime.controller.controller import Feed
 from runtime.controller.event import Event, any_of, generation_changed, resynced, terminating
 from runtime.controller.handler import enqueue_object
 from runtime.controller.workqueue import LOW, NORMAL
+from runtime.outcome import Wait
 from runtime.types import Request
 from tests.runtime.controller_rig import KEY, FakeSource, Rig, thing
 
@@ -147,3 +148,37 @@ async def test_t19_a_resync_passes_only_predicates_that_ask_for_it(rig: Rig) -> 
     keen.on_resync(thing("b"))
     await rig.clock.settle()
     assert [request.name for _, request in rig.calls] == ["b"]
+
+
+async def test_requests_of_others_are_neither_enqueued_nor_reconciled() -> None:
+    rig = Rig(owns=lambda request: request == KEY)
+    source, other = FakeSource(rig.clock), Request("ns", "other")
+    source.sync.set()
+    rig.controller.watch(source, enqueue_object)
+    source.feeds[0].on_add(thing("other"), True)
+    source.feeds[0].on_update(thing("other"), thing("other", 2))
+    source.feeds[0].on_resync(thing("other"))
+    source.feeds[0].on_delete(thing("other"))
+    rig.controller.enqueue(other)
+    rig.controller.enqueue(other, 5.0)
+    assert (rig.depth(LOW), rig.depth()) == (0, 0)
+    source.feeds[0].on_add(thing(), False)
+    assert rig.depth() == 1
+    async with rig.running():
+        rig.controller.enqueue(KEY, 7.0)
+        await rig.clock.advance(10.0)
+    assert rig.calls == [(0.0, KEY), (7.0, KEY)]
+
+
+async def test_a_request_that_is_no_longer_for_this_process_is_dropped_before_its_pass() -> None:
+    owned = {KEY}
+    rig = Rig(owns=lambda request: request in owned)
+    rig.answers.append(Wait("Later", "there is more to do", 3.0))
+    async with rig.running():
+        rig.controller.enqueue(KEY)
+        await rig.clock.settle()
+        assert rig.calls == [(0.0, KEY)]
+        owned.clear()
+        await rig.clock.advance(10.0)
+        assert rig.calls == [(0.0, KEY)], "its next look came"
+        assert rig.results() == {"requeue_after": 1.0, "success": 1.0}
