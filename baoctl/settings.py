@@ -17,6 +17,7 @@ from contracts import image_reference
 from contracts.rbac.rules import Reads
 from managers.context.installation import Installation, Mode, Platform
 from managers.images.trust import Trust
+from runtime.leader.shard import SHARDS_MAX, Shard
 
 DEFAULT_NAMESPACE = "openbao-operator-system"
 DEFAULT_ACCOUNT = "openbao-operator-controller"
@@ -30,6 +31,7 @@ POD_DEADLINE = 600.0
 WORKERS: Final = 16
 """Parallel reconciles of one controller; those of one namespace take at most a quarter of them."""
 NO_TRUST = Trust()
+ALL_CLUSTERS = Shard()
 AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
 MULTI_TENANT = "multi-tenant"
@@ -40,6 +42,7 @@ PERIOD_MAX: Final = 30 * 24 * 3600.0
 TRUST_ROOT_MAX: Final = 1024 * 1024
 """Bytes of a trusted_root.json."""
 REPOSITORY: Final = "must be REGISTRY/REPOSITORY without a tag: the version of a cluster is the tag"
+SHARD: Final = f"must be INDEX/COUNT, 0/2 or 1/2 for two shards; at most {SHARDS_MAX}"
 IMAGE: Final = "must be the reference of an image, REGISTRY/REPOSITORY:TAG or @sha256:DIGEST"
 
 
@@ -68,19 +71,26 @@ class Settings:
     """Registries and transparency logs that this installation believes in."""
     datacenters: bool = False
     """Whether this process reconciles datacenters, too."""
+    shard: Shard = ALL_CLUSTERS
+    """The part of the clusters that this process reconciles."""
 
 
 def from_environment(
-    environ: Mapping[str, str] | None = None, *, watch_namespace: str | None = None
+    environ: Mapping[str, str] | None = None,
+    *,
+    watch_namespace: str | None = None,
+    shard: str | None = None,
 ) -> Settings:
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
-    `watch_namespace` is the value of the flag, which decides the mode like the environment.
+    `watch_namespace` and `shard` are the values of flags that are read like the environment.
     Raises SettingError for the first invalid one. An empty value counts as unset.
     """
     env = dict(os.environ if environ is None else environ)
     if watch_namespace is not None:
         env["WATCH_NAMESPACE"] = watch_namespace
+    if shard is not None:
+        env["SHARD"] = shard
     in_pod = env.get("KUBERNETES_SERVICE_HOST") or None
     variables.check_api_server(env)
     namespaces = _namespaces(env)
@@ -102,6 +112,7 @@ def from_environment(
         pod_name=pod,
         images=_trust(env),
         datacenters=_datacenters(env, mode),
+        shard=_shard(env),
     )
 
 
@@ -152,7 +163,7 @@ class ProvisionerSettings:
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:
     """Read the settings of `baoctl provision`. Raises SettingError like `from_environment`."""
     source = os.environ if environ is None else environ
-    env = {**source, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
+    env = {**source, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": "", "SHARD": ""}
     return ProvisionerSettings(
         process=from_environment(env),
         delegate=variables.text(
@@ -215,6 +226,15 @@ def _datacenters(env: Mapping[str, str], mode: Mode) -> bool:
             "datacenters name their namespaces themselves, and tenants have none",
         )
     return served
+
+
+def _shard(env: Mapping[str, str]) -> Shard:
+    """Read the part of the clusters of this process. Raises SettingError for one that is none."""
+    text = env.get("SHARD") or str(ALL_CLUSTERS)
+    try:
+        return Shard.parse(text)
+    except ValueError as error:
+        raise SettingError("SHARD", text, SHARD) from error
 
 
 def reads_of(env: Mapping[str, str]) -> Reads:

@@ -18,6 +18,7 @@ from contracts.rbac.rules import (
     DEFINITIONS_POLLED,
     DEFINITIONS_WATCHED,
     LEASES,
+    LEASES_OF_SHARDS,
     OBJECTS,
     OWN_KINDS,
     OWN_POD,
@@ -210,6 +211,19 @@ OWNER_REFERENCES = RbacManifest(
         ),
     ),
 )
+SHARDS = RbacManifest(
+    "shards",
+    "In addition, where the clusters are divided into shards.",
+    (
+        Held(
+            "openbao-operator-shards",
+            CONTROLLER,
+            "own namespace",
+            "Each shard has a leader of its own.",
+            LEASES_OF_SHARDS,
+        ),
+    ),
+)
 DATACENTERS = RbacManifest(
     "datacenters",
     "In addition to cluster-wide, where the operator looks after datacenters.",
@@ -231,5 +245,6 @@ PARTS: tuple[RbacManifest, ...] = (
     PROVISIONING,
     TENANT_WATCH,
     OWNER_REFERENCES,
+    SHARDS,
     DATACENTERS,
 )

@@ -9,6 +9,7 @@ from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
 from baoctl.controllers.restore_test import build_restore_test_controller
+from baoctl.controllers.sharding import ClustersOfShard, MakeController, owns_run
 from contracts.api.backup import TERMINAL
 from contracts.jobs.template import JobTemplateSource
 from managers.backup.caches import BY_CLUSTER, BackupCaches, cluster_named
@@ -27,8 +28,6 @@ from runtime.controller.handler import enqueue_mapped, enqueue_object
 from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 
-MakeController = Callable[[str, Reconciler], Controller]
-
 
 def build_backup_controllers(
     parts: Parts,
@@ -43,10 +42,15 @@ def build_backup_controllers(
     dependencies = BackupDependencies(
         parts.client, locks, Jobs(parts.client), parts.events, parts.clock
     )
-    metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
+    reported = ClustersOfShard(caches.clusters, parts.settings.shard)
+    metrics = BackupMetrics(parts.metrics, reported, leads)
     run = BackupReconciler(backup_caches, dependencies, template_source)
     pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
-    runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
+    runs = make(
+        "openbaobackup",
+        gated_by_cluster(pausing, caches.backups, caches),
+        owns=owns_run(parts.settings.shard, caches.backups),
+    )
     schedule = PauseGuard(ScheduleReconciler(backup_caches, dependencies, metrics), caches.clusters)
     schedules = make(
         "openbaocluster-backup", GatedReconciler(schedule, caches.clusters, caches.gate)

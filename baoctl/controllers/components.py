@@ -10,7 +10,7 @@ from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.events import EventRecorder
-from runtime.leader.leader import LeaderElector
+from runtime.leader.shard_elector import Election
 from runtime.metrics.metrics import Metrics
 from runtime.process.manager import Runnable
 
@@ -25,7 +25,7 @@ class Parts:
     metrics: Metrics
     client: Client
     lease_client: Client
-    elector: LeaderElector | None
+    elector: Election | None
     informers: InformerSet
     events: EventRecorder
     runnables: list[Runnable] = field(default_factory=list)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed
 from baoctl.controllers.components import Parts
+from baoctl.controllers.sharding import MakeController, owns_run
 from contracts.jobs.template import JobTemplateSource
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
@@ -26,7 +27,6 @@ from runtime.controller.handler import enqueue_mapped, enqueue_object
 from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 
-MakeController = Callable[[str, Reconciler], Controller]
 NAMED_CLUSTER = "named-cluster"
 NAMED_BACKUP = "named-backup"
 
@@ -54,7 +54,11 @@ def build_restore_controller(
         reporter,
     )
     pausing = PauseGuard(reconciler, clusters, partial(_clusters_of, restores))
-    controller = make("openbaorestore", _Gated(pausing, restores, clusters, caches.gate))
+    controller = make(
+        "openbaorestore",
+        _Gated(pausing, restores, clusters, caches.gate),
+        owns=owns_run(parts.settings.shard, restores),
+    )
     watch_restores(controller, caches, reporter)
     return controller
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
+from baoctl.controllers.sharding import ClustersOfShard, MakeController
 from contracts.jobs.template import JobTemplateSource
 from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
@@ -14,7 +15,7 @@ from managers.jobs.client import Jobs
 from managers.restore_test import metrics
 from managers.restore_test.actions import RestoreTestDependencies, Sources
 from managers.restore_test.reconcile import RestoreTestReconciler
-from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.controller import Controller
 from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object
 from runtime.types import Object, ObjectKey, Request, key_of
@@ -25,7 +26,7 @@ def build_restore_test_controller(
     caches: Caches,
     template_source: JobTemplateSource,
     leads: Callable[[], bool],
-    make: Callable[[str, Reconciler], Controller],
+    make: MakeController,
 ) -> Controller:
     """Make the reconciler of the restore tests of each cluster, and its controller."""
     sources = Sources(caches.clusters, caches.backups, caches.children)
@@ -33,7 +34,8 @@ def build_restore_test_controller(
         parts.client, Jobs(parts.client), template_source, parts.events, parts.clock
     )
     reconciler = PauseGuard(RestoreTestReconciler(sources, dependencies), caches.clusters)
-    metrics.register(parts.metrics, caches.clusters, leads)
+    reported = ClustersOfShard(caches.clusters, parts.settings.shard)
+    metrics.register(parts.metrics, reported, leads)
     controller = make(
         "openbaocluster-proof", GatedReconciler(reconciler, caches.clusters, caches.gate)
     )

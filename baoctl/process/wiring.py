@@ -24,7 +24,9 @@ from baoctl.controllers.cluster import (
 from baoctl.controllers.components import Parts
 from baoctl.controllers.datacenter import build_datacenter_controllers
 from baoctl.controllers.restore import build_restore_controller
+from baoctl.controllers.sharding import ClustersOfShard, MakeController, Owns
 from baoctl.credentials import credentials_of
+from baoctl.process.election import build_election
 from baoctl.process.operator_image import with_own_image
 from baoctl.process.platform import with_platform
 from baoctl.settings import Settings
@@ -70,7 +72,8 @@ from runtime.controller.controller import Controller, ControllerOptions, Reconci
 from runtime.controller.ratelimit import ItemExponentialFailure
 from runtime.errors import Forbidden
 from runtime.events import EventRecorder, Reporter
-from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.leader.leader import LeaderOptions
+from runtime.leader.shard_elector import Election
 from runtime.metrics.metrics import Metrics
 from runtime.process.garbage import Garbage
 from runtime.process.health import HealthChecks, HttpServer, LoopLag
@@ -96,16 +99,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
     lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
     rng = random.Random()  # noqa: S311  jitter, not keys
     reporter = Reporter(REPORTER, settings.identity)
-    elector = None
-    if settings.leader_election:
-        namespace = settings.installation.namespace
-        elector = LeaderElector(
-            lease_client,
-            LeaseLock(namespace, name, settings.identity, reporter),
-            clock=clock,
-            rng=rng,
-            metrics=metrics,
-        )
+    elector = build_election(settings, lease_client, name, reporter, metrics, clock)
     client = Client(
         credentials,
         user_agent=name,
@@ -171,7 +165,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
     admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
-    series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
+    series = ClusterMetrics(parts.metrics, _reported(parts, clusters), store, leads(parts.elector))
     paused = PauseGuard(reconciler, clusters)
     gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
@@ -195,15 +189,16 @@ def _watch_surroundings(controller: Controller, caches: Caches, schemas: ServedS
     watch_schemas(controller, caches.clusters, schemas)
 
 
-def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller]:
+def _asking(parts: Parts, pods: Cache) -> MakeController:
     """Make a maker of controllers whose passes ask servers."""
     breakers = Breakers(parts.clock, parts.metrics)
 
     def lives(namespace: str) -> Mapping[str, Hashable]:
         return lives_of(pods.list(namespace))
 
-    def make(name: str, reconcile: Reconciler) -> Controller:
-        return _controller(parts, name, Patient(reconcile, parts.clock, breakers, lives))
+    def make(name: str, reconcile: Reconciler, /, *, owns: Owns | None = None) -> Controller:
+        asking = Patient(reconcile, parts.clock, breakers, lives)
+        return _controller(parts, name, asking, owns=owns)
 
     return make
 
@@ -245,20 +240,25 @@ def _controllers_of_backups(
 
 
 def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
-    if not parts.settings.datacenters:
+    # They depend on each other across datacenters, and are few: the first shard has them all.
+    if not parts.settings.datacenters or parts.settings.shard.index:
         return ()
     return build_datacenter_controllers(
         parts,
         caches,
         leads(parts.elector),
-        partial(_controller, parts),
+        partial(_controller, parts, owns=lambda _: True),
         partial(_owned_apply, parts, how=OptimisticApply),
     )
 
 
 def _statuses(parts: Parts, clusters: Cache, schemas: ServedSchemas) -> StatusWriter:
-    counting = UpgradeMetrics(parts.metrics, clusters, leads(parts.elector))
+    counting = UpgradeMetrics(parts.metrics, _reported(parts, clusters), leads(parts.elector))
     return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting, schemas)
+
+
+def _reported(parts: Parts, clusters: Cache) -> ClustersOfShard:
+    return ClustersOfShard(clusters, parts.settings.shard)
 
 
 def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
@@ -281,16 +281,21 @@ def _owned_apply(
     )
 
 
-def leads(elector: LeaderElector | None) -> Callable[[], bool]:
+def leads(elector: Election | None) -> Callable[[], bool]:
     """Whether this process is the one that acts; without an election it always is."""
     return lambda: elector is None or elector.is_leader
 
 
 def _controller(
-    parts: Parts, name: str, reconcile: Reconciler, workers: int | None = None
+    parts: Parts,
+    name: str,
+    reconcile: Reconciler,
+    workers: int | None = None,
+    *,
+    owns: Owns | None = None,
 ) -> Controller:
     """Make a controller; with workers of its own number it is one of administrators, whose
-    namespaces need no protection from each other."""
+    namespaces need no protection from each other. Without `owns` its requests name clusters."""
     return Controller(
         name,
         reconcile,
@@ -298,7 +303,9 @@ def _controller(
         metrics=parts.metrics,
         workers=workers or parts.settings.workers,
         options=ControllerOptions(
-            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0), fair=workers is None
+            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0),
+            fair=workers is None,
+            owns=owns or parts.settings.shard.owns,
         ),
     )
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from baoctl.variables import SettingError
+
 if TYPE_CHECKING:
     from baoctl.settings import Settings
 
@@ -60,7 +62,13 @@ class Flags:
     log_level: str | None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the settings of the environment with these in their place."""
+        """Return the settings of the environment with these in their place.
+
+        Raises SettingError for a shard without leader election.
+        """
+        if not (self.leader_election or settings.shard.is_only):
+            rule = "needs leader election: without it two processes could have one shard"
+            raise SettingError("SHARD", str(settings.shard), rule)
         return dataclasses.replace(
             settings,
             kubeconfig=self.kubeconfig or settings.kubeconfig,
@@ -72,13 +80,14 @@ class Flags:
 
 @click.command("run", hidden=True)
 @click.option("--watch-namespace", help="Only clusters of these (a, or a,b).  [default: all]")
+@click.option("--shard", help="Only this part of the clusters, INDEX/COUNT.  [default: 0/1]")
 @runs_a_process
-def run_command(watch_namespace: str | None, *, flags: Flags) -> None:
+def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags) -> None:
     """Run the operator until it is told to stop."""
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
-    run_operator(flags.over(from_environment(watch_namespace=watch_namespace)))
+    run_operator(flags.over(from_environment(watch_namespace=watch_namespace, shard=shard)))
 
 
 @click.command("provision", hidden=True)

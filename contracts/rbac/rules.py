@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from contracts.api.group import GROUP
 from contracts.optional_kinds import GATEWAY_API
+from runtime.leader.shard import SHARDS_MAX, lease_of_shard
 
 Reads = Literal["watch", "poll"]
 """How objects of a namespace are read: mirrored by list and watch, or one by one, by name."""
@@ -247,6 +248,17 @@ LEASES: tuple[Right, ...] = (
     ),
 )
 """In the operator's own namespace."""
+
+LEASES_OF_SHARDS: tuple[Right, ...] = (
+    Right(
+        "Who leads a shard, and until when.",
+        COORDINATION,
+        ("leases",),
+        ("get", "update"),
+        names=tuple(lease_of_shard("openbao-operator", index) for index in range(SHARDS_MAX)),
+    ),
+)
+"""In the operator's own namespace, where the clusters are divided into shards."""
 
 OWN_TOKENS: tuple[Right, ...] = (
     Right(

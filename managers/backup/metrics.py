@@ -14,7 +14,7 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.meta import parse_duration
 from managers.backup.cluster_status import stored
-from runtime.cache.cache import Cache
+from runtime.cache.cache import Lister
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
@@ -80,7 +80,7 @@ SERIES_PER_CLUSTER: Final = len(GAUGES) + 1 + 3
 class BackupMetrics:
     """The metrics of all clusters that this process watches."""
 
-    def __init__(self, metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+    def __init__(self, metrics: Metrics, clusters: Lister, leads: Callable[[], bool]) -> None:
         self._clusters = clusters
         self._leads = leads
         for name, meaning, read in GAUGES:

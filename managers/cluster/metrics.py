@@ -23,7 +23,7 @@ from contracts.api.cluster.status import OperationKind, Phase
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.observe.from_objects import SecretReading
 from managers.context.reads.secrets import SecretStore
-from runtime.cache.cache import Cache
+from runtime.cache.cache import Lister
 from runtime.controller.controller import Reconciler
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
@@ -162,7 +162,7 @@ class ClusterMetrics:
     def __init__(
         self,
         metrics: Metrics,
-        clusters: Cache,
+        clusters: Lister,
         secrets: SecretStore[SecretReading],
         is_leader: Callable[[], bool],
     ) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import RestoreTestStatus
-from runtime.cache.cache import Cache
+from runtime.cache.cache import Lister
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, key_of
@@ -69,14 +69,14 @@ FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
 SERIES_PER_CLUSTER: Final = len(FAMILIES)
 
 
-def register(metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+def register(metrics: Metrics, clusters: Lister, leads: Callable[[], bool]) -> None:
     """Register the metrics of all clusters that this process watches."""
     for name, meaning, read in FAMILIES:
         metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, leads, read))
 
 
 def _reader(
-    clusters: Cache, leads: Callable[[], bool], read: Read
+    clusters: Lister, leads: Callable[[], bool], read: Read
 ) -> Callable[[], Iterator[Reading]]:
     def readings() -> Iterator[Reading]:
         for live in clusters.list() if leads() else ():

@@ -18,7 +18,7 @@ from contracts.records.upgrade import blue_green_under_way, upgrade_under_way
 from managers.upgrade.bluegreen.metrics import BlueGreenMetrics
 from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
-from runtime.cache.cache import Cache
+from runtime.cache.cache import Lister
 from runtime.memo import memoize
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
@@ -94,7 +94,7 @@ _lenient = memoize(ClusterStatus.lenient)
 class UpgradeMetrics:
     """The families of all clusters that this process reconciles."""
 
-    def __init__(self, metrics: Metrics, clusters: Cache, is_leader: Callable[[], bool]) -> None:
+    def __init__(self, metrics: Metrics, clusters: Lister, is_leader: Callable[[], bool]) -> None:
         self._clusters = clusters
         self._is_leader = is_leader
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}

@@ -17,8 +17,8 @@ from runtime.types import Object, ObjectKey, key_of
 Objects = list[Object]
 
 
-class Cache(Protocol):
-    """Objects of one kind that carry our labels, as last seen, read-only."""
+class Lister(Protocol):
+    """Objects of one kind, as last seen, read-only: what the listers of client-go offer."""
 
     def get(self, key: ObjectKey) -> Object | None:
         """The object as last seen."""
@@ -27,6 +27,10 @@ class Cache(Protocol):
     def list(self, namespace: str | None = None) -> Objects:
         """All objects, or those of one namespace."""
         ...
+
+
+class Cache(Lister, Protocol):
+    """Objects of one kind that carry our labels, as last seen, read-only."""
 
     def by_index(self, name: str, value: str) -> Objects:
         """The objects for which the index function yields value; KeyError without that index."""

@@ -41,6 +41,7 @@ BAD: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("A B", "openbao/openbao:2.7.2", f"x@sha256:{'0' * 64}"),
         "must be REGISTRY/REPOSITORY without a tag",
     ),
+    "SHARD": (("1", "2/2", "-1/2", "a/b", "0/17", "0/0"), "must be INDEX/COUNT"),
     "SIGSTORE_TRUSTED_ROOT": (
         ("/nonexistent", "/", "/dev/null"),
         "the path of a trusted_root.json",
@@ -54,8 +55,8 @@ PROVISIONER: Mapping[str, tuple[tuple[str, ...], str]] = {
     "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME": (("A B",), "must be the name of an object"),
     "TENANT_RECHECK_SECONDS": (("x", "0", "inf"), "must be a number of seconds, 1 to"),
 }
-# The provisioner says itself which mode it is in.
-CHOSEN = ("TENANCY_MODE", "WATCH_NAMESPACE", "DATACENTERS")
+# The provisioner says itself which mode it is in, and has no shards.
+CHOSEN = ("TENANCY_MODE", "WATCH_NAMESPACE", "DATACENTERS", "SHARD")
 ROWS = [
     (verb, name, value, words)
     for verb, table in (
@@ -91,7 +92,7 @@ def test_the_table_names_every_setting() -> None:
     source = "".join(
         Path(str(module.__file__)).read_text(encoding="utf-8") for module in (settings, variables)
     )
-    named = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|DATACENTERS|KUBECONFIG)"', source))
+    named = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|DATACENTERS|KUBECONFIG|SHARD)"', source))
     assert named == {*BAD, *PROVISIONER}
 
 

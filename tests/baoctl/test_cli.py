@@ -17,6 +17,7 @@ from baoctl.cli import main
 from baoctl.settings import Settings, from_environment
 from contracts.conditions.catalogue import REASONS
 from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
+from runtime.leader.shard import Shard
 
 
 def call(*arguments: str) -> Result:
@@ -118,6 +119,8 @@ FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "a lease is taken": ((), "leader_election", True),
     "any free port": (("--port", "0"), "port", 0),
     "the port of the environment": ((), "port", 9090),
+    "all clusters": ((), "shard", Shard(0, 1)),
+    "one shard of two": (("--shard", "1/2"), "shard", Shard(1, 2)),
     "the level of the flag": (("--log-level", "error"), "log_level", "error"),
 }
 
@@ -140,7 +143,15 @@ def test_flag(started: list[Settings], arguments: tuple[str, ...], name: str, va
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--port", "70000"), ("--log-level", "loud"), ("--verbose",), ("more",)]
+    "arguments",
+    [
+        ("--port", "70000"),
+        ("--log-level", "loud"),
+        ("--verbose",),
+        ("more",),
+        ("--shard", "2/2"),
+        ("--shard", "0/2", "--no-leader-elect"),
+    ],
 )
 def test_a_wrong_flag_starts_nothing(started: list[Settings], arguments: tuple[str, ...]) -> None:
     assert call("run", *arguments).exit_code == 2

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from baoctl.settings import from_environment
+from runtime.leader.shard import Shard
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "POD_NAME": "op-1", "POD_NAMESPACE": "ops"}
 
@@ -100,6 +101,9 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
     "one address is listened on": ({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
     "what matters is logged": ({}, "log_level", "info"),
     "more is logged": ({"LOG_LEVEL": "debug"}, "log_level", "debug"),
+    "there are no shards": ({}, "shard", Shard(0, 1)),
+    "an empty shard is all clusters": ({"SHARD": ""}, "shard", Shard(0, 1)),
+    "the second shard of four": ({"SHARD": "1/4"}, "shard", Shard(1, 4)),
     "there are no datacenters": ({}, "datacenters", False),
     "an empty word is no datacenters": ({"DATACENTERS": ""}, "datacenters", False),
     "it may be said that there are none": ({"DATACENTERS": "false"}, "datacenters", False),

@@ -20,15 +20,18 @@ from baoctl.controllers.cluster import CHILDREN, CLAIM_FIELDS
 from baoctl.process.wiring import Parts, build_controllers, build_manager, build_parts
 from baoctl.settings import Settings, from_environment
 from contracts.admission.policy import PREFIX
+from contracts.datacenter.kinds import DATACENTERS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
 from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
 from runtime.clock import SystemClock
+from runtime.leader.shard import Shard
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, listing, silence, stream
 from runtime.testing.wait import eventually
+from runtime.types import ObjectKey
 from tests.runtime.reflecting import end_of_list
 
 KUBECONFIG = {
@@ -220,3 +223,31 @@ async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
     watched = Counter(one.resource for one in made.informers._informers)
     assert {watched[kind] for kind in RESOURCES} == {1}
     assert b"openbao_datacenter_services" in generate_latest(made.metrics.registry)
+
+
+async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> None:
+    clusters = [ObjectKey("ns", f"cluster-{number}") for number in range(20)]
+    for shard in (Shard(0, 2), Shard(1, 2)):
+        made = await build_parts(settings(tmp_path, shard=shard), ManualClock())
+        controllers = build_controllers(made)
+        assert len(controllers) == 6
+        for controller in controllers:
+            if controller.name in ("openbaobackup", "openbaorestore"):
+                continue
+            owned = [key for key in clusters if controller._options.owns(key)]
+            assert owned == [key for key in clusters if shard.owns(key)], controller.name
+        await made.client.close()
+        await made.lease_client.close()
+
+
+async def test_the_first_shard_alone_has_datacenters(tmp_path: Path) -> None:
+    for shard, there in ((Shard(), True), (Shard(0, 2), True), (Shard(1, 2), False)):
+        made = await build_parts(settings(tmp_path, shard=shard, datacenters=True), ManualClock())
+        controllers = {one.name: one for one in build_controllers(made)}
+        assert ("datacenter" in controllers, "bootstrapworkload" in controllers) == (there, there)
+        assert (str(DATACENTERS) in selections(made)) is there
+        for name in {"datacenter", "bootstrapworkload"} & set(controllers):
+            keys = [ObjectKey("", f"fra{number}") for number in range(9)]
+            assert all(controllers[name]._options.owns(key) for key in keys)
+        await made.client.close()
+        await made.lease_client.close()

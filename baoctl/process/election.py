@@ -1,0 +1,51 @@
+"""The election of a process: for all clusters, or for one shard of them."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+from baoctl.settings import Settings
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.events import Reporter
+from runtime.leader.leader import LeaderElector, LeaseLock
+from runtime.leader.shard_elector import (
+    GROUP_OPTIONS,
+    Election,
+    GroupElector,
+    ShardElector,
+    group_lock,
+    shard_lock,
+)
+from runtime.metrics.metrics import Metrics
+
+
+def build_election(
+    settings: Settings,
+    client: Client,
+    lease: str,
+    reporter: Reporter,
+    metrics: Metrics,
+    clock: Clock,
+) -> Election | None:
+    """Make what takes part in the election; None where the settings ask for none.
+
+    `client` is one without a guard, and is used for nothing else.
+    """
+    if not settings.leader_election:
+        return None
+    lock = LeaseLock(settings.installation.namespace, lease, settings.identity, reporter)
+    rng = random.Random()  # noqa: S311  jitter, not keys
+    leader = partial(LeaderElector, client, clock=clock, rng=rng, metrics=metrics)
+    if settings.shard.is_only:
+        return leader(lock)
+    group = GroupElector(
+        client,
+        group_lock(lock, settings.shard),
+        clock=clock,
+        rng=rng,
+        metrics=metrics,
+        options=GROUP_OPTIONS,
+    )
+    return ShardElector(group, leader(shard_lock(lock, settings.shard)))

@@ -1,0 +1,76 @@
+"""baoctl.controllers.sharding: which requests and clusters are for the process of a shard."""
+
+from collections.abc import Callable
+
+import pytest
+
+from baoctl.controllers.sharding import ClustersOfShard, cluster_of_run, owns_run
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from runtime.leader.shard import Shard, shard_of
+from runtime.types import Object, ObjectKey, Resource, key_of
+from tests import gen
+from tests.gen.api import StillInformer
+from tests.managers.backup.bench import by_hand, restore
+
+SHARDS = (Shard(0, 2), Shard(1, 2))
+CLUSTER = ObjectKey(gen.NAMESPACE, "x")
+# Names whose own shard is that of their cluster would prove nothing.
+ELSEWHERE = [
+    name
+    for name in (f"run-{number}" for number in range(20))
+    if shard_of(ObjectKey(gen.NAMESPACE, name), 2) != shard_of(CLUSTER, 2)
+]
+
+
+def cache(resource: Resource, *objects: Object) -> StillInformer:
+    made = StillInformer(resource)
+    made.says(
+        *({**one, "metadata": {**one["metadata"], "resourceVersion": "1"}} for one in objects)
+    )
+    return made
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize(
+    ("resource", "make"), [(BACKUPS, by_hand), (RESTORES, restore)], ids=["backup", "restore"]
+)
+def test_a_run_belongs_to_the_shard_of_its_cluster_whatever_its_own_name(
+    resource: Resource, make: Callable[..., Object], name: str
+) -> None:
+    runs = cache(resource, make(name))
+    request = ObjectKey(gen.NAMESPACE, name)
+    for shard in SHARDS:
+        assert owns_run(shard, runs)(request) is shard.owns(CLUSTER)
+
+
+def test_a_run_belongs_to_the_shard_of_its_cluster_while_it_is_deleted() -> None:
+    leaving = by_hand(ELSEWHERE[0])
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-26T00:00:00Z"
+    for shard in SHARDS:
+        owns = owns_run(shard, cache(BACKUPS, leaving))
+        assert owns(key_of(leaving)) is shard.owns(CLUSTER)
+
+
+def test_a_run_that_is_gone_is_forgotten_by_each_shard() -> None:
+    for shard in SHARDS:
+        assert owns_run(shard, cache(BACKUPS))(ObjectKey(gen.NAMESPACE, "gone"))
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"cluster": 7}, "text"])
+def test_a_run_without_a_cluster_still_has_one_shard(spec: object) -> None:
+    run = {**by_hand("broken"), "spec": spec}
+    assert cluster_of_run(run) == key_of(run)
+
+
+def test_metrics_tell_of_the_clusters_of_the_shard() -> None:
+    clusters = [gen.cluster(name=f"c-{number}").object() for number in range(20)]
+    everything = cache(CLUSTERS, *clusters)
+    parts = [ClustersOfShard(everything, shard) for shard in SHARDS]
+    listed = [{key_of(one) for one in part.list()} for part in parts]
+    assert all(listed)
+    assert listed[0] | listed[1] == {key_of(one) for one in clusters}
+    assert not listed[0] & listed[1]
+    for part, keys in zip(parts, listed, strict=True):
+        assert {key_of(one) for one in part.list(gen.NAMESPACE)} == keys
+        assert part.list("elsewhere") == []
+        assert {key_of(one) for one in clusters if part.get(key_of(one))} == keys
