@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -125,6 +126,39 @@ def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
     assert added == by_key(helm.checkout.objects(folder))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_each_shard_has_a_deployment_of_its_own(helm: Helm, mode: str) -> None:
+    alone = by_key(helm.template(NAMESPACE, *options(mode)))
+    divided = by_key(helm.template(NAMESPACE, *options(mode, "--set", "shards=3")))
+    names = [f"openbao-operator-shard-{number}" for number in range(3)]
+    usual = alone.pop(("Deployment", NAMESPACE, "openbao-operator"))
+    added = {name: one for name, one in divided.items() if name not in alone}
+    rights = by_key(helm.checkout.objects("rbac/shards"))
+    assert added.keys() == {*rights, *(("Deployment", NAMESPACE, name) for name in names)}
+    assert {name: added[name] for name in rights} == rights
+    assert {name: one for name, one in divided.items() if name in alone} == alone
+    for number, name in enumerate(names):
+        one = added["Deployment", NAMESPACE, name]
+        label = {"openbao.org/shard": str(number)}
+        (container,) = one["spec"]["template"]["spec"]["containers"]
+        assert {"name": "SHARD", "value": f"{number}/3"} in container["env"]
+        assert label.items() <= one["spec"]["selector"]["matchLabels"].items()
+        assert label.items() <= one["spec"]["template"]["metadata"]["labels"].items()
+        text = yaml.safe_dump(one)
+        assert text.count("openbao.org/shard") == 4, "its own, the selector, the pod, its peers"
+        container["env"].remove({"name": "SHARD", "value": f"{number}/3"})
+        assert _without_label(one) == {**usual, "metadata": {**usual["metadata"], "name": name}}
+
+
+def _without_label(content: Any) -> Any:
+    if isinstance(content, list):
+        return [_without_label(one) for one in content]
+    if isinstance(content, dict):
+        kept = {name: one for name, one in content.items() if name != "openbao.org/shard"}
+        return {name: _without_label(one) for name, one in kept.items()}
+    return content
+
+
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
@@ -132,6 +166,8 @@ def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
         (("--set", "mode=namespace-list"), "namespaces"),
         (("--set", "mode=cluster-wide", *LIST), "namespaces"),
         (("--set", "replica=3"), "replica"),
+        (("--set", "shards=0"), "shards"),
+        (("--set", "shards=17"), "shards"),
         (("--set", "image.digest=latest"), "digest"),
         (("--set", "logLevel=loud"), "logLevel"),
     ],

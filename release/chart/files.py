@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from release.chart.objects import templates
+from release.chart.template import SHARDED
 from release.manifests import MODES, Checkout
 
 FOLDER = Path("deploy") / "chart"
 OPTIONS: Mapping[str, str] = {
     ".Values.monitoring.serviceMonitor": "monitoring",
     ".Values.ownerReferencesPermission": "rbac/owner-references",
+    SHARDED: "rbac/shards",
 }
 """Folders of deploy that a value adds, by the condition of their templates."""
 

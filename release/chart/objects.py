@@ -9,7 +9,7 @@ from typing import Any
 
 from contracts.installation import NAMESPACE
 from release.chart import template
-from release.chart.template import each_namespace, in_modes, line, replaced, value, when
+from release.chart.template import each_namespace, each_shard, in_modes, line, replaced, value, when
 from release.chart.variants import Variant, variants
 from release.manifests import MODES, Object
 
@@ -17,6 +17,8 @@ _DOCUMENT = "---\n"
 _LIST = "WATCH_NAMESPACE"
 _CONTROLLER = "openbao-operator"
 _PROVISIONER = "openbao-operator-provisioner"
+_COMPONENT = {"app.kubernetes.io/component": "controller"}
+"""What selects the pods of the controller."""
 _SETTINGS: Mapping[str, str] = {_CONTROLLER: "", _PROVISIONER: "provisioner-"}
 """The Deployments, and what the marks of their own values begin with."""
 
@@ -98,9 +100,28 @@ def _deployment(found: Sequence[Variant]) -> str:
         if _with_environment(one.content, []) != _with_environment(first, []):
             raise UnknownPartError(f"{first['metadata']['name']} differs between modes")
     usual = [entry for entry in environment[found[0].modes[0]] if _is_usual(entry, environment)]
-    marked = _marked(_with_environment(_moved(first), [*usual, line("mode"), line("environment")]))
+    divided = first["metadata"]["name"] == _CONTROLLER
+    added = [line("mode"), *([line("shard")] if divided else ()), line("environment")]
+    marked = _marked(_with_environment(_moved(first), [*usual, *added]))
     lines = {**template.LINES, "mode": "\n".join(_entries(environment))}
-    return when(in_modes([*environment]), _DOCUMENT + template.text(marked, lines))
+    body = _DOCUMENT + template.text(_of_a_shard(marked) if divided else marked, lines)
+    return when(in_modes([*environment]), each_shard(body) if divided else body)
+
+
+def _of_a_shard(deployment: Object) -> Object:
+    """Mark the name, and the labels that tell pods of one shard from those of the others."""
+    metadata = {**deployment["metadata"], "name": value("controller")}
+    marked: Object = _with_shard_label({**deployment, "metadata": metadata})
+    return marked
+
+
+def _with_shard_label(content: Any) -> Any:
+    if isinstance(content, list):
+        return [_with_shard_label(one) for one in content]
+    if not isinstance(content, dict):
+        return content
+    more = {line("shard-label"): None} if _COMPONENT.items() <= content.items() else {}
+    return {name: _with_shard_label(one) for name, one in content.items()} | more
 
 
 def _is_usual(entry: Object, environment: Mapping[str, Sequence[Object]]) -> bool:

@@ -15,7 +15,11 @@ from release.manifests import MODES
 _LINE = re.compile(r"^(?P<indent> *)(?P<dash>- )?'@line (?P<name>[a-z-]+)@'(?:: null)?$", re.M)
 _VALUE = re.compile(r"'@value (?P<name>[a-z-]+)@'")
 
+SHARDED = "gt (int .Values.shards) 1"
+"""Whether the clusters are divided."""
+
 VALUES: Mapping[str, str] = {
+    "controller": "openbao-operator{{ if " + SHARDED + " }}-shard-{{ $shard }}{{ end }}",
     "image": '{{ include "openbao-operator.image" . | quote }}',
     "namespace": "{{ $.Release.Namespace | quote }}",
     "each-namespace": "{{ . | quote }}",
@@ -40,6 +44,15 @@ resources:
 resources:
   {{- toYaml . | nindent INNER }}
 {{- end }}""",
+    "shard-label": f"""\
+{{{{- if {SHARDED} }}}}
+openbao.org/shard: {{{{ $shard | quote }}}}
+{{{{- end }}}}""",
+    "shard": f"""\
+{{{{- if {SHARDED} }}}}
+- name: SHARD
+  value: "{{{{ $shard }}}}/{{{{ .Values.shards }}}}"
+{{{{- end }}}}""",
     "environment": """\
 {{- with .Values.logLevel }}
 - name: LOG_LEVEL
@@ -130,6 +143,13 @@ def in_modes(modes: Sequence[str]) -> str:
 def each_namespace(body: str) -> str:
     """Return a template that is repeated for each namespace of the list."""
     return f"{{{{- range .Values.namespaces }}}}\n---\n{body}{_END}"
+
+
+def each_shard(body: str) -> str:
+    """Return a template that is repeated for each shard; once without shards."""
+    return f"{{{{- range $shard := until (int .Values.shards) }}}}{{{{- with $ }}}}\n{body}" + (
+        f"{{{{- end }}}}{_END}"
+    )
 
 
 def replaced(content: Any, change: Callable[[str], str]) -> Any:
