@@ -36,10 +36,11 @@ from runtime.builtin_kinds import (
 )
 from runtime.client.listing import ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
+from runtime.leader.shard import count_of_group, lease_of_shard, shard_of
 from runtime.types import Object, ObjectKey, Resource, key_of
 
 OPERATOR: Final = "openbao-operator"
-"""Name of the Deployment and of the Lease."""
+"""Name of the Deployment and of the Lease, where there are no shards."""
 EVENTS_MAX: Final = 500
 LOG_LINES: Final = 20
 LOG_SECONDS: Final = 120
@@ -134,7 +135,7 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
     secrets, events, operator, logs, holder = await asyncio.gather(
         reads.listed(SECRET, api.namespace, names_only),
         reads.listed(EVENT, api.namespace, ListOptions(limit=EVENTS_MAX)),
-        _operator(reads, operator_namespace),
+        _operator(reads, operator_namespace, ObjectKey(api.namespace, name)),
         _logs(reads, seen),
         _holder(reads, seen),
     )
@@ -157,10 +158,10 @@ def is_about(cluster: str, event: Object) -> bool:
     )
 
 
-async def _operator(reads: _Reads, namespace: str) -> Operator:
+async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operator:
     key = ObjectKey(namespace, OPERATOR)
     lease, deployment, policies, bindings = await asyncio.gather(
-        reads.attempt("leases of the operator", reads.api.client.get(LEASE, key)),
+        _lease(reads, namespace, cluster),
         reads.attempt("deployments of the operator", reads.api.client.get(DEPLOYMENT, key)),
         reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
         reads.listed(ADMISSION_BINDING, None, ListOptions()),
@@ -168,6 +169,17 @@ async def _operator(reads: _Reads, namespace: str) -> Operator:
     names = None if policies is None else tuple(key_of(one).name for one in policies)
     bound = None if bindings is None else tuple(text(one, "spec", "policyName") for one in bindings)
     return Operator(namespace, lease, deployment, names, bound)
+
+
+async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | None:
+    """Read the Lease of the process that has this cluster, be it that of a shard."""
+    right, get = "leases of the operator", reads.api.client.get
+    lease = await reads.attempt(right, get(LEASE, ObjectKey(namespace, OPERATOR)))
+    shards = count_of_group(text(lease or {}, "spec", "holderIdentity"))
+    if shards == 1:
+        return lease
+    name = lease_of_shard(OPERATOR, shard_of(cluster, shards))
+    return await reads.attempt(right, get(LEASE, ObjectKey(namespace, name)))
 
 
 async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:

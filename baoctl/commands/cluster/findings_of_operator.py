@@ -57,7 +57,8 @@ def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
 
 
 def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
-    lease = part(seen.operator.lease, "spec") if seen.operator else {}
+    found = seen.operator.lease if seen.operator else None
+    lease = part(found, "spec")
     renewed = moment(lease, "renewTime")
     if renewed is None:
         return
@@ -65,7 +66,7 @@ def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
     if silent > timedelta(seconds=GRACE * number(lease.get("leaseDurationSeconds"), LEASE_SECONDS)):
         yield Finding(
             "The operator is down",
-            f"Lease openbao-operator: not renewed for {age(silent)}",
+            f"Lease {text(found, 'metadata', 'name')}: not renewed for {age(silent)}",
             "Start the operator, or read why it does not run; the servers go on without it.",
             f"kubectl {where} get deployment,pods",
         )
