@@ -94,6 +94,11 @@ class ShardElector:
         """From acquiring both Leases to losing or releasing one. For writes, ask `guard`."""
         return self._group.is_leader and self._own.is_leader
 
+    @property
+    def epoch(self) -> int | None:
+        """That of the Lease of the shard: it is not compared across numbers of shards."""
+        return self._own.epoch
+
     def guard(self) -> None:
         """Raises LeaseLost unless a write sent now ends before anyone else may lead."""
         self._group.guard()

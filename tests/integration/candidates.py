@@ -5,7 +5,6 @@ Called by the tests of leader election and of outages.
 
 import asyncio
 import contextlib
-import random
 from collections.abc import AsyncIterator, Callable
 
 from runtime.builtin_kinds import LEASE
@@ -13,10 +12,10 @@ from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import LeaseLost
 from runtime.events import Reporter
-from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
-from runtime.metrics.metrics import Metrics
+from runtime.leader.leader import LeaderOptions, LeaseLock
+from runtime.leader.shard import Shard
 from runtime.types import Object, ObjectKey
-from tests.integration.leader_process import LEASE_NAME, OPTIONS
+from tests.integration.leader_process import ALONE, LEASE_NAME, OPTIONS, elector_of
 
 PATIENCE = 25.0
 """Seconds until something that must come to pass counts as not coming; for a busy machine."""
@@ -45,15 +44,11 @@ class Candidate:
         *,
         lease: str = LEASE_NAME,
         options: LeaderOptions = OPTIONS,
+        shard: Shard = ALONE,
     ) -> None:
-        self.elector = LeaderElector(
-            client,
-            LeaseLock(namespace, lease, identity, REPORTER),
-            clock=SystemClock(),
-            rng=random.Random(2),
-            metrics=Metrics(),
-            options=options,
-        )
+        self.shard = shard
+        lock = LeaseLock(namespace, lease, identity, REPORTER)
+        self.elector = elector_of(client, lock, shard, options)
         self.end = asyncio.Event()
         self.task: asyncio.Task[None] = asyncio.create_task(self.elector.run(self.work))
 
@@ -84,13 +79,15 @@ async def keeping(made: Candidate) -> AsyncIterator[Candidate]:
 
 @contextlib.asynccontextmanager
 async def watched(*candidates: Candidate) -> AsyncIterator[None]:
-    """Fails when two of them may write at one time."""
+    """Fails when two of them may write to one object at one time: all but two shards of one
+    number of shards could."""
     clock = SystemClock()
     together: list[float] = []
 
     async def watch() -> None:
         while True:
-            if sum(candidate.may_write() for candidate in candidates) > 1:
+            writers = [candidate.shard for candidate in candidates if candidate.may_write()]
+            if len(set(writers)) < len(writers) or len({one.count for one in writers}) > 1:
                 together.append(clock.monotonic())
             await clock.sleep(0.002)
 

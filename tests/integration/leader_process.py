@@ -1,9 +1,9 @@
 """A leader election candidate in a separate process, which tests stop and continue.
 
-Run as `python -m tests.integration.leader_process KUBECONFIG NAMESPACE IDENTITY` by the tests of
-leader election. It says "leading" once it leads and "lost" when it no longer does. On each line it
-reads it writes a ConfigMap through a guarded client and says "written" or "refused"; at the end of
-its input it ends.
+Run as `python -m tests.integration.leader_process KUBECONFIG NAMESPACE IDENTITY [SHARD]` by the
+tests of leader election. It says "leading" once it leads and "lost" when it no longer does. On each
+line it reads it writes a ConfigMap through a guarded client and says "written" or "refused"; at the
+end of its input it ends.
 """
 
 import asyncio
@@ -18,6 +18,14 @@ from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
 from runtime.errors import LeaseLost
 from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.leader.shard import Shard
+from runtime.leader.shard_elector import (
+    Election,
+    GroupElector,
+    ShardElector,
+    group_lock,
+    shard_lock,
+)
 from runtime.metrics.metrics import Metrics
 from runtime.process.logs import configure
 
@@ -26,6 +34,10 @@ TARGET_NAME = "written-by-the-leader"
 OPTIONS = LeaderOptions(
     lease_duration=5.0, renew_deadline=4.0, retry_period=0.25, write_timeout=1.0
 )
+GROUP_OPTIONS = LeaderOptions(
+    lease_duration=8.0, renew_deadline=6.0, retry_period=0.5, write_timeout=1.0
+)
+ALONE = Shard()
 
 
 def say(word: str) -> None:
@@ -33,7 +45,29 @@ def say(word: str) -> None:
     sys.stdout.flush()
 
 
-async def lead(elector: LeaderElector) -> None:
+def elector_of(
+    client: Client, lock: LeaseLock, shard: Shard, options: LeaderOptions = OPTIONS
+) -> LeaderElector | ShardElector:
+    """One that knows no shards, or that of a shard."""
+    clock, rng, metrics = SystemClock(), random.Random(1), Metrics()
+
+    def leader(of: LeaseLock) -> LeaderElector:
+        return LeaderElector(client, of, clock=clock, rng=rng, metrics=metrics, options=options)
+
+    if shard.is_only:
+        return leader(lock)
+    group = GroupElector(
+        client,
+        group_lock(lock, shard),
+        clock=clock,
+        rng=rng,
+        metrics=metrics,
+        options=GROUP_OPTIONS,
+    )
+    return ShardElector(group, leader(shard_lock(lock, shard)))
+
+
+async def lead(elector: Election) -> None:
     async def started() -> None:
         say("leading")
         await asyncio.Event().wait()
@@ -64,22 +98,15 @@ async def answer(client: Client, namespace: str, identity: str) -> None:
 
 @asynccontextmanager
 async def candidacy(
-    kubeconfig: str, namespace: str, identity: str
-) -> AsyncIterator[tuple[LeaderElector, Client]]:
+    kubeconfig: str, namespace: str, identity: str, shard: Shard = ALONE
+) -> AsyncIterator[tuple[LeaderElector | ShardElector, Client]]:
     """An elector with a client of its own, and a client that its guard watches over."""
     clock = SystemClock()
     # Standard output is for the words of the process alone.
     configure(clock)
     credentials = await from_kubeconfig(kubeconfig, None, clock)
     lease_client = Client(credentials, user_agent="itest-lease", clock=clock)
-    elector = LeaderElector(
-        lease_client,
-        LeaseLock(namespace, LEASE_NAME, identity),
-        clock=clock,
-        rng=random.Random(1),
-        metrics=Metrics(),
-        options=OPTIONS,
-    )
+    elector = elector_of(lease_client, LeaseLock(namespace, LEASE_NAME, identity), shard)
     client = Client(
         credentials,
         user_agent="itest",
@@ -94,8 +121,8 @@ async def candidacy(
         await lease_client.close()
 
 
-async def main(kubeconfig: str, namespace: str, identity: str) -> None:
-    async with candidacy(kubeconfig, namespace, identity) as (elector, client):
+async def main(kubeconfig: str, namespace: str, identity: str, shard: str = "0/1") -> None:
+    async with candidacy(kubeconfig, namespace, identity, Shard.parse(shard)) as (elector, client):
         leading = asyncio.create_task(lead(elector))
         try:
             await answer(client, namespace, identity)

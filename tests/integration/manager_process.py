@@ -16,6 +16,7 @@ from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.errors import ApiError, LeaseLost, TransportError
 from runtime.leader.leader import LeaderElector
+from runtime.leader.shard_elector import ShardElector
 from runtime.process.manager import Group, Manager, Runnable
 from tests.integration.leader_process import candidacy, say
 
@@ -27,7 +28,7 @@ PAUSE = 0.002
 class Writer:
     """The leader's work."""
 
-    def __init__(self, client: Client, elector: LeaderElector, clock: Clock) -> None:
+    def __init__(self, client: Client, elector: LeaderElector | ShardElector, clock: Clock) -> None:
         self.client = client
         self.elector = elector
         self.clock = clock

@@ -1,0 +1,160 @@
+"""Elections of shards on real Leases: failure, a stopped process, and another number of shards."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import pytest
+
+from e2e.rig import Rig
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.leader.shard import Shard, group_identity, lease_of_shard
+from runtime.types import ObjectKey
+from tests.integration.candidates import (
+    PATIENCE,
+    Candidate,
+    keeping,
+    lease_spec,
+    renewals,
+    until,
+    watched,
+)
+from tests.integration.leader_process import ALONE, GROUP_OPTIONS, LEASE_NAME, TARGET_NAME
+
+FOR_LONG = 2 * int(GROUP_OPTIONS.lease_duration / GROUP_OPTIONS.retry_period)
+"""Renewals by two processes that take longer than a Lease is left alone."""
+
+
+@contextlib.asynccontextmanager
+async def shards(
+    client: Client, namespace: str, count: int, name: str = ""
+) -> AsyncIterator[list[Candidate]]:
+    """One process for each of so many shards; they stop in good order."""
+    async with contextlib.AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(
+                keeping(
+                    Candidate(
+                        client, namespace, f"{name or count}-{index}", shard=Shard(index, count)
+                    )
+                )
+            )
+            for index in range(count)
+        ]
+
+
+async def all_write(candidates: list[Candidate]) -> float:
+    return await until(lambda: all(one.may_write() for one in candidates), "all of them writing")
+
+
+async def test_each_shard_has_a_leader_and_a_standby_takes_over(
+    client: Client, namespace: str
+) -> None:
+    async with shards(client, namespace, 2) as first:
+        await all_write(first)
+        assert (await lease_spec(client, namespace))["holderIdentity"] == group_identity(2)
+        async with shards(client, namespace, 2, "standby") as second, watched(*first, *second):
+            first[0].end.set()
+            await first[0].task
+            await until(second[0].may_write)
+            assert first[1].may_write()
+            assert not second[1].may_write()
+            holders = [
+                (await lease_spec(client, namespace, lease_of_shard(LEASE_NAME, index)))
+                for index in range(2)
+            ]
+    assert [one["holderIdentity"] for one in holders] == ["standby-0", "2-1"]
+    left = await lease_spec(client, namespace)
+    assert left["holderIdentity"] == group_identity(2), "nobody releases the Lease of all"
+
+
+async def test_another_number_of_shards_begins_when_all_of_the_former_are_silent(
+    client: Client, namespace: str
+) -> None:
+    async with shards(client, namespace, 2) as two:
+        await all_write(two)
+        async with shards(client, namespace, 3) as three, watched(*two, *three):
+            for former in two:
+                await renewals(client, namespace, FOR_LONG)
+                assert not any(one.may_write() for one in three)
+                former.end.set()
+                await former.task
+            waited = await all_write(three)
+    assert waited > GROUP_OPTIONS.renew_deadline
+
+
+async def test_a_process_that_knows_no_shards_excludes_them_and_is_excluded(
+    client: Client, namespace: str
+) -> None:
+    async with keeping(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
+        await until(alone.may_write)
+        async with shards(client, namespace, 2) as two:
+            async with watched(alone, *two):
+                await renewals(client, namespace, 8)
+                assert not any(one.may_write() for one in two)
+                alone.end.set()
+                await alone.task
+                await all_write(two)
+            async with keeping(Candidate(client, namespace, "old")) as old, watched(old, *two):
+                await renewals(client, namespace, FOR_LONG)
+                assert not old.may_write()
+                assert all(one.may_write() for one in two)
+
+
+@pytest.fixture
+async def zombie(control_plane: Rig, namespace: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.integration.leader_process",
+        str(control_plane.kubeconfig),
+        namespace,
+        "zombie",
+        "0/2",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()
+
+
+async def heard(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        return (await process.stdout.readline()).decode().strip()
+
+
+async def test_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_lives_on(
+    client: Client, namespace: str, zombie: asyncio.subprocess.Process
+) -> None:
+    assert zombie.stdin is not None
+    target = ObjectKey(namespace, TARGET_NAME)
+    assert await heard(zombie) == "leading"
+    zombie.stdin.write(b"write\n")
+    assert await heard(zombie) == "written"
+    # The other shard goes on renewing the Lease of all: that alone would let the zombie write.
+    async with keeping(Candidate(client, namespace, "other", shard=Shard(1, 2))) as other:
+        await until(other.may_write)
+        os.kill(zombie.pid, signal.SIGSTOP)
+        async with keeping(Candidate(client, namespace, "standby", shard=Shard(0, 2))) as standby:
+            await until(standby.may_write)
+            assert other.may_write()
+            before = await client.get(CONFIG_MAP, target)
+            zombie.stdin.write(b"write\n")
+            await zombie.stdin.drain()
+            os.kill(zombie.pid, signal.SIGCONT)
+            assert {await heard(zombie), await heard(zombie)} == {"refused", "lost"}
+            after = await client.get(CONFIG_MAP, target)
+            assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+            assert standby.may_write()
+            assert other.may_write()
