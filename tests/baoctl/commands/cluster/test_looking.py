@@ -11,10 +11,11 @@ from baoctl.commands.cluster.events import rows_of
 from baoctl.commands.cluster.tree import node_of
 from baoctl.commands.cluster.versions import versions_of
 from contracts.api.group import CLUSTER_KIND
+from runtime.leader.shard import group_identity, lease_of_shard, shard_of
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
-from runtime.types import Object
-from tests.baoctl.commands.cluster.bench import command_line, world
-from tests.baoctl.commands.cluster.looks import NOW, healthy
+from runtime.types import Object, ObjectKey
+from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.commands.cluster.looks import NOW, healthy, lease
 
 
 async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
@@ -30,6 +31,22 @@ async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
     assert json.loads(as_json.stdout)[0]["findings"][0]["nextStep"]
     assert missing.exit_code == 5
     assert {call.method for call in server.requests} == {"GET"}
+
+
+async def test_doctor_reads_the_lease_of_the_shard_of_the_cluster(tmp_path: Path) -> None:
+    server = world()
+    key = ObjectKey("default", "first")
+    silent = lease_of_shard("openbao-operator", shard_of(key, 3))
+    for name, holder in (("openbao-operator", group_identity(3)), (silent, "a-process")):
+        one = lease()
+        one["metadata"]["name"] = name
+        one["spec"]["holderIdentity"] = holder
+        keep(server, one)
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("doctor", "first")
+    # All Leases of the recording are old: it is the shard's that is named.
+    assert f"Lease {silent}: not renewed for" in result.stdout
+    assert "Lease openbao-operator:" not in result.stdout
 
 
 async def test_doctor_reads_the_last_minutes_of_the_log_of_a_ready_server(tmp_path: Path) -> None:
