@@ -21,6 +21,7 @@ NAMESPACE = "openbao-operator-system"
 ACCOUNT = "openbao-operator-controller"
 LEASE_ROLE = "openbao-operator-leader-election"
 TOKEN_ROLE = "openbao-operator-tokens"  # noqa: S105  the name of a Role
+SHARDS_ROLE = "openbao-operator-shards"
 CLUSTER_ROLE = "openbao-operator"
 BASE = REPOSITORY / "deploy" / "base"
 RIGHTS = REPOSITORY / "deploy" / "rbac"
@@ -56,8 +57,11 @@ def apply_rights(rig: Rig, *parts: str) -> None:
     rig.kubectl("apply", *files)
 
 
-def add_account(api: Api, account: str) -> None:
-    """Add a ServiceAccount with the same permissions, to distinguish two processes."""
+def add_account(api: Api, account: str, *roles: str) -> None:
+    """Add a ServiceAccount with the same permissions, to distinguish two processes.
+
+    `roles` are further ones of the operator's namespace.
+    """
     metadata = {"name": account, "namespace": NAMESPACE}
     subject = {"kind": "ServiceAccount", **metadata}
     cluster_role = {"apiGroup": _BINDING.group, "kind": "ClusterRole", "name": CLUSTER_ROLE}
@@ -68,7 +72,7 @@ def add_account(api: Api, account: str) -> None:
             {"metadata": {"name": account}, "roleRef": cluster_role, "subjects": [subject]},
         ),
     ]
-    for name in (LEASE_ROLE, TOKEN_ROLE):
+    for name in (LEASE_ROLE, TOKEN_ROLE, *roles):
         role = {**cluster_role, "kind": "Role", "name": name}
         where = {**metadata, "name": f"{account}-{name}"}
         wanted.append((_BINDING, {"metadata": where, "roleRef": role, "subjects": [subject]}))
