@@ -40,12 +40,16 @@ def build_election(
     leader = partial(LeaderElector, client, clock=clock, rng=rng, metrics=metrics)
     if settings.shard.is_only:
         return leader(lock)
-    group = GroupElector(
-        client,
-        group_lock(lock, settings.shard),
-        clock=clock,
-        rng=rng,
-        metrics=metrics,
-        options=GROUP_OPTIONS,
-    )
-    return ShardElector(group, leader(shard_lock(lock, settings.shard)))
+
+    def candidacy() -> tuple[GroupElector, LeaderElector]:
+        group = GroupElector(
+            client,
+            group_lock(lock, settings.shard),
+            clock=clock,
+            rng=rng,
+            metrics=metrics,
+            options=GROUP_OPTIONS,
+        )
+        return group, leader(shard_lock(lock, settings.shard))
+
+    return ShardElector(candidacy)

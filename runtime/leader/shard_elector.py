@@ -9,13 +9,14 @@ Inside of that, the processes of one shard elect their leader on a Lease of thei
 protocol of runtime.leader.leader. A write has to pass the guards of both.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
 
-from runtime.errors import AlreadyExists, Conflict
+from runtime.errors import AlreadyExists, Conflict, LeaseLost
 from runtime.leader.leader import Attempt, LeaderElector, LeaderOptions, LeaseLock
 from runtime.leader.shard import Shard, group_identity, lease_of_shard
 
@@ -81,13 +82,14 @@ class GroupElector(LeaderElector):
 class ShardElector:
     """Takes part in the elections of one shard; `run` once per instance.
 
-    `group` is tried first. So a process of another number of shards holds no Lease of a shard
-    while it waits.
+    The Lease of all is tried first. So a process of another number of shards holds no Lease of a
+    shard while it waits. `make` makes the electors of one candidacy: that of all, and that of the
+    shard.
     """
 
-    def __init__(self, group: GroupElector, own: LeaderElector) -> None:
-        self._group = group
-        self._own = own
+    def __init__(self, make: Callable[[], tuple[GroupElector, LeaderElector]]) -> None:
+        self._make = make
+        self._group, self._own = make()
 
     @property
     def is_leader(self) -> bool:
@@ -109,5 +111,21 @@ class ShardElector:
         return self._group.health() or self._own.health()
 
     async def run(self, on_started: Callable[[], Awaitable[None]]) -> None:
-        """Do the work while both Leases are ours, as LeaderElector.run does with one."""
-        await self._group.run(lambda: self._own.run(on_started))
+        """Do the work while both Leases are ours, as LeaderElector.run does with one.
+
+        A standby that loses the Lease of all has done nothing that could go on: it stays, and
+        begins anew. So an outage of the API server does not end all processes at once.
+        """
+        while True:
+            try:
+                return await self._group.run(lambda: self._own.run(on_started))
+            except LeaseLost:
+                # A loss hides a cancellation that came with it.
+                if self._own.epoch is not None or _is_cancelled():
+                    raise
+            self._group, self._own = self._make()
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -56,15 +56,19 @@ def elector_of(
 
     if shard.is_only:
         return leader(lock)
-    group = GroupElector(
-        client,
-        group_lock(lock, shard),
-        clock=clock,
-        rng=rng,
-        metrics=metrics,
-        options=GROUP_OPTIONS,
-    )
-    return ShardElector(group, leader(shard_lock(lock, shard)))
+
+    def candidacies() -> tuple[GroupElector, LeaderElector]:
+        group = GroupElector(
+            client,
+            group_lock(lock, shard),
+            clock=clock,
+            rng=rng,
+            metrics=metrics,
+            options=GROUP_OPTIONS,
+        )
+        return group, leader(shard_lock(lock, shard))
+
+    return ShardElector(candidacies)
 
 
 async def lead(elector: Election) -> None:

@@ -89,18 +89,22 @@ class Process:
         lock = LeaseLock("system", NAME, self.identity)
         if self.shard.is_only:
             return LeaderElector(line, lock, clock=clock, rng=rng, metrics=metrics)
-        group = GroupElector(
-            line,
-            group_lock(lock, self.shard),
-            clock=clock,
-            rng=rng,
-            metrics=metrics,
-            options=GROUP_OPTIONS,
-        )
-        own = LeaderElector(
-            line, shard_lock(lock, self.shard), clock=clock, rng=rng, metrics=metrics
-        )
-        return ShardElector(group, own)
+
+        def candidacy() -> tuple[GroupElector, LeaderElector]:
+            group = GroupElector(
+                line,
+                group_lock(lock, self.shard),
+                clock=clock,
+                rng=rng,
+                metrics=metrics,
+                options=GROUP_OPTIONS,
+            )
+            own = LeaderElector(
+                line, shard_lock(lock, self.shard), clock=clock, rng=rng, metrics=metrics
+            )
+            return group, own
+
+        return ShardElector(candidacy)
 
     async def _work(self) -> None:
         await asyncio.Event().wait()

@@ -159,6 +159,44 @@ async def test_writes_end_before_the_shared_lease_does_however_well_the_own_one_
     await end(process)
 
 
+async def test_an_outage_ends_the_leader_and_not_its_standby(
+    leases: Leases, clock: ManualClock
+) -> None:
+    leader = Process(leases, clock, Shard(0, 2), "leader", 1)
+    await clock.advance(2.0)
+    standby = Process(leases, clock, Shard(0, 2), "standby", 2)
+    await clock.advance(2.0)
+    for process in (leader, standby):
+        process.line.cut |= {NAME, f"{NAME}-shard-0"}
+    await clock.advance(60.0)
+    with pytest.raises(LeaseLost):
+        await leader.task
+    assert not standby.task.done()
+    assert not standby.may_write()
+    standby.line.cut.clear()
+    # It knew nothing of the shard's Lease any more, and waits for its whole duration.
+    await clock.advance(CHANGE)
+    assert standby.may_write()
+    await end(standby)
+
+
+async def test_a_standby_that_is_stopped_as_it_loses_the_lease_of_all_ends(
+    leases: Leases, clock: ManualClock
+) -> None:
+    leader = Process(leases, clock, Shard(0, 2), "leader", 1)
+    await clock.advance(2.0)
+    standby = Process(leases, clock, Shard(0, 2), "standby", 2)
+    await clock.advance(2.0)
+    standby.pause()
+    await clock.advance(60.0)
+    standby.resume()
+    standby.task.cancel()
+    for _ in range(20):
+        await clock.advance(1.0)
+    assert standby.task.done()
+    await end(leader, standby)
+
+
 async def test_two_that_renew_at_the_same_moment_both_keep_the_lease(
     leases: Leases, clock: ManualClock
 ) -> None:
