@@ -134,7 +134,7 @@ async def heard(process: asyncio.subprocess.Process) -> str:
         return (await process.stdout.readline()).decode().strip()
 
 
-async def test_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_lives_on(
+async def test_t20_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_lives_on(
     client: Client, namespace: str, zombie: asyncio.subprocess.Process
 ) -> None:
     assert zombie.stdin is not None

@@ -212,7 +212,7 @@ CONFIGURATIONS = (Shard(), Shard(0, 2), Shard(1, 2), Shard(0, 3), Shard(1, 3), S
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_never_two_that_may_write_to_one_object(
+async def test_t20_never_two_that_may_write_to_one_object(
     seed: int, leases: Leases, clock: ManualClock
 ) -> None:
     """Processes of all kinds come, pause, wake up, die and stop at random."""
