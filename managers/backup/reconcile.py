@@ -26,7 +26,7 @@ from managers.jobs.run import Acted, advance
 from runtime.apply.status_client import StatusClient
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Blocked, Done, Outcome, Wait
-from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -115,7 +115,10 @@ class BackupReconciler:
     async def after_conflict(
         self, live: Object | None, conflict: Conflict
     ) -> Object | Outcome | None:
-        """Read the backup again; None when it is gone."""
+        """Read the backup again; None when it is gone.
+
+        Another one of the same name has a pass of its own: it may be about another cluster.
+        """
         if live is None:
             raise conflict
         try:
@@ -123,7 +126,7 @@ class BackupReconciler:
         except NotFound:
             return None
         self._caches.backups.observe(fresh)
-        return fresh
+        return fresh if uid_of(fresh) == uid_of(live) else Done(0.0)
 
     async def _facts(self, backup: OpenBaoBackup) -> BackupFacts:
         meta, now = backup.metadata, self._clock.now()

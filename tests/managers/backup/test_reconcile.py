@@ -227,3 +227,19 @@ async def test_a_conflict_is_looked_at_again_at_once() -> None:
     stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
     bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
     await running(bench)
+
+
+async def test_another_backup_of_the_name_is_left_to_its_own_pass() -> None:
+    """It may be about a cluster of another shard."""
+    bench = Bench(None, by_hand())
+    bench.sync()
+    other = by_hand()
+    other["metadata"]["uid"] = "uid-other"
+    bench.api.holding((BACKUPS, other))
+    stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
+    bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
+    assert await bench.reconcile(ObjectKey(gen.NAMESPACE, NAME)) == Done(0.0)
+    assert bench.jobs == []
+    assert bench.status() == {}
+    await bench.run()
+    assert bench.phase() == ("Running", "BackupRunning")
