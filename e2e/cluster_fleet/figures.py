@@ -97,9 +97,7 @@ def goals(run: Run) -> list[Goal]:
     return [
         Goal("create: all Available", create.seconds, max(600.0 * share, 20.0), "s"),
         Goal("create: requests of a cluster", create.total / run.clusters, 45.0, ""),
-        Goal(
-            "quiet: requests a second", quiet.total / quiet.seconds, 5.0 if share > 0.001 else 0, ""
-        ),
+        Goal("quiet: requests a second", quiet.total / quiet.seconds, idle, ""),
         Goal("quiet: writes", quiet.writes, 0.0, ""),
         Goal("quiet: share of a core", quiet.cpu / quiet.seconds * 100, 5.0, "%"),
         Goal("change: slowest effect", max(change.reaction, default=0.0), 1.0, "s"),
