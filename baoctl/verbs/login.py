@@ -12,49 +12,63 @@ from typing import Any, Final
 import click
 
 from baoctl import variables
-from baoctl.options import Access, fits, reaches_cluster
+from baoctl.options import Access, F, fits, reaches_cluster
 
-_AUTH_PATH: Final = re.compile(
+_PATH: Final = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}){0,8}"
 )
 
 
-def _is_auth_path(text: str) -> bool:
-    return bool(_AUTH_PATH.fullmatch(text))
+def is_path(text: str) -> bool:
+    """Whether something can be mounted at this path."""
+    return bool(_PATH.fullmatch(text))
+
+
+LOGIN_OPTIONS: Final = (
+    click.option(
+        "--service-account",
+        default="default",
+        show_default=True,
+        callback=fits(variables.is_object_name, variables.OBJECT_NAME),
+        help="ServiceAccount of the namespace to log in as.",
+    ),
+    click.option(
+        "--role",
+        callback=fits(variables.is_word, variables.WORD),
+        help="Role of the auth method.  [default: the name of the ServiceAccount]",
+    ),
+    click.option(
+        "--auth-path",
+        default="jwt-operator",
+        show_default=True,
+        callback=fits(is_path, "must be the path of an auth method"),
+        help="Where the auth method is mounted.",
+    ),
+    click.option(
+        "--audience",
+        callback=fits(variables.is_word, variables.WORD),
+        help="Audience of the token.  [default: openbao-internal/NAMESPACE/CLUSTER]",
+    ),
+    click.option(
+        "--ca-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="CA of the servers.  [default: from the Secret of the cluster]",
+    ),
+)
+
+
+def logs_in(verb: F) -> F:
+    """Give a verb the options of a login."""
+    made: Any = verb
+    for option in reversed(LOGIN_OPTIONS):
+        made = option(made)
+    return made  # type: ignore[no-any-return]
 
 
 @click.command("login")
 @click.argument("cluster")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--service-account",
-    default="default",
-    show_default=True,
-    callback=fits(variables.is_object_name, variables.OBJECT_NAME),
-    help="ServiceAccount of the namespace to log in as.",
-)
-@click.option(
-    "--role",
-    callback=fits(variables.is_word, variables.WORD),
-    help="Role of the auth method.  [default: the name of the ServiceAccount]",
-)
-@click.option(
-    "--auth-path",
-    default="jwt-operator",
-    show_default=True,
-    callback=fits(_is_auth_path, "must be the path of an auth method"),
-    help="Where the auth method is mounted.",
-)
-@click.option(
-    "--audience",
-    callback=fits(variables.is_word, variables.WORD),
-    help="Audience of the token.  [default: openbao-internal/NAMESPACE/CLUSTER]",
-)
-@click.option(
-    "--ca-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CA of the servers.  [default: from the Secret of the cluster]",
-)
+@logs_in
 @reaches_cluster
 def login_command(
     cluster: str, command: tuple[str, ...], *, access: Access, **options: Any

@@ -85,7 +85,7 @@ async def port_forward(
 
 async def _report_end(process: asyncio.subprocess.Process, pod: str) -> None:
     await process.wait()
-    warn(f"The port-forward to {pod} ended: leave, and log in again.")
+    warn(f"The port-forward to {pod} ended: start again.")
 
 
 async def _local_port(

@@ -1,0 +1,170 @@
+"""The way from this machine to the servers of a cluster, and a login that ends with its block.
+
+Uses runtime.client.client, managers.bao.client and baoctl.commands.login.processes. Called by
+baoctl.commands.login.session and baoctl.commands.bench.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.login import processes
+from baoctl.commands.login.reads import LoginOrder, read_authority
+from baoctl.commands.login.target import LOOPBACK, leader_of, trust_of
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from contracts.conditions.message import clean_message
+from contracts.naming import labels
+from contracts.naming.ports import API
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.models import LoginToken
+from managers.context.sensitive import SensitiveString
+from runtime.builtin_kinds import POD
+from runtime.client.listing import ListOptions
+from runtime.client.write_guard import unguarded
+from runtime.types import Object
+
+REVOKE: Final = "auth/token/revoke-self"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveServer:
+    """The active server of a cluster, and how it is verified."""
+
+    pod: str
+    server_name: str
+    authority: str
+    """PEM; "" for the authorities of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where this machine connects to."""
+
+    server: ActiveServer
+    address: str
+    port: int
+
+    def session(self) -> Bao:
+        """Return a session with what answers there. Use as an async context manager."""
+        server = self.server
+        return Bao(server.authority, server.server_name, self.port, guard=unguarded)
+
+
+def check_kubectl() -> None:
+    """Raise AskError without the program that forwards the port."""
+    if not shutil.which("kubectl"):
+        raise AskError("there is no kubectl on PATH, which forwards the port; install it")
+
+
+async def active_server(api: Session, order: LoginOrder, live: Object) -> ActiveServer:
+    """Return the active server of a cluster. Raises AskError, with the reason if there is none."""
+    trust = trust_of(live)
+    servers = ListOptions(label_selector=labels.selector_text(labels.servers(order.cluster)))
+    pods = await api.client.list(POD, api.namespace, options=servers)
+    pod = leader_of(order.cluster, pods.items)
+    return ActiveServer(pod, trust.server_name, await read_authority(api, order, trust, live))
+
+
+@asynccontextmanager
+async def forwarded(
+    api: Session, access: Access, server: ActiveServer, folder: Path
+) -> AsyncIterator[ServerAddress]:
+    """Forward a port of this machine to a server until the end of the block. Raises AskError."""
+    arguments = processes.kubectl_arguments(access, api.namespace, server.pod, API.number)
+    async with processes.port_forward(arguments, server.pod, folder, api.clock) as port:
+        yield ServerAddress(server, LOOPBACK, port)
+
+
+@contextmanager
+def ending_signals() -> Iterator[list[int]]:
+    """Let the first signal that ends a process cancel this task instead; the value is its number.
+
+    The terminal sends SIGINT to the command of the user as well, which decides about it.
+    """
+    loop, task, received = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
+
+    def cancel(number: int) -> None:
+        if not received and task is not None:
+            received.append(number)
+            task.cancel()
+
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, cancel, number)
+    try:
+        yield received
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def logged_in(
+    bao: Bao, address: str, order: LoginOrder, jwt: SensitiveString
+) -> AsyncIterator[LoginToken]:
+    """Log in; the token is revoked at the end of the block. Raises AskError."""
+    role = order.role or order.service_account
+    try:
+        health = await bao.health(address)
+        if health.sealed:
+            raise AskError(
+                f"{order.cluster} is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
+            )
+        # Also when it is cancelled: what the server has issued has to be revoked.
+        issued = await to_its_end(bao.login(address, order.auth_path, role, jwt.reveal()))
+    except Denied as error:
+        raise AskError(
+            f"role {role} of ServiceAccount {order.service_account}: {error}; check --role, "
+            "--auth-path and --audience against the role",
+            ExitCode.REFUSED,
+        ) from None
+    except BaoError as error:
+        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+    try:
+        stay_cancelled()
+        yield issued
+    finally:
+        await _revoke(bao, address, issued)
+
+
+async def to_its_end(request: Awaitable[T]) -> T:
+    """Return the answer of a request, also when this task is cancelled meanwhile.
+
+    Call stay_cancelled as soon as the answer needs no more care.
+    """
+    task = asyncio.ensure_future(request)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        # A request to a server has a deadline of its own.
+        return await task
+
+
+def stay_cancelled() -> None:
+    """Raise CancelledError if to_its_end has held a cancellation back."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+async def _revoke(bao: Bao, address: str, issued: LoginToken) -> None:
+    try:
+        await bao.write(address, issued.client_token, REVOKE, {})
+    except (BaoError, Denied) as error:
+        processes.warn(
+            clean_message(
+                f"The token was not revoked: {error}; it expires {issued.lease_duration} s after "
+                "the login."
+            )
+        )
