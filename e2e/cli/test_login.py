@@ -26,10 +26,10 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from e2e.conftest import MakeNamespace
-from e2e.harness.bao import MOUNT, BaoError
+from e2e.harness.bao import BaoError
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.manifests import SECRETS, key_value_engine, self_init
+from e2e.harness.manifests import SECRETS, account_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
@@ -97,30 +97,10 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": namespace}})
     policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
-    requests: tuple[Object, ...] = (
-        key_value_engine(),
-        {
-            "name": "app_policy",
-            "operation": "update",
-            "path": f"sys/policies/acl/{ACCOUNT}",
-            "policy": {"policy": policy},
-        },
-        {
-            "name": "app_role",
-            "operation": "update",
-            "path": f"auth/{MOUNT}/role/{ACCOUNT}",
-            "data": {
-                "role_type": "jwt",
-                "user_claim": "sub",
-                "bound_audiences": [f"openbao-internal/{namespace}/{NAME}"],
-                "bound_subject": f"system:serviceaccount:{namespace}:{ACCOUNT}",
-                "token_policies": [ACCOUNT],
-                "token_ttl": "1h",
-            },
-        },
-    )
-    api.create(CLUSTERS, manifest(namespace, NAME, selfInit=self_init(*requests)))
     made = Cluster(api, namespace, NAME)
+    login = account_login(made.audience, namespace, ACCOUNT, policy)
+    requests = (key_value_engine(), *login)
+    api.create(CLUSTERS, manifest(namespace, NAME, selfInit=self_init(*requests)))
     made.await_available()
     return made
 

@@ -56,23 +56,30 @@ def key_value_engine() -> Object:
 def client_login(namespace: str) -> tuple[Object, Object]:
     """Return the requests that allow ServiceAccount CLIENT of the namespace to use the secrets."""
     policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
+    return account_login(AUDIENCE, namespace, CLIENT, policy)
+
+
+def account_login(
+    audience: str, namespace: str, account: str, policy: str
+) -> tuple[Object, Object]:
+    """Return the requests that allow a ServiceAccount what a policy says, under its own name."""
     return (
         {
-            "name": "client_policy",
+            "name": f"{account}_policy",
             "operation": "update",
-            "path": f"sys/policies/acl/{CLIENT}",
+            "path": f"sys/policies/acl/{account}",
             "policy": {"policy": policy},
         },
         {
-            "name": "client_role",
+            "name": f"{account}_role",
             "operation": "update",
-            "path": f"auth/{MOUNT}/role/{CLIENT}",
+            "path": f"auth/{MOUNT}/role/{account}",
             "data": {
                 "role_type": "jwt",
                 "user_claim": "sub",
-                "bound_audiences": [AUDIENCE],
-                "bound_subject": f"system:serviceaccount:{namespace}:{CLIENT}",
-                "token_policies": [CLIENT],
+                "bound_audiences": [audience],
+                "bound_subject": f"system:serviceaccount:{namespace}:{account}",
+                "token_policies": [account],
                 "token_ttl": "1h",
             },
         },
