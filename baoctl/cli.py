@@ -12,6 +12,7 @@ import click
 from baoctl import __version__
 from baoctl.options import Verbs
 from baoctl.verbs import (
+    bench,
     bundle,
     clusters,
     datacenter,
@@ -37,6 +38,7 @@ def main() -> None:
 
 
 VERBS: Final[tuple[click.Command, ...]] = (
+    bench.bench_command,
     bundle.bundle_command,
     clusters.status_command,
     clusters.doctor_command,

@@ -117,9 +117,12 @@ def content_of(file: BinaryIO) -> bytes:
         raise click.FileError(file.name, error.strerror) from None
 
 
-def confirm_name(name: str, consequence: str) -> None:
-    """Have the user type a name. Raises click.UsageError for another one."""
-    typed = click.prompt(f"{consequence} Type {name} to go on")
+def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
+    """Have the user type a name. Raises click.UsageError for another one.
+
+    `err`: ask on standard error, where the output is for a program.
+    """
+    typed = click.prompt(f"{consequence} Type {name} to go on", err=err)
     if typed != name:
         raise click.UsageError(f"{typed[:80]!r} is not {name}: nothing was changed")
 

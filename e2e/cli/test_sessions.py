@@ -49,6 +49,7 @@ does not know the operator, because it runs beside the node and not in a Deploym
 """
 # Verbs that this story leaves out, and where they run instead.
 ELSEWHERE = {
+    "bench": "e2e/cli/test_bench.py",
     "bundle": "e2e/cli/test_bundle.py",
     "completion": "tests/baoctl/test_cli.py",
     "datacenter get": "e2e/datacenter",

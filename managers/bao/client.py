@@ -6,7 +6,7 @@ OpenBao 2.4.0 (sys/health, auth/jwt, sys/storage/raft).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -27,7 +27,7 @@ from managers.bao.answers import (
     reason,
     settings_of,
 )
-from managers.bao.exchange import Exchange, Reply
+from managers.bao.exchange import Exchange, Reply, ServerRequest
 from managers.bao.models import (
     AutopilotState,
     JoinAnswer,
@@ -60,6 +60,7 @@ DEMOTE = "sys/storage/raft/demote"
 OPERATOR_MOUNT = "jwt-operator"
 """Where the accounts of the operator and of its jobs log in."""
 LOGIN_SETTINGS = f"auth/{OPERATOR_MOUNT}/config"
+REMOVAL = 60.0
 MOUNTED = "path is already in use"
 NO_SHARES = "no backed-up keys found"
 # Answers of sys/health: active, standby, uninitialised, sealed. Each has a body.
@@ -204,6 +205,23 @@ class Bao:
         """Write to any path. Raises Denied, BaoError."""
         code, body = await self._call("POST", address, path, token=token, payload=payload)
         granted(code, body, path)
+
+    async def delete(self, address: str, token: str, path: str) -> None:
+        """Delete what is at any path; nothing there is no error. Raises Denied, BaoError.
+
+        An engine is deleted with all that it keeps, which may take REMOVAL seconds.
+        """
+        request = ServerRequest("DELETE", address, path, token, None, OWN)
+        code, body = await self._exchange.send(request, REMOVAL)
+        granted(code, body, path)
+
+    async def capabilities(
+        self, address: str, token: str, paths: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """Read what a token may do, by path. Raises Denied, BaoError."""
+        path, payload = "sys/capabilities-self", {"paths": list(paths)}
+        code, body = await self._call("POST", address, path, token=token, payload=payload)
+        return data_of(granted(code, body, path))
 
     async def applied_index(self, address: str) -> int:
         """Read the applied index of a server, 0 if it reports none; needs no token.

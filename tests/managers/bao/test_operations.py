@@ -97,3 +97,18 @@ async def test_any_path_is_written(tmp_path: Path) -> None:
     async with serving(tmp_path, {"sys/x": (204, None)}) as server, server.client() as bao:
         await bao.write(ADDRESS, "token", "sys/x", {"a": "b"})
     assert server.asked == [Asked("POST", "/v1/sys/x", "token", {"a": "b"})]
+
+
+async def test_what_is_deleted_is_named_by_its_path(tmp_path: Path) -> None:
+    path = "sys/mounts/old"
+    async with serving(tmp_path, {path: (204, None)}) as server, server.client() as bao:
+        await bao.delete(ADDRESS, "token", path)
+    assert server.asked == [Asked("DELETE", f"/v1/{path}", "token", None)]
+
+
+async def test_a_token_reads_what_it_may_do(tmp_path: Path) -> None:
+    path = "sys/capabilities-self"
+    answers = {path: (200, {"capabilities": ["read"], "data": {"secret/a": ["read"]}})}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        assert await bao.capabilities(ADDRESS, "token", ("secret/a",)) == {"secret/a": ["read"]}
+    assert server.asked == [Asked("POST", f"/v1/{path}", "token", {"paths": ["secret/a"]})]

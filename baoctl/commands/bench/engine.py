@@ -1,0 +1,95 @@
+"""The key-value engine of a measurement: its paths, and the capabilities that it takes. Pure.
+
+Called by baoctl.commands.bench.workload and baoctl.commands.bench.run. API: OpenBao 2.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+NAME: Final = "bao_bench_"
+"""How the engine of a run is called, or the prefix of its keys in another engine."""
+ROOT: Final = "root"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where the keys of one run are."""
+
+    mount: str
+    version: int
+    folder: str
+    """Prefix of the keys in an engine that was there before; "" in an engine of the run's own."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the run mounts it, and removes it."""
+        return not self.folder
+
+    @property
+    def mount_path(self) -> str:
+        """Path at which it is mounted and removed."""
+        return f"sys/mounts/{self.mount}"
+
+    def content_path(self, key: str) -> str:
+        """Path at which a key is written and read."""
+        return self._path("data", key)
+
+    def removal_path(self, key: str) -> str:
+        """Path at which a key is deleted with all of its versions."""
+        return self._path("metadata", key)
+
+    def _path(self, kind: str, key: str) -> str:
+        parts = (self.mount, kind if self.version == 2 else "", self.folder, key)
+        return "/".join(part for part in parts if part)
+
+    def payload(self, value: str) -> Mapping[str, Any]:
+        """Return the body of a write."""
+        data = {"value": value}
+        return {"data": data} if self.version == 2 else data
+
+    def required(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """List the capabilities that a run takes, by path."""
+        if self.is_own:
+            yield self.mount_path, ("update", "delete")
+        yield self.content_path("w0k0"), ("create", "update", "read")
+        if not self.is_own:
+            yield self.removal_path("w0k0"), ("delete",)
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the body of the request that mounts it."""
+        return {
+            "type": "kv",
+            "options": {"version": str(self.version)},
+            "description": "made by kubectl bao bench, which removes it at its end",
+        }
+
+
+def own_engine(run: str) -> Engine:
+    """Return the engine of a run's own: the newer version, which most applications use."""
+    return Engine(f"{NAME}{run}", 2, "")
+
+
+def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine | None:
+    """Return the engine that is mounted there, from its settings; None if it keeps no keys."""
+    if settings.get("type") != "kv":
+        return None
+    options = settings.get("options")
+    version = options.get("version") if isinstance(options, Mapping) else None
+    return Engine(mount, 2 if version == "2" else 1, f"{NAME}{run}")
+
+
+def missing(engine: Engine, granted: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the capabilities that a token lacks, each with its path."""
+    lacking = []
+    for path, needs in engine.required():
+        has = granted.get(path)
+        has = has if isinstance(has, list) else []
+        if ROOT in has:
+            continue
+        absent = [need for need in needs if need not in has]
+        if absent:
+            lacking.append(f"{', '.join(absent)} at {path}")
+    return tuple(lacking)

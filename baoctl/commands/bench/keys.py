@@ -1,0 +1,173 @@
+"""Mounts the key-value engine of a measurement, fills it, and removes it, or its keys.
+
+Uses managers.bao.client. Called by baoctl.commands.bench.run. Only what the run itself has made is
+ever removed: an engine under a random name that no other has, or keys below a random prefix.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.bench.engine import Engine, existing_engine, missing, own_engine
+from baoctl.commands.bench.workload import Worker
+from baoctl.commands.login.connection import stay_cancelled, to_its_end
+from baoctl.exit_codes import ExitCode
+from managers.bao.client import BaoError, Denied
+from runtime.clock import Clock, Deadline
+
+READY_SECONDS: Final = 15.0
+"""How long a new engine of the newer version may refuse requests."""
+REMOVAL_SECONDS: Final = 90.0
+_POLL_SECONDS: Final = 0.1
+_PAUSE_SECONDS: Final = 1.0
+_UNREADY: Final = 400
+
+
+async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
+    """Return the engine to use, none of it made yet. Raises AskError if a capability is missing."""
+    engine = own_engine(run) if mount is None else await _existing(worker, mount, run)
+    paths = [path for path, _ in engine.required()]
+    try:
+        granted = await worker.bao.capabilities(worker.address, worker.token, paths)
+    except Denied as error:
+        raise AskError(f"{error}; check the token", ExitCode.REFUSED) from None
+    except BaoError as error:
+        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+    lacking = missing(engine, granted)
+    if not lacking:
+        return engine
+    if engine.is_own:
+        step = (
+            "grant it, or name a key-value engine that the token may use with --mount: the keys "
+            "go below a prefix of their own there"
+        )
+    else:
+        step = "grant it, or name another engine with --mount"
+    raise AskError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
+
+
+async def _existing(worker: Worker, mount: str, run: str) -> Engine:
+    path = f"sys/internal/ui/mounts/{mount}"
+    try:
+        settings = await worker.bao.read(worker.address, worker.token, path)
+    except Denied as error:
+        raise AskError(
+            f"{error}; name an engine that exists and that the token may use with --mount",
+            ExitCode.REFUSED,
+        ) from None
+    except BaoError as error:
+        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+    engine = existing_engine(mount, run, settings)
+    if engine is None:
+        raise AskError(
+            f"{mount} is no key-value engine; name another one with --mount", ExitCode.REFUSED
+        )
+    return engine
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one run, in their engine."""
+
+    engine: Engine
+    count: int
+    """Of each worker."""
+    clock: Clock
+
+    async def mount(self, worker: Worker) -> None:
+        """Mount the engine, if it is the run's own. Raises AskError with nothing left behind."""
+        if not self.engine.is_own:
+            return
+        request = worker.bao.write(
+            worker.address, worker.token, self.engine.mount_path, self.engine.settings()
+        )
+        try:
+            # Also when it is cancelled: the caller removes it then.
+            await to_its_end(request)
+        except Denied as error:
+            raise AskError(f"{error}; choose an engine with --mount", ExitCode.REFUSED) from None
+        except BaoError as error:
+            left = await self.remove((worker,))
+            raise AskError(f"{error}; {left or 'nothing was mounted: try again'}") from None
+
+    async def fill(self, workers: Sequence[Worker], value: str) -> None:
+        """Write each key once. Raises AskError."""
+        try:
+            async with Deadline(self.clock, READY_SECONDS):
+                await self._until_writable(workers[0], value)
+            await asyncio.gather(*(self._fill(worker, value) for worker in workers))
+        except TimeoutError:
+            raise AskError(
+                f"{self.engine.mount} refused each write for {READY_SECONDS:g} s; try again"
+            ) from None
+        except (BaoError, Denied) as error:
+            raise AskError(f"{error}; see kubectl bao doctor") from None
+
+    async def _until_writable(self, worker: Worker, value: str) -> None:
+        while True:
+            try:
+                await self._write(worker, worker.key(0, self.count), value)
+            except Denied as error:
+                if error.code != _UNREADY or not self.engine.is_own:
+                    raise
+                await self.clock.sleep(_POLL_SECONDS)
+            else:
+                return
+
+    async def _fill(self, worker: Worker, value: str) -> None:
+        for key in worker.keys(self.count):
+            await self._write(worker, key, value)
+
+    async def _write(self, worker: Worker, key: str, value: str) -> None:
+        path = self.engine.content_path(key)
+        payload = self.engine.payload(value)
+        # Also when it is cancelled: a key must not be written after its removal.
+        await to_its_end(worker.bao.write(worker.address, worker.token, path, payload))
+        stay_cancelled()
+
+    async def remove(self, workers: Sequence[Worker]) -> str:
+        """Remove what the run has made, in bounded time; return what is left, "" for nothing."""
+        reasons: list[str] = []
+        try:
+            async with Deadline(self.clock, REMOVAL_SECONDS):
+                if self.engine.is_own:
+                    await self._delete(workers[0], self.engine.mount_path, reasons)
+                else:
+                    await asyncio.gather(*(self._empty(worker, reasons) for worker in workers))
+        except TimeoutError:
+            return self._left(reasons[-1] if reasons else f"not done in {REMOVAL_SECONDS:g} s")
+        except Denied as error:
+            return self._left(str(error))
+        return ""
+
+    async def _empty(self, worker: Worker, reasons: list[str]) -> None:
+        for key in worker.keys(self.count):
+            await self._delete(worker, self.engine.removal_path(key), reasons)
+
+    async def _delete(self, worker: Worker, path: str, reasons: list[str]) -> None:
+        """Delete until it is done: what is not there any more is deleted without an error.
+
+        A server answers 400 while an earlier attempt, whose answer was lost, is still at work.
+        """
+        while True:
+            try:
+                await worker.bao.delete(worker.address, worker.token, path)
+            except Denied as error:
+                if error.code != _UNREADY:
+                    raise
+                reasons[:] = [str(error)]
+            except BaoError as error:
+                reasons[:] = [str(error)]
+            else:
+                return
+            await self.clock.sleep(_PAUSE_SECONDS)
+
+    def _left(self, reason: str) -> str:
+        engine = self.engine
+        if engine.is_own:
+            return f"The engine {engine.mount} was not removed: {reason}; bao secrets disable it"
+        return f"Keys below {engine.mount}/{engine.folder} were not removed: {reason}; delete them"

@@ -1,0 +1,92 @@
+"""What `baoctl bench` prints: the figures, and what they were measured on.
+
+Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.commands.bench.run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+
+from baoctl.commands.bench.figures import OperationFigures
+from baoctl.commands.cluster.terminal import safe, table
+
+LOGIN_NOTE = (
+    "Each login is followed by the revocation of its token: in the rate, not in the latency."
+)
+FORWARD_NOTE = (
+    "A port-forward leads to one pod, and adds latency to each request: compare figures with "
+    "those of other port-forwards alone, or run this in the cluster with --address."
+)
+STANDBY_NOTE = "A standby forwards requests to the leader."
+QUORUM_NOTE = "A write is answered once a majority of the voters has it in its log."
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    """The figures of one run, and what they were measured on."""
+
+    namespace: str
+    cluster: str
+    version: str
+    servers: int
+    """Ready ones."""
+    leader: str
+    path: str
+    """How the requests reach a server."""
+    connections_to_leader: int
+    connections_to_standbys: int
+    workers: int
+    seconds: float
+    """Of each operation."""
+    size_bytes: int
+    """Of a value."""
+    engine: str
+    operations: tuple[OperationFigures, ...]
+    notes: tuple[str, ...]
+
+
+def screen(report: BenchReport) -> RenderableType:
+    """Return the report for people."""
+    figures = table("OPERATION", "PER SECOND", "P50", "P99", "MAX", "ERRORS")
+    for column in figures.columns[1:]:
+        column.justify = "right"
+    for one in report.operations:
+        figures.add_row(
+            safe(one.operation),
+            f"{one.per_second:,.1f}",
+            _duration(one.p50_ms),
+            _duration(one.p99_ms),
+            _duration(one.max_ms),
+            str(one.errors),
+        )
+    facts = table("", "")
+    facts.show_header = False
+    for name, value in _facts(report):
+        facts.add_row(safe(name), safe(value))
+    return Group(
+        figures, "", facts, "", *(safe(note) for note in (*_errors(report), *report.notes))
+    )
+
+
+def _facts(report: BenchReport) -> Iterator[tuple[str, str]]:
+    yield "cluster", f"{report.namespace}/{report.cluster}"
+    yield "OpenBao", f"{report.version}, {report.servers} servers, leader {report.leader}"
+    yield "path", report.path
+    to_leader, to_standbys = report.connections_to_leader, report.connections_to_standbys
+    yield "connections", f"{to_leader} to the leader, {to_standbys} to standbys"
+    yield "load", f"{report.workers} workers, {report.seconds:g} s for each operation"
+    if report.engine:
+        yield "values", f"{report.size_bytes} bytes each, in {report.engine}"
+
+
+def _errors(report: BenchReport) -> Iterator[str]:
+    for one in report.operations:
+        for error, count in one.error_counts.items():
+            yield f"{one.operation}: {error} (x{count})"
+
+
+def _duration(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds:.1f} ms"

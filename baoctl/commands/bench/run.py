@@ -1,0 +1,137 @@
+"""`baoctl bench`: what the servers of one cluster do in a second, and nothing left behind.
+
+Uses runtime.client.client and managers.bao.client by the other modules of this package. Called by
+baoctl.verbs.bench. Everything that it makes ends with its block, also at a signal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.bench import report
+from baoctl.commands.bench.connections import WorkerConnections, connected
+from baoctl.commands.bench.engine import Engine
+from baoctl.commands.bench.order import LOGINS, WRITES, BenchOrder
+from baoctl.commands.bench.readiness import obstacles
+from baoctl.commands.bench.report import BenchReport, screen
+from baoctl.commands.bench.stages import Measurement, measured
+from baoctl.commands.cluster.fetch import read_cluster
+from baoctl.commands.cluster.observed import number, part
+from baoctl.commands.cluster.terminal import present
+from baoctl.commands.login import processes
+from baoctl.commands.login.connection import check_kubectl, ending_signals
+from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
+from runtime.types import Object
+
+Confirm = Callable[[str], None]
+
+
+def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> int:
+    """Measure, print the figures, and return the exit status. Raises AskError.
+
+    `confirm` is called with what is about to happen, before anything does.
+    """
+    if order.address is None:
+        check_kubectl()
+
+    async def question(api: Session) -> tuple[int, BenchReport | None]:
+        live = await read_cluster(api, order.login.cluster)
+        _refuse(order, live)
+        confirm(_consequence(api, order))
+        with ending_signals() as ended:
+            try:
+                return await _run(api, order, access, live)
+            except asyncio.CancelledError:
+                if not ended:
+                    raise
+                return processes.SIGNALLED + ended[0], None
+
+    status, result = ask("bench", question, access)
+    if result is not None:
+        present(result, screen(result), output)
+    return status
+
+
+def _refuse(order: BenchOrder, live: Object) -> None:
+    found = list(obstacles(live))
+    if found and not order.force:
+        raise AskError(
+            f"{order.login.cluster} is not measured: {', '.join(found)}; wait until that is over, "
+            "or add --force",
+            ExitCode.REFUSED,
+        )
+
+
+def _consequence(api: Session, order: BenchOrder) -> str:
+    return (
+        f"{api.namespace}/{order.login.cluster} gets {', '.join(order.operations)} from "
+        f"{order.workers} workers, as fast as it answers, for {order.load_seconds:g} s in all. Its "
+        "clients wait longer meanwhile."
+    )
+
+
+async def _run(
+    api: Session, order: BenchOrder, access: Access, live: Object
+) -> tuple[int, BenchReport]:
+    async with connected(api, order, access, live) as connections:
+        found = await measured(api, order, connections.workers)
+    result = _report(api, order, live, connections, found)
+    if found.left:
+        return ExitCode.ERROR, result
+    failed = any(one.errors for one in found.operations)
+    return ExitCode.NOT_READY if failed else ExitCode.GOOD, result
+
+
+def _report(
+    api: Session,
+    order: BenchOrder,
+    live: Object,
+    connections: WorkerConnections,
+    found: Measurement,
+) -> BenchReport:
+    return BenchReport(
+        namespace=api.namespace,
+        cluster=order.login.cluster,
+        version=connections.version,
+        servers=number(part(live, "status").get("readyReplicas")),
+        leader=connections.target.server.pod,
+        path=_path(order, connections),
+        connections_to_leader=len(connections.workers) - connections.standbys,
+        connections_to_standbys=connections.standbys,
+        workers=order.workers,
+        seconds=order.seconds,
+        size_bytes=order.size if found.engine else 0,
+        engine=_engine(found.engine),
+        operations=tuple(found.operations),
+        notes=tuple(_notes(order, connections, found)),
+    )
+
+
+def _path(order: BenchOrder, connections: WorkerConnections) -> str:
+    if order.address is None:
+        pod = connections.target.server.pod
+        return f"port-forward by the API server to {pod}, which answered alone"
+    host, port = order.address
+    return f"https://{host}:{port}"
+
+
+def _engine(engine: Engine | None) -> str:
+    if engine is None:
+        return ""
+    origin = "mounted for this run and removed" if engine.is_own else engine.mount
+    return f"a key-value engine of version {engine.version} ({origin})"
+
+
+def _notes(order: BenchOrder, connections: WorkerConnections, found: Measurement) -> Iterator[str]:
+    if WRITES in order.operations:
+        yield report.QUORUM_NOTE
+    if any(one.operation == LOGINS for one in found.operations):
+        yield report.LOGIN_NOTE
+    if order.address is None:
+        yield report.FORWARD_NOTE
+    if connections.standbys:
+        yield report.STANDBY_NOTE
+    yield from found.notes

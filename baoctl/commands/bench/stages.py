@@ -1,0 +1,106 @@
+"""The stages of a measurement: keys, writes, reads, logins, removal.
+
+Uses managers.bao.client by baoctl.commands.bench.keys and workload. Called by
+baoctl.commands.bench.run.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.bench.connections import given_token
+from baoctl.commands.bench.engine import Engine
+from baoctl.commands.bench.figures import OperationFigures, keys_per_worker, operation_figures
+from baoctl.commands.bench.keys import Keys, engine_of
+from baoctl.commands.bench.order import LOGINS, READS, WRITES, BenchOrder
+from baoctl.commands.bench.workload import Attempt, Login, Worker, measure
+from baoctl.commands.login import processes
+from baoctl.commands.login.connection import logged_in, stay_cancelled
+from baoctl.commands.login.reads import account_token
+
+TEXT: Final = "0123456789abcdef"
+_RUN_BYTES: Final = 8
+
+
+@dataclass(slots=True)
+class Measurement:
+    """What the stages found, and what they left."""
+
+    operations: list[OperationFigures] = field(default_factory=list)
+    engine: Engine | None = None
+    left: str = ""
+    """What could not be removed; "" for nothing."""
+    notes: list[str] = field(default_factory=list)
+
+
+async def measured(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
+    """Run each stage; what was made is removed, whatever happens. Raises AskError."""
+    found = Measurement()
+    if order.needs_engine:
+        await _measure_keys(api, order, workers, found)
+    if LOGINS in order.operations:
+        await _measure_logins(api, order, workers, found)
+    return found
+
+
+async def _measure_keys(
+    api: Session, order: BenchOrder, workers: Sequence[Worker], found: Measurement
+) -> None:
+    engine = await engine_of(workers[0], order.mount, secrets.token_hex(_RUN_BYTES))
+    count = keys_per_worker(order.workers, order.size)
+    keys = Keys(engine, count, api.clock)
+    value = (TEXT * (order.size // len(TEXT) + 1))[: order.size]
+    found.engine = engine
+    await keys.mount(workers[0])
+    try:
+        stay_cancelled()
+        await keys.fill(workers, value)
+        if WRITES in order.operations:
+            writes = [worker.write(engine, value, count) for worker in workers]
+            await _measure(api, order, WRITES, writes, found)
+        if READS in order.operations:
+            reads = [worker.read(engine, count) for worker in workers]
+            await _measure(api, order, READS, reads, found)
+    finally:
+        processes.warn("Removes the keys.")
+        found.left = await keys.remove(workers)
+        if found.left:
+            processes.warn(found.left)
+
+
+async def _measure_logins(
+    api: Session, order: BenchOrder, workers: Sequence[Worker], found: Measurement
+) -> None:
+    """Measure logins; a token of the environment says nothing of whether there is a role."""
+    first = workers[0]
+    try:
+        # A new one: the token of the session may be near its end.
+        jwt = await account_token(api, order.login)
+        if given_token():
+            async with logged_in(first.bao, first.address, order.login, jwt):
+                pass
+    except AskError as error:
+        if not found.operations:
+            raise
+        found.notes.append(f"logins were not measured: {error}")
+        return
+    login = Login(order.login, jwt)
+    await _measure(api, order, LOGINS, [worker.log_in(login) for worker in workers], found)
+
+
+async def _measure(
+    api: Session,
+    order: BenchOrder,
+    operation: str,
+    attempts: Sequence[Attempt],
+    found: Measurement,
+) -> None:
+    processes.warn(f"Measures {operation} for {order.seconds:g} s.")
+    begun = api.clock.monotonic()
+    samples = await measure(api.clock, order.seconds, attempts)
+    elapsed = api.clock.monotonic() - begun
+    found.operations.append(operation_figures(operation, samples, elapsed))

@@ -1,0 +1,142 @@
+"""The requests of a measurement: closed-loop workers, each with a connection of its own.
+
+Uses managers.bao.client. Called by baoctl.commands.bench.run. A worker sends its next request when
+the one before is answered; after an error it waits for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from baoctl.commands.bench.engine import Engine
+from baoctl.commands.bench.figures import Samples
+from baoctl.commands.login.connection import REVOKE, stay_cancelled, to_its_end
+from baoctl.commands.login.reads import LoginOrder
+from managers.bao.client import Bao, BaoError, Denied
+from managers.context.sensitive import SensitiveString
+from runtime.clock import Clock
+
+PAUSE_SECONDS: Final = 0.1
+"""Between an error and the next request of the same worker."""
+SAMPLES_MAX: Final = 1_000_000
+"""Requests of one operation, after which it ends early."""
+
+Attempt = Callable[[int], Awaitable[float]]
+"""Sends the n-th request of a worker, and returns the seconds until its answer."""
+
+
+class FailedRequestError(Exception):
+    """A request was not answered as it should be; the text does not depend on its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """With what a worker logs in."""
+
+    order: LoginOrder
+    jwt: SensitiveString = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One connection, and the keys that this worker alone writes."""
+
+    number: int
+    bao: Bao
+    address: str
+    token: str = field(repr=False)
+    clock: Clock
+
+    def keys(self, count: int) -> list[str]:
+        """Return its keys."""
+        return [self.key(number, count) for number in range(count)]
+
+    def key(self, number: int, count: int) -> str:
+        """Return the key of its n-th request, if there are so many."""
+        return f"w{self.number}k{number % count}"
+
+    def write(self, engine: Engine, value: str, count: int) -> Attempt:
+        """Return the request that writes a key."""
+        payload = engine.payload(value)
+
+        async def attempt(number: int) -> float:
+            path = engine.content_path(self.key(number, count))
+            request = self.bao.write(self.address, self.token, path, payload)
+            # Also when it is cancelled: a key must not be written after its removal.
+            return await self._timed(path, to_its_end(request))
+
+        return attempt
+
+    def read(self, engine: Engine, count: int) -> Attempt:
+        """Return the request that reads a key."""
+
+        async def attempt(number: int) -> float:
+            path = engine.content_path(self.key(number, count))
+            return await self._timed(path, self.bao.read(self.address, self.token, path))
+
+        return attempt
+
+    def log_in(self, login: Login) -> Attempt:
+        """Return the request that logs in; the token is revoked before the next one."""
+        order = login.order
+        role = order.role or order.service_account
+
+        async def attempt(number: int) -> float:
+            path = f"auth/{order.auth_path}/login"
+            begun = self.clock.monotonic()
+            request = self.bao.login(self.address, order.auth_path, role, login.jwt.reveal())
+            try:
+                # Also when it is cancelled: what the server has issued has to be revoked.
+                issued = await to_its_end(request)
+                took = self.clock.monotonic() - begun
+                await to_its_end(self._revoke(issued.client_token))
+            except (BaoError, Denied) as error:
+                raise _failed(error, path) from None
+            return took
+
+        return attempt
+
+    async def _revoke(self, token: str) -> None:
+        try:
+            await self.bao.write(self.address, token, REVOKE, {})
+        except BaoError:
+            # A second time at most: without an answer nobody knows whether it is revoked.
+            await self.bao.write(self.address, token, REVOKE, {})
+
+    async def _timed(self, path: str, request: Awaitable[object]) -> float:
+        begun = self.clock.monotonic()
+        try:
+            await request
+        except (BaoError, Denied) as error:
+            raise _failed(error, path) from None
+        return self.clock.monotonic() - begun
+
+
+def _failed(error: Exception, path: str) -> FailedRequestError:
+    return FailedRequestError(str(error).removeprefix(path).strip())
+
+
+async def measure(clock: Clock, seconds: float, attempts: Sequence[Attempt]) -> Samples:
+    """Run one worker for each attempt; a request that has begun is waited for."""
+    samples = Samples()
+    end = clock.monotonic() + seconds
+
+    async def work(attempt: Attempt) -> None:
+        number = 0
+        while clock.monotonic() < end and len(samples.seconds) < SAMPLES_MAX:
+            try:
+                samples.seconds.append(await attempt(number))
+            except FailedRequestError as error:
+                samples.fail(str(error))
+                stay_cancelled()
+                await clock.sleep(PAUSE_SECONDS)
+            stay_cancelled()
+            number += 1
+
+    async with asyncio.TaskGroup() as group:
+        for attempt in attempts:
+            group.create_task(work(attempt))
+    return samples

@@ -1,0 +1,128 @@
+"""The verb that measures the servers of a cluster.
+
+Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from baoctl.options import YES, Access, confirm_name, fits, reaches_cluster
+from baoctl.verbs.login import is_path, logs_in
+
+SECONDS_MAX: Final = 300.0
+SIZE_MAX: Final = 64 << 10
+PORT: Final = 8200
+_ADDRESS: Final = re.compile(
+    r"https://(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])"
+    r"(?::(?P<port>[0-9]{1,5}))?/?"
+)
+
+
+@click.command("bench")
+@click.argument("cluster")
+@click.option("--duration", default="10s", show_default=True, help="Of each operation, 1s to 5m.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=8,
+    show_default=True,
+    help="Clients that wait for each answer.",
+)
+@click.option("--size", default="1KiB", show_default=True, help="Of a value, 1B to 64KiB.")
+@click.option(
+    "--mount",
+    callback=fits(is_path, "must be the path of a secrets engine"),
+    help="Key-value engine to use, below a prefix.  [default: one for this run]",
+)
+@click.option("--only", type=click.Choice(["writes", "reads", "logins"]), help="One operation.")
+@click.option(
+    "--address", help="https://HOST[:PORT] to send requests to.  [default: a port-forward]"
+)
+@click.option("--force", is_flag=True, help="Also if it is not Available, or an operation runs.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@YES
+@logs_in
+@reaches_cluster
+def bench_command(
+    cluster: str, duration: str, size: str, *, access: Access, **options: Any
+) -> None:
+    """Measure writes, reads and logins per second of CLUSTER. It is under load meanwhile.
+
+    Logs in as login does, or uses BAO_TOKEN. Keys are in an engine that is mounted for the run and
+    removed at its end, also after Ctrl-C and SIGTERM. Asks first, if standard input is a terminal.
+    Exits with 3 if a request failed, with 4 if the cluster is not Available or an operation runs.
+    """
+    from baoctl.commands.bench.order import OPERATIONS, BenchOrder
+    from baoctl.commands.bench.run import bench
+    from baoctl.commands.login.reads import LoginOrder
+
+    only, mount, address = options["only"], options["mount"], options["address"]
+    login = ("service_account", "role", "auth_path", "audience", "ca_file")
+    order = BenchOrder(
+        login=LoginOrder(cluster, (), **{name: options[name] for name in login}),
+        operations=(only,) if only else OPERATIONS,
+        seconds=_seconds(duration),
+        workers=options["workers"],
+        size=_size(size),
+        mount=mount,
+        address=_address(address) if address else None,
+        force=options["force"],
+    )
+    raise SystemExit(
+        bench(order, access, _confirmation(cluster, asks=not options["yes"]), options["output"])
+    )
+
+
+def _confirmation(cluster: str, *, asks: bool) -> Callable[[str], None]:
+    def confirm(consequence: str) -> None:
+        if asks and sys.stdin.isatty():
+            confirm_name(cluster, consequence, err=True)
+        else:
+            click.echo(consequence, err=True)
+
+    return confirm
+
+
+def _seconds(duration: str) -> float:
+    from baoctl.commands.cluster.pause import seconds_of
+
+    try:
+        seconds = seconds_of(duration)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--duration") from None
+    if not 1.0 <= seconds <= SECONDS_MAX:
+        raise click.BadParameter("must be 1s to 5m", param_hint="--duration")
+    return seconds
+
+
+def _size(size: str) -> int:
+    from baoctl.commands.bench.figures import size_of
+
+    try:
+        number = size_of(size)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--size") from None
+    if not 1 <= number <= SIZE_MAX:
+        raise click.BadParameter("must be 1B to 64KiB", param_hint="--size")
+    return number
+
+
+def _address(address: str) -> tuple[str, int]:
+    found = _ADDRESS.fullmatch(address)
+    port = int(found["port"] or PORT) if found else 0
+    if found is None or not 0 < port < 65_536:
+        raise click.BadParameter("must be https://HOST[:PORT]", param_hint="--address")
+    return found["host"].strip("[]"), port

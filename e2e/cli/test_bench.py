@@ -1,0 +1,308 @@
+"""`kubectl bao bench` on three real servers: figures for each operation, and nothing left behind.
+
+No figure has a bound here: they depend on the machine.
+"""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import orjson
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.bao import MOUNT, BaoError, Server
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import SECRETS, STEADY, account_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from e2e.rig.paths import REPOSITORY
+from e2e.rig.versions import OPENBAO
+from runtime.builtin_kinds import SERVICE_ACCOUNT
+
+NAME = "speed"
+# Who may mount engines, who may use one that exists, and who looks what is left.
+MOUNTER, WRITER, AUDITOR = "mounter", "writer", "auditor"
+OPERATIONS = ("writes", "reads", "logins")
+SECONDS = 120.0
+SHORT = ("--only", "reads", "--duration", "1s", "-o", "json")
+ENGINE = "bao_bench_"
+LOGIN = f"auth/{MOUNT}/login"
+POLICIES = {
+    MOUNTER: (
+        'path "sys/mounts/bao_bench_*" { capabilities = ["update", "delete"] }\n'
+        'path "bao_bench_*" { capabilities = ["create", "read", "update"] }'
+    ),
+    WRITER: (
+        f'path "{SECRETS}/bao_bench_*" '
+        '{ capabilities = ["create", "read", "update", "delete"] }'
+    ),
+    AUDITOR: (
+        'path "sys/mounts" { capabilities = ["read"] }\n'
+        'path "auth/token/accessors*" { capabilities = ["list", "sudo"] }\n'
+        'path "auth/token/lookup-accessor" { capabilities = ["update"] }\n'
+        'path "sys/leases/lookup/*" { capabilities = ["list", "sudo"] }\n'
+        f'path "{SECRETS}/*" {{ capabilities = ["list", "read", "create", "update"] }}'
+    ),
+}  # fmt: skip
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """Three servers, and a login for each of the ServiceAccounts."""
+    made = Cluster(api, make_namespace(), NAME)
+    namespace = made.namespace
+    requests: list[Object] = [key_value_engine()]
+    for account, policy in POLICIES.items():
+        api.create(SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": namespace}})
+        requests += account_login(made.audience, namespace, account, policy)
+    spec = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
+    api.create(CLUSTERS, manifest(namespace, NAME, **spec))
+    made.await_available()
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Auditor:
+    """Looks what a run has left in the servers."""
+
+    server: Server
+    token: str = field(repr=False)
+
+    def mounts(self) -> dict[str, str]:
+        """Return the engines, each with its id."""
+        data = self.server.get("sys/mounts", self.token)["data"]
+        return {path: str(one["uuid"]) for path, one in data.items()}
+
+    def keys(self, path: str) -> list[str]:
+        """List what is below a path."""
+        try:
+            answer = self.server.get(f"{path}?list=true", self.token)
+        except BaoError as error:
+            if error.code != 404:
+                raise
+            return []
+        return sorted(answer["data"]["keys"])
+
+    def logins(self) -> tuple[list[str], int]:
+        """Return the roles of the tokens of the login, and how many leases it has."""
+        roles = []
+        for accessor in self.keys("auth/token/accessors"):
+            try:
+                body = {"accessor": accessor}
+                found = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
+            except BaoError:
+                # Ended meanwhile.
+                continue
+            if found["path"] == LOGIN:
+                roles.append(str(found["meta"]["role"]))
+        return sorted(roles), len(self.keys(f"sys/leases/lookup/{LOGIN}"))
+
+    def await_nothing(self, before: dict[str, str]) -> None:
+        """Wait until there is no token of a run; the operator logs in and out by itself."""
+
+        def clean() -> bool:
+            roles, leases = self.logins()
+            return not {MOUNTER, WRITER} & set(roles) and leases == len(roles)
+
+        until("each token of a run is gone with its lease", clean, 10.0)
+        assert self.mounts() == before
+        assert not [one for one in self.keys(SECRETS) if one.startswith(ENGINE)]
+
+
+@pytest.fixture(scope="module")
+def auditor(cluster: Cluster) -> Auditor:
+    server = cluster.server()
+    return Auditor(server, token_of(cluster, AUDITOR))
+
+
+def token_of(cluster: Cluster, account: str) -> str:
+    jwt = cluster.api.token(cluster.namespace, account, cluster.audience)
+    return cluster.server().login(account, jwt)
+
+
+def words(cluster: Cluster, account: str, *more: str) -> list[str]:
+    return ["bench", NAME, "-n", cluster.namespace, "--service-account", account, *more]
+
+
+def bench(
+    cluster: Cluster, account: str, *more: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "baoctl", *words(cluster, account, *more)],
+        cwd=REPOSITORY,
+        env={**cluster.api.rig.environment(), **environ},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+
+
+def test_each_operation_has_figures_and_nothing_is_left(cluster: Cluster, auditor: Auditor) -> None:
+    before = auditor.mounts()
+    done = bench(cluster, MOUNTER, "--duration", "3s", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    report = orjson.loads(done.stdout)
+    leader = cluster.leader()
+    assert leader is not None
+    assert (report["leader"], report["servers"]) == (leader["metadata"]["name"], 3)
+    assert (report["version"], report["connectionsToLeader"]) == (OPENBAO, 8)
+    assert [one["operation"] for one in report["operations"]] == list(OPERATIONS)
+    for one in report["operations"]:
+        assert one["perSecond"] > 0
+        assert 0 < one["p50Ms"] <= one["p99Ms"] <= one["maxMs"]
+        assert (one["errors"], one["errorCounts"]) == (0, {})
+    auditor.await_nothing(before)
+    print(done.stderr, done.stdout)
+
+    shown = bench(cluster, MOUNTER, "--duration", "1s", "--workers", "2", "--size", "16KiB")
+    assert shown.returncode == 0, shown.stderr
+    print(shown.stdout)
+    assert "16384 bytes each, in a key-value engine of version 2" in shown.stdout
+    assert f"port-forward by the API server to {report['leader']}" in shown.stdout
+    auditor.await_nothing(before)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_in_the_middle_leaves_nothing(
+    cluster: Cluster, auditor: Auditor, operation: str, number: signal.Signals
+) -> None:
+    before = auditor.mounts()
+    with running(cluster, MOUNTER, "--only", operation, "--duration", "5m") as process:
+        await_line(process, f"Measures {operation}")
+        own = [path for path in auditor.mounts() if path.startswith(ENGINE)]
+        assert len(own) == (operation != "logins")
+        until("a token is there", lambda: MOUNTER in auditor.logins()[0], 10.0)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 128 + number, output
+    auditor.await_nothing(before)
+
+
+@contextmanager
+def running(cluster: Cluster, account: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "baoctl", *words(cluster, account, *more)],
+        cwd=REPOSITORY,
+        env=cluster.api.rig.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def await_line(process: subprocess.Popen[str], start: str) -> None:
+    """Read standard error up to a line; the timeout of the test ends it if there is none."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith(start):
+            return
+    raise AssertionError(f"no line {start!r}: {lines}")
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM])
+def test_an_engine_that_exists_keeps_what_it_has(
+    cluster: Cluster, auditor: Auditor, number: signal.Signals | None
+) -> None:
+    before = auditor.mounts()
+    auditor.server.post(f"{SECRETS}/kept", auditor.token, {"value": "1"})
+    more = ("--mount", SECRETS, "--only", "writes")
+    if number is None:
+        done = bench(cluster, WRITER, *more, "--duration", "2s", "-o", "json")
+        assert done.returncode == 0, done.stderr
+        assert orjson.loads(done.stdout)["engine"] == f"a key-value engine of version 1 ({SECRETS})"
+    else:
+        with running(cluster, WRITER, *more, "--duration", "5m") as process:
+            await_line(process, "Measures writes")
+            assert [one for one in auditor.keys(SECRETS) if one.startswith(ENGINE)]
+            process.send_signal(number)
+            process.communicate(timeout=SECONDS)
+        assert process.returncode == 128 + number
+    auditor.await_nothing(before)
+    assert auditor.keys(SECRETS) == ["kept"]
+
+
+def test_a_missing_capability_is_named(cluster: Cluster, auditor: Auditor) -> None:
+    before = auditor.mounts()
+    refused = bench(cluster, WRITER, "--duration", "1s")
+    assert refused.returncode == 4
+    assert f"the token lacks update, delete at sys/mounts/{ENGINE}" in refused.stderr
+    assert "with --mount" in refused.stderr
+    elsewhere = bench(cluster, MOUNTER, "--mount", SECRETS, "--duration", "1s")
+    assert elsewhere.returncode == 4
+    auditor.await_nothing(before)
+
+
+def test_a_token_of_the_user_and_a_standby(cluster: Cluster, auditor: Auditor) -> None:
+    """Without a role for the ServiceAccount logins are left out; a standby forwards."""
+    before = auditor.mounts()
+    leader = cluster.leader()
+    assert leader is not None
+    standby = next(
+        pod for pod in cluster.pods() if pod["metadata"]["name"] != leader["metadata"]["name"]
+    )
+    address = f"https://{standby['status']['podIP']}:8200"
+    token = token_of(cluster, MOUNTER)
+    done = bench(
+        cluster, "default", "--address", address, "--duration", "2s", "-o", "json", BAO_TOKEN=token
+    )
+    assert done.returncode == 0, done.stderr
+    report = orjson.loads(done.stdout)
+    assert (report["path"], report["connectionsToStandbys"]) == (address, 8)
+    assert [one["operation"] for one in report["operations"]] == ["writes", "reads"]
+    assert any(note.startswith("logins were not measured") for note in report["notes"])
+    assert token not in done.stdout + done.stderr
+    cluster.server().post("auth/token/revoke-self", token, {})
+    auditor.await_nothing(before)
+
+
+@pytest.mark.parametrize(("typed", "status"), [("speed2", 2), (NAME, 0)])
+def test_a_user_at_a_terminal_types_the_name(cluster: Cluster, typed: str, status: int) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{typed}\n".encode())
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", *words(cluster, MOUNTER, *SHORT)],
+        cwd=REPOSITORY,
+        env=cluster.api.rig.environment(),
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == status, done.stderr
+    assert f"Type {NAME} to go on" in done.stderr
+    assert bool(done.stdout) == (status == 0)
+    assert status == 2 or orjson.loads(done.stdout)["operations"]
+
+
+def test_a_cluster_that_is_not_available_is_refused(cluster: Cluster, api: Api) -> None:
+    api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"hibernate": True}})
+    cluster.await_condition("Hibernated")
+    refused = bench(cluster, MOUNTER, "--duration", "1s")
+    assert (refused.returncode, "is not Available" in refused.stderr) == (4, True)
+    forced = bench(cluster, MOUNTER, "--duration", "1s", "--force")
+    assert (forced.returncode, "has no server" in forced.stderr) == (3, True)

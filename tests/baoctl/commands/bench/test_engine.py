@@ -1,0 +1,79 @@
+"""baoctl.commands.bench.engine: paths of both versions, and the capabilities of a token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from baoctl.commands.bench.engine import Engine, existing_engine, missing, own_engine
+
+OWN = own_engine("0123")
+FIRST = Engine("secret", 1, "bao_bench_0123")
+SECOND = Engine("team/secret", 2, "bao_bench_0123")
+
+
+def test_a_run_has_an_engine_of_the_newer_version_under_its_own_name() -> None:
+    assert OWN.is_own
+    assert OWN.mount_path == "sys/mounts/bao_bench_0123"
+    assert OWN.settings()["options"] == {"version": "2"}
+    assert OWN.content_path("w0k1") == "bao_bench_0123/data/w0k1"
+    assert own_engine("4567").mount != OWN.mount
+
+
+def test_keys_in_an_engine_that_exists_are_below_a_prefix() -> None:
+    assert not FIRST.is_own
+    assert FIRST.content_path("w0k1") == FIRST.removal_path("w0k1") == "secret/bao_bench_0123/w0k1"
+    assert SECOND.content_path("w0k1") == "team/secret/data/bao_bench_0123/w0k1"
+    assert SECOND.removal_path("w0k1") == "team/secret/metadata/bao_bench_0123/w0k1"
+
+
+def test_the_body_of_a_write_is_that_of_the_version() -> None:
+    assert FIRST.payload("x") == {"value": "x"}
+    assert SECOND.payload("x") == {"data": {"value": "x"}}
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], int | None]] = {
+    "the newer version": ({"type": "kv", "options": {"version": "2"}}, 2),
+    "the older version": ({"type": "kv", "options": {"version": "1"}}, 1),
+    "no version is the older one": ({"type": "kv", "options": None}, 1),
+    "another engine": ({"type": "pki", "options": {"version": "2"}}, None),
+    "no answer": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("settings", "version"), SETTINGS.values(), ids=SETTINGS.keys())
+def test_an_engine_that_exists(settings: dict[str, Any], version: int | None) -> None:
+    found = existing_engine("secret", "0123", settings)
+    assert (found and found.version) == version
+    assert found is None or not found.is_own
+
+
+def granted(engine: Engine, **changed: list[str]) -> dict[str, Any]:
+    """What a token may do that lacks nothing; but for the paths whose end is named."""
+    full: dict[str, list[str]] = {}
+    for path, needs in engine.required():
+        full[path] = [*full.get(path, ()), *needs]
+    for end, capabilities in changed.items():
+        full |= {path: capabilities for path in full if path.endswith(end)}
+    return full
+
+
+@pytest.mark.parametrize("engine", [OWN, FIRST, SECOND])
+def test_nothing_is_missing(engine: Engine) -> None:
+    assert missing(engine, granted(engine)) == ()
+    assert missing(engine, {path: ["root"] for path, _ in engine.required()}) == ()
+
+
+def test_each_missing_capability_is_named_with_its_path() -> None:
+    assert missing(OWN, granted(OWN, bao_bench_0123=["deny"])) == (
+        "update, delete at sys/mounts/bao_bench_0123",
+    )
+    assert missing(OWN, granted(OWN, w0k0=["create", "read"])) == (
+        "update at bao_bench_0123/data/w0k0",
+    )
+    assert missing(FIRST, {}) == (
+        "create, update, read at secret/bao_bench_0123/w0k0",
+        "delete at secret/bao_bench_0123/w0k0",
+    )
+    assert missing(SECOND, {path: "root" for path, _ in SECOND.required()}) != ()

@@ -1,0 +1,102 @@
+"""baoctl.commands.bench.figures: percentiles, rates, bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baoctl.commands.bench.figures import (
+    ERROR_MAX,
+    ERRORS_MAX,
+    KEYS_MAX,
+    OTHERS,
+    STORED_MAX,
+    VERSIONS,
+    Samples,
+    keys_per_worker,
+    operation_figures,
+    percentile,
+    size_of,
+)
+
+HUNDRED = [float(number) for number in range(1, 101)]
+PERCENTILES = {
+    "the median of an odd number is the one in the middle": ([1.0, 2.0, 9.0], 50.0, 2.0),
+    "the median of an even number is the lower one": ([1.0, 2.0, 8.0, 9.0], 50.0, 2.0),
+    "99 of 100": (HUNDRED, 99.0, 99.0),
+    "99 of 101 rounds up": ([*HUNDRED, 101.0], 99.0, 100.0),
+    "99 of few is the highest": ([1.0, 2.0, 9.0], 99.0, 9.0),
+    "all": (HUNDRED, 100.0, 100.0),
+    "none of them": (HUNDRED, 0.0, 1.0),
+    "one value": ([7.0], 50.0, 7.0),
+    "no value": ([], 50.0, None),
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "expected"), PERCENTILES.values(), ids=PERCENTILES.keys()
+)
+def test_percentile(values: list[float], percent: float, expected: float | None) -> None:
+    assert percentile(values, percent) == expected
+
+
+@given(
+    st.lists(st.floats(0.0, 60.0), min_size=1, max_size=200),
+    st.floats(0.01, 100.0),
+)
+def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
+    values: list[float], percent: float
+) -> None:
+    ordered = sorted(values)
+    found = percentile(ordered, percent)
+    assert found in ordered
+    share = percent / 100.0 * len(ordered)
+    assert sum(one <= found for one in ordered) >= share
+    assert sum(one < found for one in ordered) < share
+
+
+def test_the_rate_counts_what_was_answered_and_durations_are_milliseconds() -> None:
+    samples = Samples([0.004, 0.001, 0.002, 0.003])
+    samples.fail("answered 503")
+    samples.fail("answered 503")
+    found = operation_figures("writes", samples, 2.0)
+    assert (found.count, found.per_second) == (4, 2.0)
+    assert (found.p50_ms, found.p99_ms, found.max_ms) == (2.0, 4.0, 4.0)
+    assert (found.errors, found.error_counts) == (2, {"answered 503": 2})
+
+
+def test_an_operation_without_an_answer_has_no_durations() -> None:
+    found = operation_figures("reads", Samples(), 0.0)
+    assert (found.count, found.per_second, found.p50_ms, found.max_ms) == (0, 0.0, None, None)
+
+
+def test_few_errors_are_kept_and_all_are_counted() -> None:
+    samples = Samples()
+    for number in range(1000):
+        samples.fail(f"{number} {'x' * 10_000}")
+    assert len(samples.errors) == ERRORS_MAX + 1
+    assert max(map(len, samples.errors)) == ERROR_MAX
+    assert samples.errors[OTHERS] == 1000 - ERRORS_MAX
+    assert samples.errors.total() == 1000
+
+
+@given(st.integers(1, 64), st.integers(1, 64 << 10))
+def test_what_is_stored_at_once_is_bounded(workers: int, size: int) -> None:
+    count = keys_per_worker(workers, size)
+    assert 1 <= count <= KEYS_MAX
+    assert count == 1 or count * workers * size * VERSIONS <= STORED_MAX
+
+
+SIZES = {"1": 1, "512B": 512, "1KiB": 1024, "64KiB": 65_536, "2MiB": 2 << 20}
+
+
+@pytest.mark.parametrize(("text", "expected"), SIZES.items())
+def test_size(text: str, expected: int) -> None:
+    assert size_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "KiB", "1kb", "1.5KiB", "-1", "1 KiB", "9" * 10, "\u0661"])
+def test_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="number of bytes"):
+        size_of(text)

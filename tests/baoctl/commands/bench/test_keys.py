@@ -1,0 +1,117 @@
+"""baoctl.commands.bench.keys: what is removed, and what is reported as left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.bench.engine import Engine, own_engine
+from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of
+from baoctl.commands.bench.workload import Worker
+from baoctl.exit_codes import ExitCode
+from managers.bao.client import Bao
+from runtime.testing.clock import ManualClock
+from runtime.testing.wait import eventually
+from tests.managers.bao.servers import ADDRESS, Server, serving
+
+OWN = own_engine("0123")
+OLD = Engine("secret", 1, "bao_bench_0123")
+BUSY = (400, {"errors": ["failed to remove entry in mounts table"]})
+DENIED = (403, {"errors": ["permission denied"]})
+GONE = (204, None)
+CAPABILITIES = "sys/capabilities-self"
+
+
+def worker(bao: Bao, clock: ManualClock) -> Worker:
+    return Worker(0, bao, ADDRESS, "token", clock)
+
+
+def deleted(server: Server) -> list[str]:
+    return [one.path.removeprefix("/v1/") for one in server.asked if one.method == "DELETE"]
+
+
+async def test_a_removal_is_repeated_until_it_is_done(tmp_path: Path) -> None:
+    """After a lost answer a server says 400 for as long as its first attempt is at work."""
+    clock = ManualClock()
+    async with serving(tmp_path, {OWN.mount_path: BUSY}) as server, server.client() as bao:
+        run = asyncio.ensure_future(Keys(OWN, 1, clock).remove((worker(bao, clock),)))
+        await eventually(lambda: clock.sleeping > 1)
+        server.answers[OWN.mount_path] = GONE
+        await clock.advance(1.0)
+        assert await run == ""
+    assert deleted(server) == [OWN.mount_path] * 2
+
+
+async def test_what_cannot_be_removed_is_reported_with_the_reason(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with serving(tmp_path, {OWN.mount_path: BUSY}) as server, server.client() as bao:
+        run = asyncio.ensure_future(Keys(OWN, 1, clock).remove((worker(bao, clock),)))
+        await eventually(lambda: clock.sleeping > 1)
+        await clock.advance(REMOVAL_SECONDS)
+        left = await run
+    assert OWN.mount in left
+    assert "failed to remove entry" in left
+
+
+async def test_a_refused_removal_is_not_repeated(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with serving(tmp_path, {OWN.mount_path: DENIED}) as server, server.client() as bao:
+        left = await Keys(OWN, 1, clock).remove((worker(bao, clock),))
+    assert "permission denied" in left
+    assert len(deleted(server)) == 1
+
+
+async def test_in_an_engine_that_exists_only_the_keys_of_the_run_are_removed(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+    paths = [OLD.removal_path(f"w0k{number}") for number in range(3)]
+    async with serving(tmp_path, dict.fromkeys(paths, GONE)) as server, server.client() as bao:
+        assert await Keys(OLD, 3, clock).remove((worker(bao, clock),)) == ""
+    assert deleted(server) == paths
+
+
+async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
+    taken = (400, {"errors": ["path is already in use at bao_bench_0123/"]})
+    clock = ManualClock()
+    async with serving(tmp_path, {OWN.mount_path: taken}) as server, server.client() as bao:
+        with pytest.raises(AskError, match="already in use"):
+            await Keys(OWN, 1, clock).mount(worker(bao, clock))
+    assert deleted(server) == []
+
+
+async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with serving(tmp_path, {OWN.mount_path: (502, {})}) as server, server.client() as bao:
+        run = asyncio.ensure_future(Keys(OWN, 1, clock).mount(worker(bao, clock)))
+        await eventually(lambda: clock.sleeping > 1)
+        server.answers[OWN.mount_path] = GONE
+        await clock.advance(1.0)
+        with pytest.raises(AskError, match="nothing was mounted"):
+            await run
+    assert deleted(server) == [OWN.mount_path] * 2
+
+
+@pytest.mark.parametrize(
+    ("mount", "engine", "code"),
+    [
+        (None, None, ExitCode.REFUSED),
+        ("pki", (200, {"data": {"type": "pki"}}), ExitCode.REFUSED),
+        ("none", DENIED, ExitCode.REFUSED),
+        ("broken", (502, {}), ExitCode.ERROR),
+    ],
+)
+async def test_why_there_is_no_engine(
+    tmp_path: Path, mount: str | None, engine: tuple[int, object] | None, code: ExitCode
+) -> None:
+    answers: dict[str, tuple[int, object]] = {CAPABILITIES: (200, {"data": {}})}
+    if engine is not None:
+        answers[f"sys/internal/ui/mounts/{mount}"] = engine
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        with pytest.raises(AskError) as error:
+            await engine_of(worker(bao, ManualClock()), mount, "0123")
+    assert error.value.exit_code == code
+    assert mount is None or "--mount" in str(error.value) or code == ExitCode.ERROR
