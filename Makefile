@@ -306,7 +306,7 @@ help: ## Show this list.
 SIDE_BY_SIDE = -n $(1) --dist loadfile --no-loadscope-reorder
 
 # What `make e2e` leaves out: a part of make test, and what takes long or measures.
-ALONE := e2e/life e2e/hostile_tenant e2e/versions/test_matrix.py
+ALONE := e2e/life e2e/hostile_tenant e2e/tuning e2e/versions/test_matrix.py
 
 # What each supported version of OpenBao has to pass: `make e2e OPENBAO=2.4.0`.
 CORE := first_boot self_init operator_init scale restart config_change tls_rotation seal_rotation \

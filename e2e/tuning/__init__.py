@@ -1,0 +1,1 @@
+"""What settings do to the speed of the servers: the figures of docs/tuning.md."""

@@ -1,0 +1,84 @@
+"""Figures of runs that took turns, as tables. Pure."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+OPERATIONS = ("writes", "reads", "logins")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One operation of one run."""
+
+    per_second: float
+    leader: float
+    """Seconds of CPU of the leader for one request."""
+    others: float
+    """The same of all other servers together."""
+
+
+Run = dict[str, Measured]
+"""By operation."""
+Value = Callable[[Measured], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A variant and the default, measured by turns."""
+
+    title: str
+    pairs: Sequence[tuple[Run, Run]]
+    """Default and variant of each round."""
+
+    def row(self, value: Value) -> tuple[str, ...]:
+        """Return the ratio of a value for each operation: median, lowest to highest."""
+        return (self.title, *(self._ratio(value, one) for one in OPERATIONS))
+
+    def _ratio(self, value: Value, operation: str) -> str:
+        ratios = [value(new[operation]) / value(old[operation]) for old, new in self.pairs]
+        return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def per_second(one: Measured) -> float:
+    """Return the rate."""
+    return one.per_second
+
+
+def cpu(one: Measured) -> float:
+    """Return the CPU of all servers for one request, in seconds."""
+    return one.leader + one.others
+
+
+def tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Return the ratios of the rate and of the CPU for each request."""
+    for title, value in (("per second", per_second), ("CPU of all servers", cpu)):
+        yield markdown((title, *OPERATIONS), [one.row(value) for one in comparisons])
+
+
+def absolute(runs: Sequence[Run]) -> str:
+    """Return what one request costs, and how many there were."""
+    rows = (
+        ("per second", 1.0, 0, per_second),
+        ("CPU of the leader, ms", 1000.0, 2, lambda one: one.leader),
+        ("CPU of the other servers, ms", 1000.0, 2, lambda one: one.others),
+    )
+    return markdown(
+        ("the default", *OPERATIONS),
+        [
+            (title, *(_spread(runs, one, value, scale, digits) for one in OPERATIONS))
+            for title, scale, digits, value in rows
+        ],
+    )
+
+
+def _spread(runs: Sequence[Run], operation: str, value: Value, scale: float, digits: int) -> str:
+    values = [value(one[operation]) * scale for one in runs]
+    low, middle, high = (f"{one:.{digits}f}" for one in (min(values), median(values), max(values)))
+    return f"{middle} ({low} to {high})"
+
+
+def markdown(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of a page."""
+    rule = ["---", *["---:"] * (len(headers) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (headers, rule, *rows))
