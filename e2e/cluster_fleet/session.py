@@ -21,7 +21,7 @@ from e2e.cluster_fleet.figures import Phase, Run, quantile
 from e2e.cluster_fleet.operators import Member
 from e2e.cluster_fleet.process import LAG, QUEUE, Reading, between
 from e2e.cluster_fleet.view import View, until
-from e2e.harness.audit import LEASES, AuditLog, writes
+from e2e.harness.audit import LEASES, AuditLog, Entry, tally, writes
 from e2e.harness.installation import identity, install
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
@@ -41,6 +41,7 @@ SHARE = 50
 """So many clusters are in one namespace."""
 SIDE_BY_SIDE = 8
 PATIENCE = 1800.0
+FEW = 10
 REST = 15.0
 """Seconds of rest before a phase: details of a status are written up to two seconds later."""
 
@@ -140,8 +141,11 @@ class Fleet:
             self.leader = self.start("third")
         await until("the operator caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
 
-    async def measure(self, name: str, work: Awaitable[object]) -> Phase:
-        """Run one phase and add its figures."""
+    async def measure(self, name: str, work: Awaitable[object], aftermath: float = REST) -> Phase:
+        """Run one phase and return its figures.
+
+        They include what follows within `aftermath` seconds, or within the time of the phase.
+        """
         await asyncio.sleep(REST)
         mark, began = self.audit.mark(), time.monotonic()
         before = await asyncio.to_thread(self.leader.read)
@@ -149,7 +153,7 @@ class Fleet:
         self.reaction.clear()
         await work
         seconds = time.monotonic() - began
-        await asyncio.sleep(min(REST, seconds))
+        await asyncio.sleep(min(aftermath, seconds))
         after = await asyncio.to_thread(self.leader.read)
         entries = await asyncio.to_thread(self.audit.since, mark, self.user)
         entries = [entry for entry in entries if entry.resource != LEASES]
@@ -171,13 +175,12 @@ class Fleet:
         self._explain(name, entries)
         return phase
 
-    def _explain(self, name: str, entries: Sequence[object]) -> None:
-        counted = Counter(
-            f"{e.verb} {e.resource or e.uri}{'/' if e.subresource else ''}{e.subresource}"  # type: ignore[attr-defined]
-            for e in entries
-        )
-        for what, count in counted.most_common(12):
-            self.progress(f"  {name}: {count} x {what}")
+    def _explain(self, name: str, entries: Sequence[Entry]) -> None:
+        """Print the most frequent requests, and the writes if they are few."""
+        self.progress(f"  {name}: {tally(entries)}")
+        written = writes(entries)
+        for entry in written if len(written) <= FEW else ():
+            self.progress(f"  {name}: {entry}")
 
     async def _until_settled(self) -> None:
         count = len(self.keys)
@@ -203,8 +206,8 @@ async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
     async with fleet(rig, count, folder) as measured:
         phases["create"] = await measured.measure("create", measured.create())
         standby = await asyncio.to_thread(measured.standby.read)
+        phases["quiet"] = await measured.measure("quiet", asyncio.sleep(quiet), aftermath=0.0)
         steps: Sequence[tuple[str, Callable[[], Awaitable[object]]]] = (
-            ("quiet", partial(asyncio.sleep, quiet)),
             ("change", measured.change),
             ("roll", measured.roll),
             ("failover", measured.failover),
