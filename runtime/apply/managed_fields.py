@@ -36,6 +36,10 @@ def upgrade(
     None when there is nothing to do. Entries of other subresources are left alone.
     """
     before: list[Entry] = live["metadata"].get("managedFields") or []
+    leaving = (BEFORE_FIRST_APPLY, *legacy)
+    # Most objects have nothing to take over, and a copy costs a millisecond.
+    if not any(_is(entry, name, subresource) for entry in before for name in leaving):
+        return None
     after = [e for e in copy.deepcopy(before) if not _is(e, BEFORE_FIRST_APPLY, subresource)]
     for name in sorted(legacy):
         after = _united(after, name, manager, subresource)
@@ -62,10 +66,10 @@ def take_over_status(
     None when there is nothing to do.
     """
     before: list[Entry] = live["metadata"].get("managedFields") or []
+    if not any(e.get("manager") in former and _is_of_status(e) for e in before):
+        return None
     entries = copy.deepcopy(before)
     theirs = [e for e in entries if e.get("manager") in former and _is_of_status(e)]
-    if not theirs:
-        return None
     after = [entry for entry in entries if entry not in theirs]
     ours = next((e for e in after if _is(e, manager, "status", operation="Apply")), None)
     if ours is None:
