@@ -22,7 +22,7 @@ from e2e.simulation.control_plane import control_plane
     show_default=True,
     help="Number of clusters; repeat it to see how the figures grow.",
 )
-@click.option("--quiet", type=float, default=120.0, show_default=True, help="Seconds of quiet.")
+@click.option("--quiet", type=float, default=60.0, show_default=True, help="Seconds of quiet.")
 def main(clusters: tuple[int, ...], quiet: float) -> None:
     """Measure an operator with many clusters of three servers each."""
     runs = []

@@ -17,8 +17,8 @@ LONGEST = 300.0
 """Seconds between two reads of a cluster where nothing changes, unless the budget asks for more."""
 PATIENCE = 0.25
 """Share of the time without a change that passes until the next read."""
-BUDGET = 4.0
-"""Reads a second, of all clusters together."""
+BUDGET = 3.0
+"""Reads a second of existing Secrets, of all clusters together; absent ones come on top."""
 LONGEST_UNWELL = 60.0
 """A cluster that is not well may wait for a Secret: it is read so often, whatever the budget."""
 LONGEST_AGE = 60.0
