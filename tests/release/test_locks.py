@@ -6,8 +6,8 @@ from tests.house.checkout import ROOT
 from tests.house.papers import dependencies, pins, requirements
 
 LEFT_OUT = {
-    # A pod has no kubeconfig.
-    "image": {"kubernetes-asyncio"},
+    # A pod has no kubeconfig, and prints no tables.
+    "image": {"kubernetes-asyncio", "rich"},
     # Only Jobs and the operator need them: object stores, and keyless signatures.
     "cli": {"obstore", "sigstore"},
 }
