@@ -12,7 +12,7 @@ from baoctl.controllers.restore_test import build_restore_test_controller
 from baoctl.controllers.sharding import ClustersOfShard, MakeController, owns_run
 from contracts.api.backup import TERMINAL
 from contracts.jobs.template import JobTemplateSource
-from managers.backup.caches import BY_CLUSTER, BackupCaches, cluster_named
+from managers.backup.caches import BY_CLUSTER, BackupCaches, cluster_keys
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.metrics import BackupMetrics
 from managers.backup.reconcile import BackupReconciler
@@ -71,7 +71,7 @@ def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconcil
 
     async def reconcile(request: Request, /) -> Outcome:
         live = runs.get(request)
-        for cluster in map(_key, cluster_named(live) if live is not None else ()):
+        for cluster in cluster_keys(live) if live is not None else ():
             named = caches.clusters.get(cluster)
             held = None if named is None else caches.gate(named)
             if held is not None:
@@ -84,7 +84,7 @@ def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconcil
 def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
     """Name the cluster that a backup or a restore is about; none for one that is being deleted."""
     live = runs.get(request)
-    return map(_key, cluster_named(live)) if live and not is_terminating(live) else ()
+    return cluster_keys(live) if live and not is_terminating(live) else ()
 
 
 def watch_runs(controller: Controller, caches: BackupCaches) -> None:
@@ -99,7 +99,7 @@ def watch_runs(controller: Controller, caches: BackupCaches) -> None:
         return unfinished(key_of(cluster))
 
     def of_restore(restore: Object) -> Iterable[Request]:
-        for cluster in map(_key, cluster_named(restore)):
+        for cluster in cluster_keys(restore):
             yield from unfinished(cluster)
 
     controller.watch(caches.backups, enqueue_object)
@@ -121,7 +121,7 @@ def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
     """
 
     def of_run(run: Object) -> Iterable[Request]:
-        return map(_key, cluster_named(run))
+        return cluster_keys(run)
 
     news = any_of(
         generation_changed,
@@ -133,8 +133,3 @@ def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
     controller.watch(caches.clusters, enqueue_object, news)
     controller.watch(caches.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
     controller.watch(caches.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))
-
-
-def _key(text: str) -> ObjectKey:
-    namespace, _, name = text.partition("/")
-    return ObjectKey(namespace, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from managers.backup.caches import cluster_named
+from managers.backup.caches import cluster_keys
 from runtime.cache.cache import Cache, Lister, Objects
 from runtime.controller.controller import Controller, Reconciler
 from runtime.leader.shard import Shard
@@ -44,10 +44,7 @@ def owns_run(shard: Shard, runs: Cache) -> Owns:
 
 def cluster_of_run(run: Object) -> ObjectKey:
     """Return the key of the cluster that a backup or a restore is about; without one its own."""
-    for text in cluster_named(run):
-        namespace, _, name = text.partition("/")
-        return ObjectKey(namespace, name)
-    return key_of(run)
+    return next(iter(cluster_keys(run)), key_of(run))
 
 
 class ClustersOfShard:

@@ -25,11 +25,16 @@ read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 _read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
-def cluster_named(obj: Object) -> Iterable[str]:
-    """Return the key of the cluster that a backup or a restore names, as text."""
+def cluster_keys(obj: Object) -> Iterable[ObjectKey]:
+    """Return the key of the cluster that a backup or a restore names; none if it names none."""
     spec = obj.get("spec")
     name = spec.get("cluster") if isinstance(spec, dict) else None
-    return (str(ObjectKey(key_of(obj).namespace, name)),) if isinstance(name, str) else ()
+    return (ObjectKey(key_of(obj).namespace, name),) if isinstance(name, str) else ()
+
+
+def cluster_named(obj: Object) -> Iterable[str]:
+    """Index function: the same as text."""
+    return map(str, cluster_keys(obj))
 
 
 class BackupCaches:
