@@ -32,19 +32,14 @@ Result = TypeVar("Result")
 class _Entry:
     """The first argument, the other ones by place and by name, and the result."""
 
-    __slots__ = ("__weakref__", "first", "named", "rest", "result")
+    __slots__ = ("__weakref__", "arguments", "first", "result")
 
     def __init__(
-        self, first: Any, rest: tuple[Any, ...], named: dict[str, Any], result: Any
+        self, first: Any, arguments: tuple[tuple[Any, ...], dict[str, Any]], result: Any
     ) -> None:
         self.first = first
-        self.rest = rest
-        self.named = named
+        self.arguments = arguments
         self.result = result
-
-    def answers(self, first: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> bool:
-        """Whether it is the result for these arguments."""
-        return self.first is first and self.rest == rest and self.named == named
 
 
 class _Pass:
@@ -121,14 +116,14 @@ def memoize(
             return in_pass(under_way, key, first, rest, named)
         # The first argument is kept with its result: no other object can have its id meanwhile.
         entry = kept.get(key)
-        if entry is not None and entry.answers(first, rest, named):
+        if entry is not None and entry.first is first and entry.arguments == (rest, named):
             try:  # noqa: SIM105 - suppress() would double the price of an answer
                 kept.move_to_end(key)
             except KeyError:
                 pass  # Another thread has dropped it since.
             return entry.result  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
-        kept[key] = _Entry(first, rest, named, result)
+        kept[key] = _Entry(first, (rest, named), result)
         kept.move_to_end(key)
         if len(kept) > size:
             kept.popitem(last=False)
@@ -144,8 +139,8 @@ def memoize(
         question = (ask, key)
         now = under_way.now
         entry = now.get(question) or under_way.before.get(question) or of_others.get(key)
-        if entry is None or not entry.answers(first, rest, named):
-            entry = _Entry(first, rest, named, function(first, *rest, **named))
+        if entry is None or entry.first is not first or entry.arguments != (rest, named):
+            entry = _Entry(first, (rest, named), function(first, *rest, **named))
             of_others[key] = entry
         if len(now) < under_way.size:
             now[question] = entry

@@ -43,8 +43,6 @@ def upgrade(
     after = [e for e in copy.deepcopy(before) if not _is(e, BEFORE_FIRST_APPLY, subresource)]
     for name in sorted(legacy):
         after = _united(after, name, manager, subresource)
-    if after == before:
-        return None
     return [
         # An empty list would mean "leave them"; one empty entry means "none" to the server.
         {"op": "replace", "path": "/metadata/managedFields", "value": after or [{}]},
@@ -66,11 +64,10 @@ def take_over_status(
     None when there is nothing to do.
     """
     before: list[Entry] = live["metadata"].get("managedFields") or []
-    if not any(e.get("manager") in former and _is_of_status(e) for e in before):
+    theirs = [e for e in before if e.get("manager") in former and _is_of_status(e)]
+    if not theirs:
         return None
-    entries = copy.deepcopy(before)
-    theirs = [e for e in entries if e.get("manager") in former and _is_of_status(e)]
-    after = [entry for entry in entries if entry not in theirs]
+    after = copy.deepcopy([entry for entry in before if entry not in theirs])
     ours = next((e for e in after if _is(e, manager, "status", operation="Apply")), None)
     if ours is None:
         newest = max(theirs, key=lambda entry: str(entry.get("time", "")))

@@ -10,7 +10,7 @@ import random
 from typing import Protocol
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.records.observed import Observed, StatefulSetFacts
+from contracts.records.observed import StatefulSetFacts, is_leader_in_doubt
 from managers.cluster.observe.secret_schedule import SecretSchedule
 from managers.cluster.status.cluster_status import ReconcileResult
 from runtime.apply.ownership import Owner
@@ -89,8 +89,9 @@ class WatchCacheRefresher:
             self._schedule.forget(key)
             return None
         facts = (metadata.generation, observed.secrets)
-        due = self._schedule.next(key, facts, len(observed.secrets), well=is_well(result))
-        return min(due, LEADER_RECHECK) if observed.leader_in_doubt else due
+        well = is_well(result)
+        due = self._schedule.next(key, facts, len(observed.secrets), well=well)
+        return due if well or not observed.leader_in_doubt else min(due, LEADER_RECHECK)
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the state of a deleted cluster."""
@@ -112,19 +113,14 @@ def watch_refresher(
 def is_well(result: ReconcileResult) -> bool:
     """Report whether a reconcile has nothing left to do, and every server is ready."""
     observed = result.observed
+    pods = observed.servers
+    sets: tuple[StatefulSetFacts | None, ...] = (observed.stateful_set, observed.read.stateful_set)
     return (
         isinstance(result.outcome, Done)
         and result.applied is not None
-        and _all_ready(result.cluster.spec.servers, observed)
-        and not observed.leader_in_doubt
-        and observed.quorum is None
-    )
-
-
-def _all_ready(servers: int, observed: Observed) -> bool:
-    sets: tuple[StatefulSetFacts | None, ...] = (observed.stateful_set, observed.read.stateful_set)
-    return (
-        len(observed.servers) == servers
-        and all(pod.ready for pod in observed.servers)
+        and len(pods) == result.cluster.spec.servers
+        and all(pod.ready for pod in pods)
         and all(live is None or live.settled for live in sets)
+        and not is_leader_in_doubt(pods)
+        and observed.quorum is None
     )

@@ -49,6 +49,7 @@ class SecretSchedule:
         self._rng = rng
         self._shortest = shortest
         self._shortest_well = max(shortest, shortest_well)
+        self._longest_age = max(self._shortest_well, LONGEST_AGE)
         self._entries: dict[ObjectKey, _Entry] = {}
         self._reads = 0
 
@@ -57,7 +58,7 @@ class SecretSchedule:
         entry = self._entries.get(key)
         if entry is None:
             return self._shortest
-        return min(entry.interval, max(self._shortest_well, LONGEST_AGE))
+        return min(entry.interval, self._longest_age)
 
     def next(self, key: ObjectKey, facts: object, reads: int, *, well: bool) -> float:
         """Return the time until the next read of a cluster, after a reconcile.
@@ -84,10 +85,9 @@ class SecretSchedule:
     def _interval(self, idle: float, *, well: bool) -> float:
         affordable = self._reads / BUDGET
         if well:
-            patient = max(self._shortest_well, min(LONGEST, idle * PATIENCE))
+            interval = max(self._shortest_well, min(LONGEST, idle * PATIENCE), affordable)
         else:
-            patient, affordable = self._shortest, min(affordable, LONGEST_UNWELL)
-        interval = max(patient, affordable)
+            interval = max(self._shortest, min(LONGEST_UNWELL, affordable))
         if interval <= self._shortest_well:
             return interval
         # Clusters that were created together are not read together for good.
