@@ -5,8 +5,11 @@ Called by the tests of leader election and of outages.
 
 import asyncio
 import contextlib
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 
+from e2e.rig import Rig
 from runtime.builtin_kinds import LEASE
 from runtime.client.client import Client
 from runtime.clock import SystemClock
@@ -115,3 +118,37 @@ async def renewals(client: Client, namespace: str, count: int) -> None:
         assert clock.monotonic() < end, "nobody renews"
         await clock.sleep(0.01)
         seen.add((await lease_spec(client, namespace))["renewTime"])
+
+
+@contextlib.asynccontextmanager
+async def leader_process(
+    rig: Rig, namespace: str, identity: str, *shard: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A candidate in a process of its own, which a test may stop and resume; ended afterwards."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.integration.leader_process",
+        str(rig.kubeconfig),
+        namespace,
+        identity,
+        *shard,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        # A stopped process would not even notice that its input has ended.
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()
+
+
+async def heard(process: asyncio.subprocess.Process) -> str:
+    """The next line that the process prints."""
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        return (await process.stdout.readline()).decode().strip()

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,7 +13,15 @@ from runtime.builtin_kinds import CONFIG_MAP, EVENT
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.types import ObjectKey
-from tests.integration.candidates import PATIENCE, Candidate, keeping, lease_spec, renewals, until
+from tests.integration.candidates import (
+    Candidate,
+    heard,
+    keeping,
+    leader_process,
+    lease_spec,
+    renewals,
+    until,
+)
 from tests.integration.leader_process import OPTIONS, TARGET_NAME
 
 
@@ -79,31 +86,8 @@ async def test_t20_many_candidates_at_once_make_one_leader(client: Client, names
 async def other_process(
     control_plane: Rig, namespace: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.integration.leader_process",
-        str(control_plane.kubeconfig),
-        namespace,
-        "paused",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
+    async with leader_process(control_plane, namespace, "paused") as process:
         yield process
-    finally:
-        # A stopped process would not even notice that its input has ended.
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-        assert process.stdin is not None
-        process.stdin.close()
-        await process.wait()
-
-
-async def heard(process: asyncio.subprocess.Process) -> str:
-    assert process.stdout is not None
-    async with asyncio.timeout(PATIENCE):
-        return (await process.stdout.readline()).decode().strip()
 
 
 async def test_t20_a_stopped_process_wakes_up_and_its_first_write_is_refused(

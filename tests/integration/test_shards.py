@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,9 +14,10 @@ from runtime.client.client import Client
 from runtime.leader.shard import Shard, group_identity, lease_of_shard
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
-    PATIENCE,
     Candidate,
+    heard,
     keeping,
+    leader_process,
     lease_spec,
     renewals,
     until,
@@ -107,31 +107,8 @@ async def test_a_process_that_knows_no_shards_excludes_them_and_is_excluded(
 
 @pytest.fixture
 async def zombie(control_plane: Rig, namespace: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.integration.leader_process",
-        str(control_plane.kubeconfig),
-        namespace,
-        "zombie",
-        "0/2",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
+    async with leader_process(control_plane, namespace, "zombie", "0/2") as process:
         yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-        assert process.stdin is not None
-        process.stdin.close()
-        await process.wait()
-
-
-async def heard(process: asyncio.subprocess.Process) -> str:
-    assert process.stdout is not None
-    async with asyncio.timeout(PATIENCE):
-        return (await process.stdout.readline()).decode().strip()
 
 
 async def test_t20_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_lives_on(
