@@ -19,7 +19,13 @@ from baoctl.commands.bench.order import BenchOrder
 from baoctl.commands.bench.readiness import token_obstacle
 from baoctl.commands.bench.workload import Worker
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import ServerAddress, active_server, forwarded, logged_in
+from baoctl.commands.login.connection import (
+    ServerAddress,
+    active_server,
+    forwarded,
+    logged_in,
+    unanswered,
+)
 from baoctl.commands.login.reads import account_token
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -126,7 +132,7 @@ async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> 
         # A policy may hide this; what the token cannot do is seen when it is used.
         return
     except BaoError as error:
-        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+        raise unanswered(error) from None
     found = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
     if found:
         raise AskError(found, ExitCode.REFUSED)

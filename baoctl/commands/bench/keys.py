@@ -14,7 +14,7 @@ from typing import Final
 from baoctl.commands.api_client import AskError
 from baoctl.commands.bench.engine import Engine, existing_engine, missing, own_engine
 from baoctl.commands.bench.workload import Worker
-from baoctl.commands.login.connection import stay_cancelled, to_its_end
+from baoctl.commands.login.connection import stay_cancelled, to_its_end, unanswered
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import BaoError, Denied
 from runtime.clock import Clock, Deadline
@@ -36,7 +36,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
     except Denied as error:
         raise AskError(f"{error}; check the token", ExitCode.REFUSED) from None
     except BaoError as error:
-        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+        raise unanswered(error) from None
     lacking = missing(engine, granted)
     if not lacking:
         return engine
@@ -60,7 +60,7 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
             ExitCode.REFUSED,
         ) from None
     except BaoError as error:
-        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+        raise unanswered(error) from None
     engine = existing_engine(mount, run, settings)
     if engine is None:
         raise AskError(

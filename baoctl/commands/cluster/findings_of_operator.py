@@ -57,16 +57,16 @@ def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
 
 
 def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
-    found = seen.operator.lease if seen.operator else None
-    lease = part(found, "spec")
-    renewed = moment(lease, "renewTime")
+    lease = seen.operator.lease if seen.operator else None
+    spec = part(lease, "spec")
+    renewed = moment(spec, "renewTime")
     if renewed is None:
         return
     silent = seen.now - renewed
-    if silent > timedelta(seconds=GRACE * number(lease.get("leaseDurationSeconds"), LEASE_SECONDS)):
+    if silent > timedelta(seconds=GRACE * number(spec.get("leaseDurationSeconds"), LEASE_SECONDS)):
         yield Finding(
             "The operator is down",
-            f"Lease {text(found, 'metadata', 'name')}: not renewed for {age(silent)}",
+            f"Lease {text(lease, 'metadata', 'name')}: not renewed for {age(silent)}",
             "Start the operator, or read why it does not run; the servers go on without it.",
             f"kubectl {where} get deployment,pods",
         )

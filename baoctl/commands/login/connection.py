@@ -130,12 +130,17 @@ async def logged_in(
             ExitCode.REFUSED,
         ) from None
     except BaoError as error:
-        raise AskError(f"{error}; try again, then see kubectl bao doctor") from None
+        raise unanswered(error) from None
     try:
         stay_cancelled()
         yield issued
     finally:
         await _revoke(bao, address, issued)
+
+
+def unanswered(error: BaoError) -> AskError:
+    """Return the error for a user, of a request that no server answered as it should."""
+    return AskError(f"{error}; try again, then see kubectl bao doctor")
 
 
 async def to_its_end(request: Awaitable[T]) -> T:
