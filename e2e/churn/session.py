@@ -10,13 +10,12 @@ from pathlib import Path
 
 import aiohttp
 import orjson
-import yaml
 
 from contracts.api.group import CLUSTERS
 from e2e.churn.node import Node
 from e2e.churn.servers import Servers
-from e2e.fleet.pod import start_in_pod
-from e2e.harness.installation import BASE, identity, install
+from e2e.fleet.pod import PORTS, allocator, start_in_pod
+from e2e.harness.installation import identity, install
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
@@ -43,7 +42,6 @@ REST = 45.0
 """Seconds: three times the period in which the operator collects young garbage."""
 EVERY = 0.2
 SCRAPE_EVERY = 5.0
-PORTS = range(18200, 18300)
 
 
 class ChurnError(Exception):
@@ -207,12 +205,3 @@ async def _scrape(url: str) -> None:
             except aiohttp.ClientConnectionError:
                 # It has not begun to listen yet.
                 continue
-
-
-def allocator() -> dict[str, str]:
-    """Return the allocator environment variables of the shipped Deployment."""
-    deployment = yaml.safe_load((BASE / "deployment.yaml").read_text())
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    return {
-        one["name"]: one["value"] for one in container["env"] if one["name"].startswith("MALLOC_")
-    }

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from e2e.cluster_fleet import process
 from e2e.cluster_fleet.process import Reading
-from e2e.fleet.pod import start_in_pod
+from e2e.fleet.pod import PORTS, start_in_pod
 from e2e.harness.installation import Identity
 from e2e.harness.operator import Launcher, Operator
 from e2e.rig import Rig
 from e2e.rig.layout import free_ports
-
-PORTS = range(18200, 18300)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from contracts.api.group import CLUSTERS
-from e2e.churn.session import allocator
 from e2e.cluster_fleet import operators
 from e2e.cluster_fleet.figures import Phase, Run, quantile
 from e2e.cluster_fleet.operators import Member
 from e2e.cluster_fleet.process import LAG, QUEUE, Reading, between
-from e2e.cluster_fleet.view import View, until
+from e2e.cluster_fleet.view import View
+from e2e.fleet.pod import allocator
 from e2e.harness.audit import LEASES, AuditLog, Entry, tally, writes
 from e2e.harness.installation import identity, install
 from e2e.harness.kubernetes import Api
@@ -34,13 +34,16 @@ from runtime.client.client import Client
 from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
 from runtime.metrics.metrics import Metrics
-from runtime.types import ObjectKey
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey
 
 REPLICAS = 3
 SHARE = 50
 """So many clusters are in one namespace."""
 SIDE_BY_SIDE = 8
 PATIENCE = 1800.0
+EVERY = 0.25
+PEOPLE = "people"
 FEW = 10
 REST = 15.0
 """Seconds of rest before a phase: details of a status are written up to two seconds later."""
@@ -73,19 +76,13 @@ class Fleet:
 
     async def create(self) -> None:
         """Create all clusters, and wait until each has all its votes."""
-        todo = iter(self.keys)
 
-        async def one_after_another() -> None:
-            for key in todo:
-                body = manifest(
-                    key.namespace,
-                    key.name,
-                    replicas=REPLICAS,
-                    selfInit=self_init(key_value_engine()),
-                )
-                await self.client.create(CLUSTERS, body, field_manager="people")
+        async def create(key: ObjectKey) -> object:
+            init = self_init(key_value_engine())
+            body = manifest(key.namespace, key.name, replicas=REPLICAS, selfInit=init)
+            return await self.client.create(CLUSTERS, body, field_manager=PEOPLE)
 
-        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
+        await self._for_each(create)
         await self._until_settled()
 
     async def change(self) -> None:
@@ -93,53 +90,44 @@ class Fleet:
         last = self.view.changes.last
         for key in self.keys[:: max(1, min(100, len(self.keys) // 3))]:
             began = time.monotonic()
-            value = {"annotations": {"example.com/changed": "yes"}}
-            ops = [{"op": "add", "path": "/spec/service", "value": value}]
-            await self.client.json_patch(CLUSTERS, key, ops, field_manager="people")
+            await self._set(key, "service", {"annotations": {"example.com/changed": "yes"}})
             changed = partial(_is_later, last, key.name, began)
-            await until(f"cluster {key.name} gets its annotation", changed, 60.0, every=0.005)
+            await eventually(changed, seconds=60.0, every=0.005, say=f"annotation of {key.name}")
             self.reaction.append(last[key.name] - began)
 
     async def roll(self) -> None:
         """Restart all servers."""
         before = self.view.ready_pods()
-        value = {"restartAt": "once"}
 
         def restarted() -> bool:
             now = self.view.ready_pods()
             return len(now) == len(before) and all(before[key] != uid for key, uid in now.items())
 
-        todo = iter(self.keys)
+        async def restart(key: ObjectKey) -> object:
+            return await self._set(key, "runtime", {"restartAt": "once"})
 
-        async def one_after_another() -> None:
-            for key in todo:
-                ops = [{"op": "add", "path": "/spec/runtime", "value": value}]
-                await self.client.json_patch(CLUSTERS, key, ops, field_manager="people")
-
-        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
-        await until("all servers are restarted", restarted, PATIENCE, every=0.5)
+        await self._for_each(restart)
+        await eventually(restarted, seconds=PATIENCE, every=0.5, say="the restart of all servers")
         await self._until_settled()
 
     async def failover(self) -> None:
         """End the leader; wait until the standby has seen every cluster."""
         await asyncio.to_thread(self.leader.operator.stop)
         self.leader = self.standby
-        count = len(self.keys)
-        await until("the standby caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
+        await self._until_idle()
 
     async def outage(self) -> None:
         """Restart the API server; wait until the operator has no key in its queues again.
 
         An operator that could not renew its Lease in time ends; its pod would be restarted.
         """
-        count = len(self.keys)
         self.leader.operator.faults_expected = True
         await asyncio.to_thread(self.rig.stop, "kube-apiserver")
         self.rig.start("kube-apiserver")
         await asyncio.to_thread(self.rig.wait_api)
         if not self.leader.operator.alive:
             self.leader = self.start("third")
-        await until("the operator caught up", lambda: self.leader.is_idle(count), PATIENCE, 0.25)
+        await self._until_idle()
 
     async def measure(self, name: str, work: Awaitable[object], aftermath: float = REST) -> Phase:
         """Run one phase and return its figures.
@@ -182,18 +170,35 @@ class Fleet:
         for entry in written if len(written) <= FEW else ():
             self.progress(f"  {name}: {entry}")
 
+    async def _for_each(self, act: Callable[[ObjectKey], Awaitable[object]]) -> None:
+        """Act on each cluster, on some of them at once."""
+        pending = iter(self.keys)
+
+        async def one_after_another() -> None:
+            for key in pending:
+                await act(key)
+
+        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
+
+    async def _set(self, key: ObjectKey, member: str, value: Object) -> Object:
+        """Set a member of the spec."""
+        ops = [{"op": "add", "path": f"/spec/{member}", "value": value}]
+        return await self.client.json_patch(CLUSTERS, key, ops, field_manager=PEOPLE)
+
     async def _until_settled(self) -> None:
         count = len(self.keys)
-        told = [0]
+        await eventually(
+            lambda: self.view.settled() >= count,
+            seconds=PATIENCE,
+            every=EVERY,
+            say=f"a fleet of {count} available clusters",
+        )
 
-        def settled() -> bool:
-            now = self.view.settled()
-            if now != told[0] and now % max(1, count // 10) == 0:
-                self.progress(f"  {now} of {count} clusters")
-            told[0] = now
-            return now >= count
-
-        await until("all clusters are available", settled, PATIENCE, every=0.25)
+    async def _until_idle(self) -> None:
+        count = len(self.keys)
+        await eventually(
+            lambda: self.leader.is_idle(count), seconds=PATIENCE, every=EVERY, say="an idle leader"
+        )
 
 
 def _is_later(times: Mapping[str, float], name: str, than: float) -> bool:
@@ -201,7 +206,7 @@ def _is_later(times: Mapping[str, float], name: str, than: float) -> bool:
 
 
 async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
-    """Run all phases with so many clusters. Raises FleetError."""
+    """Run all phases with so many clusters. Raises AssertionError if one does not end."""
     phases: dict[str, Phase] = {}
     async with fleet(rig, count, folder) as measured:
         phases["create"] = await measured.measure("create", measured.create())
@@ -257,5 +262,5 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
             return member
 
         leader = start("first")
-        await until("the first operator leads", leader.leads, 60.0, 0.25)
+        await eventually(leader.leads, seconds=60.0, every=EVERY, say="a leader")
         yield Fleet(rig, client, view, leader, start("second"), who.user, start, keys)

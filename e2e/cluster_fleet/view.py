@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from contracts.api.group import CLUSTERS
@@ -14,12 +12,7 @@ from runtime.cache.informers import InformerSet
 from runtime.cache.selection import Selection
 from runtime.types import Object, ObjectKey, key_of, labels_of, uid_of
 
-EVERY = 0.05
 CONDITIONS = ("Available", "RaftMembershipReady")
-
-
-class FleetError(Exception):
-    """A phase did not end in time."""
 
 
 @dataclass(slots=True)
@@ -73,15 +66,3 @@ class View:
 def _holds(obj: Object, condition: str) -> bool:
     conditions = (obj.get("status") or {}).get("conditions") or ()
     return any(one["type"] == condition and one["status"] == "True" for one in conditions)
-
-
-async def until(
-    what: str, holds: Callable[[], bool], seconds: float, every: float = EVERY
-) -> float:
-    """Wait until it holds; return the seconds that took. Raises FleetError."""
-    began = time.monotonic()
-    while not holds():
-        if time.monotonic() - began > seconds:
-            raise FleetError(f"after {seconds:.0f} s it is not so that {what}")
-        await asyncio.sleep(every)
-    return time.monotonic() - began

@@ -9,11 +9,14 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
 import orjson
+import yaml
 
-from e2e.harness.installation import NAMESPACE, Identity
+from e2e.harness.installation import BASE, NAMESPACE, Identity
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 
 MOUNTED = "/run/secrets/kubernetes.io/serviceaccount"
+PORTS = range(18200, 18300)
+"""Candidates for the port of the metrics."""
 _MOUNT = 'mount -t tmpfs none /run && mkdir -p "$1" && cp "$0"/* "$1" && shift && exec "$@"'
 
 
@@ -44,3 +47,12 @@ def start_in_pod(
     ]  # fmt: skip
     api_server = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     return launcher.launch(identity, argv, {**environment, **api_server})
+
+
+def allocator() -> dict[str, str]:
+    """Return the allocator environment variables of the shipped Deployment."""
+    deployment = yaml.safe_load((BASE / "deployment.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return {
+        one["name"]: one["value"] for one in container["env"] if one["name"].startswith("MALLOC_")
+    }
