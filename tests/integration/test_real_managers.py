@@ -126,7 +126,7 @@ async def test_t20_frozen_and_resumed_managers_never_write_over_their_successor(
             for _ in range(ROUNDS):
                 leader = history.last()
                 await progress(history, leader, dice.randrange(1, 40))
-                processes.running[leader].send_signal(signal.SIGSTOP)
+                processes.running[leader].send_signal(signal.SIGUSR1)
                 # It comes up while the others wait for the lease to run out.
                 await processes.start()
                 await successor_of(history, leader)
