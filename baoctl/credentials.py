@@ -1,6 +1,6 @@
 """Who a process of `baoctl` is to the API server: a pod's ServiceAccount, or a kubeconfig.
 
-Uses runtime.client.credentials. Called by baoctl.process.wiring, and by baoctl.commands.api_client,
+Uses runtime.client.credentials. Called by baoctl.process.parts, and by baoctl.commands.api_client,
 for which the import of the whole operator would cost too much.
 """
 

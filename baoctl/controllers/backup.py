@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from baoctl.controllers.caches import Caches
@@ -33,7 +33,6 @@ def build_backup_controllers(
     parts: Parts,
     caches: Caches,
     template_source: JobTemplateSource,
-    leads: Callable[[], bool],
     make: MakeController,
 ) -> tuple[Controller, ...]:
     """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
@@ -43,7 +42,7 @@ def build_backup_controllers(
         parts.client, locks, Jobs(parts.client), parts.events, parts.clock
     )
     reported = ClustersOfShard(caches.clusters, parts.settings.shard)
-    metrics = BackupMetrics(parts.metrics, reported, leads)
+    metrics = BackupMetrics(parts.metrics, reported)
     run = BackupReconciler(backup_caches, dependencies, template_source)
     pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
     runs = make(
@@ -62,7 +61,7 @@ def build_backup_controllers(
     return (
         runs,
         schedules,
-        build_restore_test_controller(parts, caches, template_source, leads, make),
+        build_restore_test_controller(parts, caches, template_source, make),
     )
 
 

@@ -19,11 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from baoctl.controllers.cluster import CHILDREN
 from baoctl.controllers.components import Parts
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
+from contracts.owned_kinds import CHILDREN
 from managers.bao.client import Bao
 from managers.cluster.observe.cache_refresh import CacheRefresher, watch_refresher
 from managers.cluster.observe.health_poller import HealthPoller

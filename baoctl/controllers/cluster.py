@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contracts.api.group import CLUSTER_KIND, GROUP
 from contracts.naming import labels
 from contracts.optional_kinds import SERVICE_MONITOR
-from managers.cluster.apply.apply import PRUNED
+from contracts.owned_kinds import OWNED
 from managers.tenancy.gate import target_of
-from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.builtin_kinds import POD, PVC
 from runtime.cache.cache import Cache
 from runtime.cache.optional import OptionalKinds
 from runtime.controller.controller import Controller, EventSource
@@ -22,23 +22,6 @@ from runtime.controller.event import (
 )
 from runtime.controller.handler import enqueue_mapped, enqueue_object, enqueue_owner
 from runtime.types import Object, Request, Resource, key_of, labels_of
-
-OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
-# What is read of a volume claim in addition to its metadata.
-CLAIM_FIELDS = (
-    "spec.accessModes",
-    "spec.resources",
-    "spec.storageClassName",
-    "status.capacity",
-    "status.conditions",
-    "status.phase",
-)
-# What is watched by our label, and which fields of it are kept; none named: all.
-CHILDREN: tuple[tuple[Resource, tuple[str, ...]], ...] = (
-    *((resource, ()) for resource in OWNED),
-    (POD, ()),
-    (PVC, CLAIM_FIELDS),
-)
 
 
 def cluster_of(obj: Object) -> Iterable[Request]:

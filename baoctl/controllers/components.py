@@ -17,7 +17,7 @@ from runtime.process.manager import Runnable
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Made once by `baoctl.process.wiring.build_parts`."""
+    """Made once by `baoctl.process.parts.build_parts`."""
 
     settings: Settings
     clock: Clock

@@ -65,7 +65,6 @@ MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 def build_datacenter_controllers(
     parts: Parts,
     caches: Caches,
-    leads: Callable[[], bool],
     make: MakeController,
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
@@ -93,7 +92,7 @@ def build_datacenter_controllers(
         parts.rng,
         EventReporter(parts.events),
     )
-    DatacenterMetrics(parts.metrics, datacenters, workloads, leads)
+    DatacenterMetrics(parts.metrics, datacenters, workloads)
     datacenter_controller = make(
         "datacenter",
         DatacenterReconciler(datacenters, store, service, parts.client, parts.clock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
@@ -25,7 +25,6 @@ def build_restore_test_controller(
     parts: Parts,
     caches: Caches,
     template_source: JobTemplateSource,
-    leads: Callable[[], bool],
     make: MakeController,
 ) -> Controller:
     """Make the reconciler of the restore tests of each cluster, and its controller."""
@@ -35,7 +34,7 @@ def build_restore_test_controller(
     )
     reconciler = PauseGuard(RestoreTestReconciler(sources, dependencies), caches.clusters)
     reported = ClustersOfShard(caches.clusters, parts.settings.shard)
-    metrics.register(parts.metrics, reported, leads)
+    metrics.register(parts.metrics, reported)
     controller = make(
         "openbaocluster-proof", GatedReconciler(reconciler, caches.clusters, caches.gate)
     )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 
 import structlog
 
+from baoctl.process.operator import run
 from baoctl.process.provisioner import provision
-from baoctl.process.wiring import run
 from baoctl.settings import ProvisionerSettings, Settings
 from runtime.clock import Clock, SystemClock
 from runtime.errors import ApiError, LeaseLost, Transient

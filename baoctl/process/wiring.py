@@ -1,15 +1,12 @@
-"""Builds the parts of an operator process and ties them together; takes no decisions.
+"""Builds the reconcilers and controllers of an operator and ties them together; takes no decisions.
 
-The table of watches is `baoctl.controllers.cluster`.
+Imported once the process leads. The table of watches is `baoctl.controllers.cluster`.
 """
 
 from __future__ import annotations
 
-import gc
-import random
 import secrets
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Mapping
 from functools import partial
 
 from baoctl.controllers.backup import build_backup_controllers
@@ -25,11 +22,6 @@ from baoctl.controllers.components import Parts
 from baoctl.controllers.datacenter import build_datacenter_controllers
 from baoctl.controllers.restore import build_restore_controller
 from baoctl.controllers.sharding import ClustersOfShard, MakeController, Owns
-from baoctl.credentials import credentials_of
-from baoctl.process.election import build_election
-from baoctl.process.operator_image import with_own_image
-from baoctl.process.platform import with_platform
-from baoctl.settings import Settings
 from contracts.datacenter.definitions import definitions
 from managers.bao.breakers import Breakers
 from managers.bao.login import Logins
@@ -49,7 +41,7 @@ from managers.cluster.observe.observer import ClusterObserver, ObserverDependenc
 from managers.cluster.reconcile import ClusterReconciler
 from managers.cluster.tenancy_gate import GatedReconciler, GateReporter
 from managers.context.context import FIELD_MANAGER, MARKS, Context
-from managers.context.pause_guard import PauseGuard, both
+from managers.context.pause_guard import PauseGuard
 from managers.context.reads.admission_policies import AdmissionPolicies
 from managers.context.reads.api_server import ApiServer
 from managers.context.reads.secrets import SecretStore
@@ -65,61 +57,11 @@ from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
 from runtime.cache.cached_read import CachePolicy, ObjectReads, objects_by_name
-from runtime.cache.informers import InformerSet
-from runtime.client.client import Client
-from runtime.clock import Clock
 from runtime.controller.controller import Controller, ControllerOptions, Reconciler
 from runtime.controller.ratelimit import ItemExponentialFailure
 from runtime.errors import Forbidden
-from runtime.events import EventRecorder, Reporter
-from runtime.leader.leader import LeaderOptions
-from runtime.leader.shard_elector import Election
-from runtime.metrics.metrics import Metrics
-from runtime.process.garbage import Garbage
-from runtime.process.health import HealthChecks, HttpServer, LoopLag
-from runtime.process.manager import Group, Manager, Runnable
+from runtime.process.manager import Runnable
 from runtime.types import Resource
-
-__all__ = ["Parts", "build_controllers", "build_manager", "build_parts", "run"]
-
-LEASE_NAME = "openbao-operator"
-REPORTER = "openbao.org/operator"
-# A watch is reopened at least every ten minutes; twice that without an event means it is dead.
-WATCH_MAX_AGE = 1200.0
-SYNC_TIMEOUT = 120.0
-# Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
-# all of them again and again while a large list comes in, and holds the event loop for 200 ms.
-GC_THRESHOLDS = (50_000, 50, 100)
-
-
-async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
-    """Make the clients, the elector and the caches. `name` is that of the lease and the program."""
-    metrics = Metrics()
-    credentials = await credentials_of(settings, clock)
-    lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
-    rng = random.Random()  # noqa: S311  jitter, not keys
-    reporter = Reporter(REPORTER, settings.identity)
-    elector = build_election(settings, lease_client, name, reporter, metrics, clock)
-    client = Client(
-        credentials,
-        user_agent=name,
-        clock=clock,
-        metrics=metrics,
-        guard=both(elector.guard if elector else None),
-        # The write guard depends on it: a write ends before another process may lead.
-        timeout=LeaderOptions().write_timeout,
-    )
-    return Parts(
-        settings=settings,
-        clock=clock,
-        rng=rng,
-        metrics=metrics,
-        client=client,
-        lease_client=lease_client,
-        elector=elector,
-        informers=InformerSet(client, clock=clock, rng=rng, metrics=metrics),
-        events=EventRecorder(client, reporter, clock=clock),
-    )
 
 
 def build_controllers(parts: Parts) -> tuple[Controller, ...]:
@@ -165,7 +107,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
     admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
-    series = ClusterMetrics(parts.metrics, _reported(parts, clusters), store, leads(parts.elector))
+    series = ClusterMetrics(parts.metrics, _reported(parts, clusters), store)
     paused = PauseGuard(reconciler, clusters)
     gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
     patient = _asking(parts, children[POD])
@@ -234,9 +176,7 @@ def _further_controllers(
 def _controllers_of_backups(
     parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
-    return build_backup_controllers(
-        parts, caches, template_source, leads(parts.elector), partial(_controller, parts)
-    )
+    return build_backup_controllers(parts, caches, template_source, partial(_controller, parts))
 
 
 def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
@@ -246,14 +186,13 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
     return build_datacenter_controllers(
         parts,
         caches,
-        leads(parts.elector),
         partial(_controller, parts, owns=lambda _: True),
         partial(_owned_apply, parts, how=OptimisticApply),
     )
 
 
 def _statuses(parts: Parts, clusters: Cache, schemas: ServedSchemas) -> StatusWriter:
-    counting = UpgradeMetrics(parts.metrics, _reported(parts, clusters), leads(parts.elector))
+    counting = UpgradeMetrics(parts.metrics, _reported(parts, clusters))
     return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting, schemas)
 
 
@@ -281,11 +220,6 @@ def _owned_apply(
     )
 
 
-def leads(elector: Election | None) -> Callable[[], bool]:
-    """Whether this process is the one that acts; without an election it always is."""
-    return lambda: elector is None or elector.is_leader
-
-
 def _controller(
     parts: Parts,
     name: str,
@@ -308,51 +242,3 @@ def _controller(
             owns=owns or parts.settings.shard.owns,
         ),
     )
-
-
-def build_manager(parts: Parts, controllers: tuple[Controller, ...]) -> Manager:
-    """Put everything that runs into its group."""
-    health = HealthChecks()
-    health.liveness["watches"] = lambda: parts.informers.healthy(WATCH_MAX_AGE)
-    if parts.elector is not None:
-        health.liveness["leader-election"] = parts.elector.health
-    health.readiness["caches"] = parts.informers.unsynced
-    server = HttpServer(
-        parts.settings.listen, parts.settings.port, health=health, metrics=parts.metrics
-    )
-    lag = LoopLag(parts.clock, parts.metrics)
-    manager = Manager(clock=parts.clock, elector=parts.elector)
-    manager.add(Runnable("http server", server.run, server.ready), Group.SERVERS)
-    manager.add(Runnable("event loop lag", lag.run), Group.SERVERS)
-    manager.add(Runnable("garbage", Garbage(parts.clock).run), Group.SERVERS)
-    manager.add(
-        Runnable("informers", parts.informers.run, lambda: _synced(parts.informers)), Group.CACHES
-    )
-    for runnable in parts.runnables:
-        manager.add(runnable, Group.CACHES)
-    manager.add(Runnable("events", parts.events.run, stop=parts.events.stop), Group.CACHES)
-    for controller in controllers:
-        runnable = Runnable(controller.name, controller.run, stop=controller.stop)
-        manager.add(runnable, Group.LEADER)
-    return manager
-
-
-async def _synced(informers: InformerSet) -> None:
-    await informers.wait_synced(SYNC_TIMEOUT)
-    # What is in the caches now stays for long: without this every full collection walks all of
-    # it and holds the event loop (200 ms with 10,000 objects).
-    gc.collect()
-    gc.freeze()
-
-
-async def run(settings: Settings, clock: Clock) -> None:
-    """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
-    gc.set_threshold(*GC_THRESHOLDS)
-    parts = await build_parts(settings, clock)
-    try:
-        settings = await with_platform(settings, parts.client)
-        parts = replace(parts, settings=await with_own_image(settings, parts.client))
-        await build_manager(parts, build_controllers(parts)).run()
-    finally:
-        await parts.client.close()
-        await parts.lease_client.close()

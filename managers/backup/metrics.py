@@ -80,9 +80,8 @@ SERIES_PER_CLUSTER: Final = len(GAUGES) + 1 + 3
 class BackupMetrics:
     """The metrics of all clusters that this process watches."""
 
-    def __init__(self, metrics: Metrics, clusters: Lister, leads: Callable[[], bool]) -> None:
+    def __init__(self, metrics: Metrics, clusters: Lister) -> None:
         self._clusters = clusters
-        self._leads = leads
         for name, meaning, read in GAUGES:
             metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
         metrics.read_gauge(
@@ -136,7 +135,7 @@ class BackupMetrics:
             yield (*key_of(live),), float(busy)
 
     def _reported_clusters(self) -> list[Object]:
-        return self._clusters.list() if self._leads() else []
+        return self._clusters.list()
 
 
 def _has_backup_spec(live: Object) -> bool:

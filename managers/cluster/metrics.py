@@ -2,9 +2,8 @@
 
 Nearly all of them are read at each scrape from the cached clusters and the last reads of their
 Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
-counters are updated by each reconcile. Only the leader reports them: a standby would report
-everything twice. Composed by `baoctl.process.wiring`; docs/status.md lists them, and a test
-compares.
+counters are updated by each reconcile. Only a leader has them. Composed by `baoctl.process.wiring`;
+docs/status.md lists them, and a test compares.
 
 Labels are namespace, name and values of a fixed set (reliability T18): a fleet of N clusters gives
 at most `SERIES_PER_CLUSTER` times N series, whatever their users write.
@@ -164,11 +163,9 @@ class ClusterMetrics:
         metrics: Metrics,
         clusters: Lister,
         secrets: SecretStore[SecretReading],
-        is_leader: Callable[[], bool],
     ) -> None:
         self._clusters = clusters
         self._secrets = secrets
-        self._is_leader = is_leader
         self._previous: dict[ObjectKey, _Previous] = {}
         for family in FAMILIES:
             metrics.read_gauge(
@@ -218,7 +215,7 @@ class ClusterMetrics:
                 yield (*key_of(live), mode), end.timestamp()
 
     def _reported_clusters(self) -> Iterable[Object]:
-        return self._clusters.list() if self._is_leader() else ()
+        return self._clusters.list()
 
     def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
         """Return fingerprint, end and mode of the server certificate, as far as it was read."""

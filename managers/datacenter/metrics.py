@@ -8,7 +8,7 @@ state in total. docs/datacenters.md lists them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from managers.datacenter.lifecycle.state_machine import PENDING, STATES
@@ -25,10 +25,8 @@ FAILED: Final = "openbao_datacenter_failed_services"
 class DatacenterMetrics:
     """The metrics of all datacenters that this process manages."""
 
-    def __init__(
-        self, metrics: Metrics, datacenters: Cache, workloads: Cache, leads: Callable[[], bool]
-    ) -> None:
-        self._datacenters, self._workloads, self._leads = datacenters, workloads, leads
+    def __init__(self, metrics: Metrics, datacenters: Cache, workloads: Cache) -> None:
+        self._datacenters, self._workloads = datacenters, workloads
         for name, meaning, label, read in (
             (SERVICES, "Services of all datacenters by state.", "state", self._states),
             (READY, "1 while every service of the datacenter runs, else 0.", "name", self._ready),
@@ -37,11 +35,10 @@ class DatacenterMetrics:
             metrics.read_gauge(name, meaning, (label,), read)
 
     def _states(self) -> Iterator[Reading]:
-        if self._leads():
-            counted = Counter(
-                _state(_map(workload.get("status"))) for workload in self._workloads.list()
-            )
-            yield from (((state,), float(counted[state])) for state in STATES)
+        counted = Counter(
+            _state(_map(workload.get("status"))) for workload in self._workloads.list()
+        )
+        yield from (((state,), float(counted[state])) for state in STATES)
 
     def _ready(self) -> Iterator[Reading]:
         for name, status in self._statuses():
@@ -56,9 +53,8 @@ class DatacenterMetrics:
             yield (name,), float(failed) if isinstance(failed, int) else 0.0
 
     def _statuses(self) -> Iterator[tuple[str, Object]]:
-        if self._leads():
-            for datacenter in self._datacenters.list():
-                yield key_of(datacenter).name, _map(datacenter.get("status"))
+        for datacenter in self._datacenters.list():
+            yield key_of(datacenter).name, _map(datacenter.get("status"))
 
 
 def _map(value: Any) -> Object:

@@ -69,17 +69,15 @@ FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
 SERIES_PER_CLUSTER: Final = len(FAMILIES)
 
 
-def register(metrics: Metrics, clusters: Lister, leads: Callable[[], bool]) -> None:
+def register(metrics: Metrics, clusters: Lister) -> None:
     """Register the metrics of all clusters that this process watches."""
     for name, meaning, read in FAMILIES:
-        metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, leads, read))
+        metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, read))
 
 
-def _reader(
-    clusters: Lister, leads: Callable[[], bool], read: Read
-) -> Callable[[], Iterator[Reading]]:
+def _reader(clusters: Lister, read: Read) -> Callable[[], Iterator[Reading]]:
     def readings() -> Iterator[Reading]:
-        for live in clusters.list() if leads() else ():
+        for live in clusters.list():
             status = _test_status(live)
             value = read(status) if status is not None else None
             if value is not None:

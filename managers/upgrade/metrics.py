@@ -94,9 +94,8 @@ _lenient = memoize(ClusterStatus.lenient)
 class UpgradeMetrics:
     """The families of all clusters that this process reconciles."""
 
-    def __init__(self, metrics: Metrics, clusters: Lister, is_leader: Callable[[], bool]) -> None:
+    def __init__(self, metrics: Metrics, clusters: Lister) -> None:
         self._clusters = clusters
-        self._is_leader = is_leader
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._blue_green = BlueGreenMetrics(metrics, self._statuses)
         for name, meaning, read in GAUGES:
@@ -185,13 +184,13 @@ class UpgradeMetrics:
 
     def _reader(self, read: Read) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._clusters.list() if self._is_leader() else ():
+            for live in self._clusters.list():
                 yield (*key_of(live),), read(_status(live), _replicas(live))
 
         return readings
 
     def _statuses(self) -> Iterator[tuple[ObjectKey, ClusterStatus]]:
-        for live in self._clusters.list() if self._is_leader() else ():
+        for live in self._clusters.list():
             yield key_of(live), _status(live)
 
 

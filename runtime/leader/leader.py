@@ -10,13 +10,12 @@ RenewDeadline after the last renewal that succeeded was *sent*; a release writes
 lease that was just read and is ours; and a candidate that has seen the lease waits its whole
 duration after a deletion, because its holder does not know yet.
 
-A lease is no lock. A request that passed the guard may still land late: one that is under way, and
-one whose process stops in the microseconds between the last check (runtime.client.write_guard) and
+A lease is no lock. A request that passed the guard may still land late: one under way, and one
+whose process stops in the microseconds between the last check (runtime.client.write_guard) and
 send(2). What makes that harmless are preconditions (uid, resourceVersion) on the writes themselves.
-The guard closes the far wider gap: a process that was stopped, swapped out or starved wakes up and
-writes on as if no time had passed. The guard reads the monotonic clock at the moment of the write,
-so it refuses before any task of the elector had a chance to run. CLOCK_MONOTONIC counts while a
-process is stopped, but not while the whole machine is suspended.
+The guard closes the far wider gap: a process that was stopped or starved wakes up and writes on as
+if no time had passed. The guard reads the monotonic clock at the moment of the write, before any
+task of the elector runs. CLOCK_MONOTONIC counts in a stopped process, but not in a stopped machine.
 """
 
 import asyncio

@@ -4,19 +4,19 @@ Uses runtime.clock and, through a protocol, runtime.leader.leader. Called once p
 composition of the application, which turns an exception out of `Manager.run` into an exit status
 other than 0. The groups and their order are those of controller-runtime (pkg/manager).
 
-Start: SERVERS, CACHES, OTHERS, and LEADER once elected; each group is ready before the next one
-starts. Stop: OTHERS, LEADER, CACHES, SERVERS, then the lease is released. Reconcilers end while
-their caches still live, and the lease is released last because a process that sees it free starts
-to write.
+Start: SERVERS and OTHERS; once elected `on_elected`, which may add parts, then CACHES and LEADER.
+Each group is ready before the next one starts. Stop: OTHERS, LEADER, CACHES, SERVERS, then the
+lease is released. Reconcilers end while their caches still live, and the lease is released last
+because a process that sees it free starts to write.
 
 There is no restart of parts: a part that dies takes the process with it, and the platform starts
 a new one. A controller that is silently dead is worse than one that is loudly down.
 
 What differs from controller-runtime: a part that returns unasked has crashed, where Go takes nil
-for an end in peace; there is no group of webhooks, and no warm-up group, because informers run
-and fill the queues of controllers before the election anyway; reconcilers are not cancelled at
-the beginning of a stop but may end what they are at, and are cancelled when the grace runs out;
-a stop always ends: what does not even end when cancelled is left behind, and the process with it.
+for an end in peace; there is no group of webhooks; caches start after the election, so that a
+standby holds nothing that only a leader needs; reconcilers are not cancelled at the beginning of a
+stop but may end what they are at, and are cancelled when the grace runs out; a stop always ends:
+what does not even end when cancelled is left behind, and the process with it.
 """
 
 import asyncio
@@ -42,8 +42,8 @@ class Group(enum.Enum):
     """When a runnable runs; the members are in start order."""
 
     SERVERS = "servers"
-    CACHES = "caches"
     OTHERS = "others"
+    CACHES = "caches"
     LEADER = "leader"
 
 
@@ -102,18 +102,25 @@ class ShutdownTimeout(Exception):  # noqa: N818 - named after what happened
 
 
 class Manager:
-    """Owns the tasks of a process. `add` what it is made of, and `run` it once."""
+    """Owns the tasks of a process. `add` what it is made of, and `run` it once.
+
+    on_elected
+        Awaited by the leader before the groups CACHES and LEADER start; it may add to them. What it
+        raises is a crash.
+    """
 
     def __init__(
         self,
         *,
         clock: Clock,
         elector: Elector | None = None,
+        on_elected: Callable[[], Awaitable[None]] | None = None,
         options: ManagerOptions | None = None,
         exit_now: Callable[[int], object] = os._exit,
     ) -> None:
         self._clock = clock
         self._elector = elector
+        self._on_elected = on_elected or yield_to_loop
         self._options = options or ManagerOptions()
         # Ends the process when tasks cannot be ended; the event loop would wait for them for ever.
         self._exit_now = exit_now
@@ -123,6 +130,7 @@ class Manager:
         self._begun: set[Group] = set()
         # Wait for what was added late to become ready; nothing waits for them.
         self._late: set[asyncio.Task[None]] = set()
+        self._leads = False
         self._stop_asked = asyncio.Event()
         self._lease_lost = asyncio.Event()
         self._failure: Exception | None = None
@@ -177,7 +185,7 @@ class Manager:
             raise self._failure
 
     async def _start(self) -> None:
-        for group in (Group.SERVERS, Group.CACHES, Group.OTHERS):
+        for group in (Group.SERVERS, Group.OTHERS):
             await self._start_group(group)
         if self._elector is None:
             await self._lead()
@@ -186,12 +194,23 @@ class Manager:
 
     async def _lead(self) -> None:
         """The guarded work. It ends by cancellation only, after its runnables have ended."""
+        self._leads = True
         try:
-            await self._start_group(Group.LEADER)
+            await self._prepare()
+            for group in (Group.CACHES, Group.LEADER):
+                await self._start_group(group)
         except RunnableCrashed as crash:
             # Leaving now would release the lease under those that did start.
             self._fail(crash)
         await _until_cancelled()
+
+    async def _prepare(self) -> None:
+        try:
+            await self._on_elected()
+        except Exception as error:
+            if self._stop_asked.is_set():
+                await _until_cancelled()
+            raise RunnableCrashed("preparation of the leader", repr(error)) from error
 
     async def _start_group(self, group: Group) -> None:
         if self._stop_asked.is_set():
@@ -269,7 +288,7 @@ class Manager:
     async def _end_in_order(self, election: "asyncio.Task[None]") -> None:
         options = self._options
         end = self._clock.monotonic() + options.grace
-        if not self._tasks[Group.LEADER]:
+        if not self._leads:
             # Nothing more may start, and a lease won now would only delay the next leader.
             election.cancel()
         for group in STOP_ORDER:

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from baoctl.generate.main import ROOT
-from baoctl.process.wiring import build_controllers, build_manager, build_parts
+from baoctl.process.parts import build_manager, build_parts
+from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
@@ -21,6 +22,7 @@ from e2e.rig import Rig
 from runtime.builtin_kinds import POD, SERVICE, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.clock import SystemClock
+from runtime.controller.controller import Controller
 from runtime.types import Object, ObjectKey, key_of, labels_of, uid_of
 from tests.integration.other_operator import NAME, OtherOperator
 
@@ -39,7 +41,11 @@ async def operator(rig: Rig, namespace: str) -> AsyncIterator[None]:
         port=0,
     )
     parts = await build_parts(settings, SystemClock())
-    manager = build_manager(parts, build_controllers(parts))
+
+    async def compose() -> tuple[Controller, ...]:
+        return build_controllers(parts)
+
+    manager = build_manager(parts, compose, ())
     running = asyncio.create_task(manager.run())
     try:
         yield

@@ -88,6 +88,7 @@ class World:
         self.manager = Manager(
             clock=self.clock,
             elector=self.elector if election else None,
+            on_elected=self.prepare,
             exit_now=self.exits.append,
         )
         # Added out of order: the groups give the order.
@@ -99,6 +100,12 @@ class World:
         self.manager.add(self.other.runnable(stop=True), Group.OTHERS)
         self.manager.add(self.cache.runnable(ready=True), Group.CACHES)
         self.task: asyncio.Task[None] | None = None
+        self.prepares: Callable[[], Awaitable[None]] | None = None
+
+    async def prepare(self) -> None:
+        """What the leader does before its groups start."""
+        if self.prepares is not None:
+            await self.prepares()
 
     async def start(self, *, leading: bool = True) -> "asyncio.Task[None]":
         self.task = asyncio.create_task(self.manager.run())
@@ -112,7 +119,7 @@ class World:
         return self.trace[self.trace.index(word) + 1 :]
 
 
-STARTED = ["+server", "+cache", "=cache", "+other", "leading", "+leader"]
+STARTED = ["+server", "+other", "leading", "+cache", "=cache", "+leader"]
 STOPPED = ["-other", "-leader", "xcache", "xserver", "lease released"]
 
 

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contracts.owned_kinds import PRUNED
 from contracts.ownership_conflict import foreign
 from contracts.records.desired import AppliedSet, Desired
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
-from runtime.builtin_kinds import (
-    CONFIG_MAP,
-    INGRESS,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-)
+from runtime.builtin_kinds import ROLE_BINDING
 from runtime.errors import ApiError, Transient
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.verdict import Verdict
 
-# Kinds that are pruned when a complete plan does not name an object. Volumes, keys and the
-# StatefulSet are never pruned.
-PRUNED = (
-    CONFIG_MAP,
-    INGRESS,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-)
 TERMINATING_RECHECK = 5.0
 OPTIONAL_RETRY = 10.0
 # Message of the API server (1.36) for a change that managers.workload.storage.recreate_statefulset

@@ -14,6 +14,7 @@ from contracts import tls_names
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.naming import labels, names
+from contracts.owned_kinds import PRUNED
 from contracts.pause import resumed_at
 from contracts.pools.voter_pool import voter_sets
 from contracts.records.environment import AccountFacts
@@ -35,7 +36,6 @@ from managers.bootstrap.seal.keys import ServerEvidence, live_ring, misnamed, se
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
-from managers.cluster.apply.apply import PRUNED
 from managers.cluster.observe.cache_refresh import CacheRefresher, watch_refresher
 from managers.cluster.observe.client_config import ca_secrets, client_config_of, tls_secrets
 from managers.cluster.observe.exposure import ExposureObserver

@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 from baoctl.controllers.cluster import (
-    CHILDREN,
-    CLAIM_FIELDS,
-    OWNED,
     cluster_of,
     part_changed,
     watch_adminops,
@@ -16,7 +13,7 @@ from baoctl.controllers.cluster import (
 )
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
-from managers.cluster.apply.apply import PRUNED
+from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, OWNED, PRUNED
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
 from runtime.controller.controller import Controller
 from runtime.controller.event import Event

@@ -2,7 +2,7 @@
 
 import pytest
 
-from baoctl.process.provisioner import watch_tenants
+from baoctl.controllers.tenant import watch_tenants
 from baoctl.settings import provisioner_from_environment
 from contracts.api.group import CLUSTERS, TENANTS
 from managers.tenancy.gate import TARGET_INDEX, by_target

@@ -4,7 +4,6 @@ The parts of a process fit together, and it may do no more than it needs.
 """
 
 import asyncio
-import dataclasses
 import gc
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -12,42 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-import yaml
 from aiohttp import web
 from prometheus_client import generate_latest
 
-from baoctl.controllers.cluster import CHILDREN, CLAIM_FIELDS
-from baoctl.process.wiring import Parts, build_controllers, build_manager, build_parts
-from baoctl.settings import Settings, from_environment
+from baoctl.controllers.components import Parts
+from baoctl.process.parts import build_manager, build_parts
+from baoctl.process.preflight import kinds_of_leader
+from baoctl.process.wiring import build_controllers
+from baoctl.settings import from_environment
 from contracts.admission.policy import PREFIX
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
+from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS
 from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
 from runtime.clock import SystemClock
+from runtime.controller.controller import Controller
 from runtime.leader.shard import Shard
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, listing, silence, stream
 from runtime.testing.wait import eventually
 from runtime.types import ObjectKey
+from tests.baoctl.process.process_settings import settings
 from tests.runtime.reflecting import end_of_list
-
-KUBECONFIG = {
-    "apiVersion": "v1",
-    "kind": "Config",
-    "users": [{"name": "u", "user": {"token": "t"}}],
-    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "ns"}}],
-    "current-context": "x",
-}
-
-
-def settings(tmp_path: Path, server: str = "http://127.0.0.1:1", **changes: Any) -> Settings:
-    file = tmp_path / "kubeconfig"
-    clusters = [{"name": "c", "cluster": {"server": server}}]
-    file.write_text(yaml.safe_dump({**KUBECONFIG, "clusters": clusters}), encoding="utf-8")
-    return dataclasses.replace(from_environment({"KUBECONFIG": str(file)}), **changes)
 
 
 @pytest_asyncio.fixture
@@ -136,7 +124,11 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     async with ScriptedServer(otherwise=empty_cluster) as server:
         chosen = settings(tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0)
         made = await build_parts(chosen, SystemClock())
-        manager = build_manager(made, build_controllers(made))
+
+        async def compose() -> tuple[Controller, ...]:
+            return build_controllers(made)
+
+        manager = build_manager(made, compose, kinds_of_leader(chosen))
         running = asyncio.create_task(manager.run())
         await eventually(lambda: made.informers.unsynced() is None, say="synced")
         await eventually(lambda: gc.get_freeze_count() > 0, say="caches settled")

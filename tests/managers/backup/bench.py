@@ -108,7 +108,7 @@ class Bench:
             self.api, locks, Jobs(self.api), self.outside.events, self.clock
         )
         self.metrics = Metrics()
-        counters = BackupMetrics(self.metrics, self.caches[CLUSTERS], lambda: True)
+        counters = BackupMetrics(self.metrics, self.caches[CLUSTERS])
         self.reconcile = BackupReconciler(self.sight, self.hands, self.executors)
         self.plan = ScheduleReconciler(self.sight, self.hands, counters)
         self.sync()

@@ -4,8 +4,8 @@ import copy
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
+from contracts.owned_kinds import PRUNED
 from managers.cluster.apply.actions import ClusterEffects
-from managers.cluster.apply.apply import PRUNED
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.reconcile import ClusterReconciler

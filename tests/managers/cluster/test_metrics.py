@@ -45,9 +45,8 @@ class Bench:
         self.metrics = Metrics()
         self.cache = StillInformer(CLUSTERS)
         self.secrets: SecretStore[SecretReading] = SecretStore(FakeApi(), ManualClock(), reading)
-        self.leads = True
         self.version = 0
-        self.ours = ClusterMetrics(self.metrics, self.cache, self.secrets, lambda: self.leads)
+        self.ours = ClusterMetrics(self.metrics, self.cache, self.secrets)
 
     def show(self, *clusters: gen.Cluster) -> None:
         """Let exactly these clusters be there, and end a pass of each."""
@@ -165,13 +164,6 @@ def test_the_series_of_a_cluster_end_with_it() -> None:
     bench.show(FINE)
     # A cluster of the same name starts anew.
     assert bench.series()[TestRotations.ROTATED] == 0
-
-
-def test_a_process_that_does_not_lead_tells_no_cluster() -> None:
-    bench = Bench()
-    bench.leads = False
-    bench.cache.says(FINE.object())
-    assert not bench.series()
 
 
 async def test_a_pass_that_fails_is_noted_too() -> None:

@@ -37,8 +37,7 @@ class Bench:
     def __init__(self) -> None:
         self.metrics = Metrics()
         self.datacenters, self.rows = StillInformer(DATACENTERS), StillInformer(WORKLOADS)
-        self.leads = True
-        DatacenterMetrics(self.metrics, self.datacenters, self.rows, lambda: self.leads)
+        DatacenterMetrics(self.metrics, self.datacenters, self.rows)
 
     def series(self, family: str) -> dict[str, float]:
         """The values of a family by their one label."""
@@ -86,14 +85,6 @@ def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench)
     bench.datacenters.says(named("fra1", ready("False", failed=1), version=2))
     assert bench.series("ready") == {"fra1": 0.0}
     assert bench.series("failed_services") == {"fra1": 1.0}
-
-
-def test_only_who_leads_tells(bench: Bench) -> None:
-    bench.datacenters.says(named("fra1", ready("True")))
-    bench.rows.says(named("fra1.shipper", {"state": "Running"}))
-    bench.leads = False
-    for family in ("services", "ready", "failed_services"):
-        assert bench.series(family) == {}
 
 
 @pytest.mark.parametrize(

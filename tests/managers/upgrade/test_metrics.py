@@ -34,8 +34,7 @@ class Bench:
     def __init__(self) -> None:
         self.metrics = Metrics()
         self.cache = StillInformer(CLUSTERS)
-        self.leads = True
-        self.ours = UpgradeMetrics(self.metrics, self.cache, lambda: self.leads)
+        self.ours = UpgradeMetrics(self.metrics, self.cache)
         self.known = ClusterStatus()
         self.version = 0
 
@@ -188,15 +187,6 @@ def test_no_series_outlives_its_cluster() -> None:
     bench.cache.says()
     bench.ours.forget(KEY)
     assert bench.series() == {}
-
-
-def test_only_the_leader_tells() -> None:
-    bench = Bench()
-    bench.write(status(ROLLS))
-    bench.leads = False
-    assert "openbao_upgrade_status" not in bench.series()
-    bench.leads = True
-    assert bench.series()["openbao_upgrade_status"] == 1
 
 
 async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not() -> None:

@@ -24,7 +24,7 @@ def late(world: World) -> Part:
     return Part("late", world.trace, world.clock)
 
 
-@pytest.mark.parametrize("group", [Group.SERVERS, Group.CACHES, Group.OTHERS])
+@pytest.mark.parametrize("group", [Group.SERVERS, Group.OTHERS])
 async def test_t23_what_is_added_to_a_started_group_starts_at_once(
     world: World, group: Group
 ) -> None:
@@ -39,7 +39,7 @@ async def test_t23_what_is_added_for_the_leader_waits_for_the_election(world: Wo
     assert world.since("+other") == []
     world.elector.won.set()
     await world.clock.settle()
-    assert world.since("+other") == ["leading", "+leader", "+late"]
+    assert world.since("+other") == ["leading", "+cache", "=cache", "+leader", "+late"]
     world.manager.add(Part("later", world.trace, world.clock).runnable())
     await world.clock.settle()
     assert world.since("+late") == ["+later"]
@@ -47,6 +47,7 @@ async def test_t23_what_is_added_for_the_leader_waits_for_the_election(world: Wo
 
 async def test_t23_what_is_added_to_a_group_that_is_not_ready_yet_starts_once() -> None:
     world = World()
+    world.elector.won.set()
     task = asyncio.create_task(world.manager.run())
     await world.clock.settle()
     part = late(world)
@@ -55,19 +56,19 @@ async def test_t23_what_is_added_to_a_group_that_is_not_ready_yet_starts_once() 
     await world.clock.settle()
     world.cache.becomes_ready.set()
     await world.clock.settle()
-    assert world.trace == ["+server", "+cache", "+late", "=late", "=cache", "+other"]
+    assert world.since("leading") == ["+cache", "+late", "=late", "=cache", "+leader"]
     world.manager.stop()
     await task
 
 
 async def test_t23_what_was_added_late_stops_with_its_group(world: World) -> None:
-    world.manager.add(late(world).runnable(stop=True), Group.CACHES)
+    world.manager.add(late(world).runnable(stop=True), Group.OTHERS)
     await world.clock.settle()
     assert world.task is not None
     world.manager.stop()
     await world.task
-    first, *members, last = world.since("+late")
-    assert (first, sorted(members), last) == ("-other", ["-late", "xcache"], "xserver")
+    *members, last = world.since("+late")
+    assert (sorted(members), last) == (["-late", "-other"], "xserver")
 
 
 async def test_t23_the_crash_of_what_was_added_late_is_fatal(world: World) -> None:
@@ -117,3 +118,54 @@ async def test_t23_nothing_is_added_once_a_stop_has_begun(world: World) -> None:
     # Whoever still waits for it to become ready is sent home, and what that says is no crash.
     await world.clock.settle()
     assert "late ready" not in {task.get_name() for task in asyncio.all_tasks()}
+
+
+async def test_t23_a_leader_prepares_before_its_caches_and_what_it_adds_starts_in_order() -> None:
+    world = World()
+    cache, work = (Part(name, world.trace, world.clock) for name in ("made", "work"))
+
+    async def prepare() -> None:
+        world.trace.append("prepared")
+        world.manager.add(work.runnable())
+        world.manager.add(cache.runnable(ready=True), Group.CACHES)
+
+    world.prepares = prepare
+    cache.becomes_ready.set()
+    task = await world.start(leading=False)
+    assert "prepared" not in world.trace
+    world.elector.won.set()
+    await world.clock.settle()
+    since = world.since("leading")
+    assert since == ["prepared", "+cache", "+made", "=cache", "=made", "+leader", "+work"]
+    world.manager.stop()
+    await task
+
+
+async def test_t23_a_leader_that_cannot_prepare_ends_and_releases_the_lease_last() -> None:
+    world = World()
+
+    async def prepare() -> None:
+        raise ModuleNotFoundError("no module")
+
+    world.prepares = prepare
+    task = await world.start()
+    with pytest.raises(RunnableCrashed, match=r"^preparation of the leader: ModuleNotFoundError"):
+        await task
+    assert world.since("leading") == ["-other", "xserver", "lease released"]
+
+
+async def test_t23_a_stop_while_the_leader_prepares_is_a_clean_end() -> None:
+    world = World()
+    goes_on = asyncio.Event()
+
+    async def prepare() -> None:
+        await goes_on.wait()
+        world.manager.add(late(world).runnable(), Group.CACHES)
+
+    world.prepares = prepare
+    task = await world.start()
+    world.manager.stop()
+    # It goes on before anything has cancelled it, and cannot add any more.
+    goes_on.set()
+    await task
+    assert world.since("leading") == ["-other", "xserver", "lease released"]

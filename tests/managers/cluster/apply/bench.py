@@ -1,7 +1,7 @@
 """An Applier over a fake API server, and the children that it applies."""
 
+from contracts.owned_kinds import PRUNED
 from contracts.records.desired import AppliedSet, Desired
-from managers.cluster.apply.apply import PRUNED
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer

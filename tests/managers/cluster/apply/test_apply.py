@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from managers.cluster.apply.apply import IMMUTABLE, PRUNED, outcome_of
+from contracts.owned_kinds import PRUNED
+from managers.cluster.apply.apply import IMMUTABLE, outcome_of
 from managers.cluster.plan.steps import merge_plans
 from runtime.apply.apply_result import Applied
 from runtime.builtin_kinds import CONFIG_MAP, PVC, ROLE, ROLE_BINDING, SECRET, STATEFUL_SET

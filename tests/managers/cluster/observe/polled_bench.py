@@ -5,10 +5,11 @@ from collections import Counter
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
+from contracts.owned_kinds import PRUNED
 from managers.bao.client import BaoError
 from managers.bao.models import ServerHealth
 from managers.cluster.apply.actions import ClusterEffects
-from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.health_poller import HealthPoller

@@ -15,10 +15,10 @@ from contracts.optional_kinds import (
     OPTIONAL_KINDS,
     SERVICE_MONITOR,
 )
+from contracts.owned_kinds import PRUNED
 from contracts.records.desired import AppliedSet, Desired
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
-from managers.cluster.apply.apply import PRUNED
 from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.plan.steps import merge_plans
 from runtime.builtin_kinds import INGRESS, POD_DISRUPTION_BUDGET, STATEFUL_SET

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
-from managers.cluster.apply.apply import PRUNED
+from contracts.owned_kinds import PRUNED
 from managers.cluster.delete import PODS_RECHECK
 from managers.cluster.observe.polling import (
     CALM,

@@ -1,0 +1,95 @@
+"""The controller of tenants: its reconciler, its caches and its table of watches.
+
+Composed by baoctl.process.provisioner once the provisioner leads. What it grants it cannot use:
+Roles and bounds are written as the delegate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from baoctl.controllers.caches import OF_TENANTS
+from baoctl.controllers.cluster import part_changed
+from baoctl.controllers.components import Parts
+from baoctl.settings import ProvisionerSettings
+from contracts.api.group import CLUSTERS, TENANTS
+from managers.tenancy.gate import TARGET_INDEX, target_of
+from managers.tenancy.namespaces import Spaces
+from managers.tenancy.plan import TenantInstallation
+from managers.tenancy.rbac import Grants
+from managers.tenancy.reconcile import TenantDependencies, TenantReconciler
+from runtime.cache.informer import Informer
+from runtime.cache.selection import Selection
+from runtime.client.client import Client
+from runtime.controller.controller import Controller, ControllerOptions
+from runtime.controller.event import any_of, finalizers_changed, generation_changed
+from runtime.controller.handler import enqueue_mapped
+from runtime.controller.ratelimit import Bucket, ItemExponentialFailure
+from runtime.limits.nesting import shallow
+from runtime.types import Object, Request, key_of
+
+# Writes of the delegate, in all namespaces together: so many a second, and so many at once. To open
+# a namespace and to serve its first cluster takes ten.
+WRITES_PER_SECOND = 5.0
+WRITES_AT_ONCE = 10
+
+# Of a cluster: everything that contracts.tenancy.access_of reads in addition to the spec.
+SECRETS_OF_STATUS = (
+    ("status", "unseal"),
+    ("status", "initialized"),
+    ("status", "selfInitialized"),
+    ("status", "tlsSecrets"),
+    ("status", "adminOps", "recoveryKeys"),
+)
+
+
+def build_tenant_controller(
+    settings: ProvisionerSettings, parts: Parts, delegate: Client
+) -> Controller:
+    """Make the reconciler of tenants and the controller that calls it."""
+    installation = settings.process.installation
+    tenants = parts.informers.informer(
+        Selection(TENANTS, None, transform=shallow, bounds=OF_TENANTS)
+    )
+    clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=shallow))
+    pace = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
+    grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, pace)
+    spaces = Spaces(parts.client, parts.clock, parts.rng, settings.recheck)
+    reconciler = TenantReconciler(
+        tenants,
+        clusters,
+        TenantDependencies(parts.client, grants, spaces),
+        parts.clock,
+        TenantInstallation(installation.namespace, installation.service_account, settings.reads),
+    )
+    controller = Controller(
+        "openbaotenant",
+        reconciler,
+        clock=parts.clock,
+        metrics=parts.metrics,
+        workers=parts.settings.workers,
+        options=ControllerOptions(
+            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0), fair=True
+        ),
+    )
+    watch_tenants(controller, tenants, clusters)
+    return controller
+
+
+def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer) -> None:
+    """Wake the reconciler: for a tenant, for those of the same namespace, for a cluster.
+
+    A changed status wakes it too, and so does its own write, without effect.
+    """
+
+    def rivals(tenant: Object) -> Iterable[Request]:
+        others = tenants.by_index(TARGET_INDEX, target_of(tenant))
+        return dict.fromkeys((key_of(tenant), *map(key_of, others)))
+
+    def homes(cluster: Object) -> Iterable[Request]:
+        return map(key_of, tenants.by_index(TARGET_INDEX, key_of(cluster).namespace))
+
+    news = any_of(generation_changed, finalizers_changed, part_changed("status"))
+    controller.watch(tenants, enqueue_mapped(rivals), news)
+    moved = any_of(generation_changed, *(part_changed(*path) for path in SECRETS_OF_STATUS))
+    controller.watch(clusters, enqueue_mapped(homes), moved)

@@ -1,0 +1,47 @@
+"""baoctl.process.parts: what a standby consists of, and what it checks before the election."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from baoctl.process.parts import build_parts
+from baoctl.process.preflight import kinds_of_leader
+from baoctl.process.wiring import build_controllers
+from runtime.testing.clock import ManualClock
+from tests.baoctl.process.process_settings import settings
+
+HEAVY: Final = {"croniter", "cryptography", "jinja2", "managers.cluster", "obstore", "pydantic"}
+"""What only a leader needs: half of the memory of a process."""
+
+MODES: Final[dict[str, dict[str, Any]]] = {
+    "all clusters": {},
+    "one namespace": {"namespaces": ("a",)},
+    "a list of namespaces": {"namespaces": ("a", "b")},
+    "datacenters": {"datacenters": True},
+}
+
+
+def test_a_standby_imports_nothing_that_only_a_leader_needs() -> None:
+    program = "import sys, baoctl.process.run; print(*sys.modules)"
+    command = [sys.executable, "-c", program]
+    modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert "aiohttp" in modules
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_preflight_lists_what_a_leader_waits_for(tmp_path: Path, mode: str) -> None:
+    made = await build_parts(settings(tmp_path, **MODES[mode]), ManualClock())
+    build_controllers(made)
+    informers = made.informers._informers
+    waited = {
+        (selection.resource, selection.namespace)
+        for selection, informer in informers.items()
+        if not informer.optional
+    }
+    assert set(kinds_of_leader(made.settings)) == waited
+    await made.client.close()
+    await made.lease_client.close()
