@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
@@ -15,10 +16,9 @@ from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERV
 from runtime.cache.informer import Informer
 from runtime.cache.informers import InformerSet
 from runtime.cache.selection import Selection
-from runtime.client.client import Client
+from runtime.client.client import ApplyResult, Client
 from runtime.client.credentials import KubeconfigCredentials
 from runtime.clock import SystemClock
-from runtime.errors import NotFound
 from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
@@ -44,19 +44,15 @@ def owned_over(
 
 
 class Sneaky(Client):
-    """A client in whose blind moment, between a look and a write, somebody makes an object."""
+    """A client in whose blind moment, between the cache and a write, somebody makes an object."""
 
     meanwhile: Object | None = None
 
-    async def get(
-        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
-    ) -> Object:
-        try:
-            return await super().get(resource, key, metadata_only=metadata_only)
-        except NotFound:
-            if self.meanwhile is not None:
-                await self.create(resource, self.meanwhile, field_manager="somebody")
-            raise
+    async def apply(self, resource: Resource, body: Object, **options: Any) -> ApplyResult:
+        if self.meanwhile is not None:
+            theirs, self.meanwhile = self.meanwhile, None
+            await self.create(resource, theirs, field_manager="somebody")
+        return await super().apply(resource, body, **options)
 
 
 class Bench:

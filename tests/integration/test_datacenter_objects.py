@@ -21,7 +21,7 @@ from contracts.naming import labels
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.other_kinds import OtherKinds
-from runtime.apply.apply import OptimisticApply, OwnedApply
+from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import NAMESPACE
 from runtime.cache.cache import Cache
@@ -86,7 +86,7 @@ class Place:
         self.issuers = Resource(self.group, "v1", "Issuer", self.plural)
 
     def _apply(self, caches: Mapping[Resource, Cache]) -> OwnedApply:
-        return OptimisticApply(
+        return OwnedApply(
             self.client,
             caches,
             field_manager=FIELD_MANAGER,

@@ -39,9 +39,7 @@ class Bench:
         api: FakeApi | None = None,
         *,
         legacy: tuple[str, ...] = (),
-        how: type[OwnedApply] = OwnedApply,
     ) -> None:
-        self.how = how
         self.api = api or FakeApi()
         self.marks = replace(MARKS, legacy_managers=frozenset(legacy))
         self.clock = ManualClock()
@@ -53,7 +51,7 @@ class Bench:
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
         self.settled = ApplyCache(self.clock, random.Random(1))
-        self.owned = self.how(
+        self.owned = OwnedApply(
             self.api,
             self.caches,
             field_manager="me",

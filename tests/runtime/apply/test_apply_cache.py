@@ -105,12 +105,18 @@ async def test_t24_what_is_gone_is_forgotten() -> None:
 
 async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
     """Whoever watches by our label will never say that an object without it went."""
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned())))
+
+    class Strict(FakeApi):
+        def admitted(self, obj: Object) -> Object:
+            if obj["data"] == {"k": "bad"}:
+                raise api_error(422)
+            return obj
+
+    bench = Bench(Strict().holding((CONFIG_MAP, owned())))
     bench.caches[CONFIG_MAP] = StillInformer(CONFIG_MAP, "our=label")
     bench.restart()
     bench.caches[CONFIG_MAP].says()
     assert (await bench.ensure()).verdict is Verdict.UPDATED
-    bench.api.refuse("apply ConfigMap c", api_error(422))
     assert (await bench.ensure(intent(k="bad"))).verdict is Verdict.REJECTED
     assert len(bench.settled) == 0
 
