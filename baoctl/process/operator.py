@@ -16,8 +16,9 @@ from runtime.clock import Clock
 from runtime.controller.controller import Controller
 
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
-# all of them again and again while a large list comes in, and holds the event loop for 200 ms.
-GC_THRESHOLDS = (50_000, 50, 100)
+# all of them again and again while a large list comes in, and holds the event loop for 200 ms. Of
+# new objects it frees what ended TLS connections left, in parts small enough for the event loop.
+GC_THRESHOLDS = (10_000, 50, 100)
 
 
 async def run(settings: Settings, clock: Clock) -> None:

@@ -52,7 +52,7 @@ from managers.operation_lock.client import OperationLocks
 from managers.upgrade.actions import UpgradeActions
 from managers.upgrade.metrics import UpgradeMetrics
 from managers.upgrade.observe import UpgradeObserver
-from runtime.apply.apply import OptimisticApply, OwnedApply
+from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
@@ -187,7 +187,7 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
         parts,
         caches,
         partial(_controller, parts, owns=lambda _: True),
-        partial(_owned_apply, parts, how=OptimisticApply),
+        partial(_owned_apply, parts),
     )
 
 
@@ -207,10 +207,8 @@ def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
     return objects_by_name(parts.client, parts.clock, policy)
 
 
-def _owned_apply(
-    parts: Parts, children: Mapping[Resource, Cache], *, how: type[OwnedApply] = OwnedApply
-) -> OwnedApply:
-    return how(
+def _owned_apply(parts: Parts, children: Mapping[Resource, Cache]) -> OwnedApply:
+    return OwnedApply(
         parts.client,
         children,
         field_manager=FIELD_MANAGER,

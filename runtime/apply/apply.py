@@ -319,9 +319,6 @@ class OwnedApply:
         return f"{intent} exists and belongs to {describe_owner(live, self._marks)}"
 
 
-OptimisticApply = OwnedApply
-"""The name under which datacenters ask for it: they were the first that created without a look."""
-
 _THERE = (AlreadyExists, ApplyConflict, Conflict)
 
 

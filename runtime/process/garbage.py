@@ -13,11 +13,6 @@ from runtime.clock import Clock
 
 PERIOD = 15.0
 """Seconds between two collections of new objects."""
-YOUNG = 10_000
-"""New objects, less those that were freed, after which Python collects by itself.
-
-To walk them takes a millisecond, to free what ended TLS connections left among them ten times as
-long. The event loop stands still for it, so it is done in small parts."""
 OLDER_EVERY = 20
 """Collections of new objects per collection of survivors, such as connections open at that time."""
 
@@ -30,8 +25,6 @@ class Garbage:
 
     async def run(self) -> NoReturn:
         """Collect, again and again."""
-        youngest, *older = gc.get_threshold()
-        gc.set_threshold(min(youngest, YOUNG), *older)
         looks = 0
         while True:
             await self._clock.sleep(PERIOD)
