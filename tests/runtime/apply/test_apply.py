@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, UNSELECTED, controller_uid
+from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, controller_uid
 from runtime.apply.apply_cache import LONGEST_LIFE
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, digest
@@ -18,7 +18,6 @@ from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import ApplyResult
 from runtime.clock import yield_to_loop
 from runtime.errors import (
-    Forbidden,
     LeaseLost,
     ServerError,
     TerminalError,
@@ -214,73 +213,6 @@ async def test_what_is_there(
     if not applied.in_place:
         assert "ConfigMap ns/c" in applied.message
         assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}
-
-
-async def test_an_unselected_object_that_is_left_alone_is_looked_at_first_from_then_on() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned(OTHER))))
-    bench.caches[CONFIG_MAP].says()
-    await bench.ensure()
-    bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.FOREIGN
-    assert bench.api.asked == ["peek ConfigMap c"]
-    del bench.api.objects[(CONFIG_MAP, KEY)]
-    bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.asked == ["peek ConfigMap c", "apply ConfigMap c"]
-
-
-async def test_the_names_of_unselected_objects_are_bounded() -> None:
-    names = [f"c{number}" for number in range(UNSELECTED + 1)]
-    bench = Bench(FakeApi().holding(*((CONFIG_MAP, owned(OTHER, name=name)) for name in names)))
-    bench.caches[CONFIG_MAP].says()
-    for name in names:
-        await bench.ensure(intent(name))
-    bench.api.calls.clear()
-    for name in (names[0], names[-1]):
-        await bench.ensure(intent(name))
-    assert bench.api.asked == [
-        f"apply ConfigMap {names[0]}",
-        f"peek ConfigMap {names[0]}",
-        f"peek ConfigMap {names[-1]}",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("there", "verdict"), [((), Verdict.REJECTED), (((CONFIG_MAP, owned(OTHER)),), Verdict.FOREIGN)]
-)
-async def test_a_rejected_creation_is_no_proof_that_nothing_is_there(
-    there: tuple[tuple[Resource, Object], ...], verdict: Verdict
-) -> None:
-    """A webhook of somebody else may answer before the server compares versions."""
-    bench = Bench(FakeApi().holding(*there))
-    bench.caches[CONFIG_MAP].says()
-    bench.api.refuse("apply ConfigMap c", refusal(422, "Invalid"))
-    assert (await bench.ensure()).verdict is verdict
-    assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c"]
-
-
-@pytest.mark.parametrize("there", [False, True])
-async def test_a_forbidden_creation_is_raised_unless_something_is_there(there: bool) -> None:
-    bench = Bench(FakeApi().holding(*([(CONFIG_MAP, owned(OTHER))] if there else [])))
-    bench.caches[CONFIG_MAP].says()
-    bench.api.refuse("apply ConfigMap c", refusal(403, "Forbidden"))
-    if there:
-        assert (await bench.ensure()).verdict is Verdict.FOREIGN
-    else:
-        with pytest.raises(Forbidden):
-            await bench.ensure()
-    assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c"]
-
-
-async def test_a_creation_without_an_answer_is_raised_without_a_look() -> None:
-    class Busy(FakeApi):
-        async def apply(self, *args: Any, **options: Any) -> ApplyResult:
-            raise Transient("no answer")
-
-    bench = Bench(Busy())
-    with pytest.raises(Transient, match="no answer"):
-        await bench.ensure()
-    assert bench.api.asked == []
 
 
 async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
