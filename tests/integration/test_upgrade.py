@@ -51,8 +51,9 @@ async def test_t27_what_a_former_manager_made_goes_when_it_is_not_wanted(
     bench.restart(legacy=LEGACY)
     before = bench.requests
     assert (await bench.ensure()).verdict is Verdict.UPDATED
-    # A look, the apply that tells of it, the upgrade, and the apply that takes away.
-    assert bench.requests == before + 4
+    # A refused creation, a look, the apply that tells of it, the upgrade, and the apply that takes
+    # away.
+    assert bench.requests == before + 5
     live = await bench.live()
     assert entries(live) == [(MANAGER, "Apply")]
     assert live["data"] == {"k": "v"}
