@@ -70,9 +70,17 @@ class Settings:
     images: Trust = NO_TRUST
     """Registries and transparency logs that this installation believes in."""
     datacenters: bool = False
-    """Whether this process reconciles datacenters, too."""
+    """Whether this installation reconciles datacenters, too."""
     shard: Shard = ALL_CLUSTERS
     """The part of the clusters that this process reconciles."""
+
+    @property
+    def runs_datacenters(self) -> bool:
+        """Whether this process reconciles datacenters.
+
+        They depend on each other across datacenters, and are few: the first shard has them all.
+        """
+        return self.datacenters and not self.shard.index
 
 
 def from_environment(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from baoctl.process.operator_image import with_own_image
-from baoctl.process.parts import Parts, build_manager, build_parts
+from baoctl.process.parts import Build, build_manager, build_parts
 from baoctl.process.platform import with_platform
 from baoctl.process.preflight import kinds_of_leader
 from baoctl.settings import Settings
 from runtime.clock import Clock
-from runtime.controller.controller import Controller
 
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
 # all of them again and again while a large list comes in, and holds the event loop for 200 ms. Of
@@ -29,19 +27,12 @@ async def run(settings: Settings, clock: Clock) -> None:
         settings = await with_platform(settings, parts.client)
         parts = replace(parts, settings=await with_own_image(settings, parts.client))
 
-        async def compose() -> tuple[Controller, ...]:
-            # In a thread: with little CPU the import takes longer than a renewal may wait.
-            build = await asyncio.to_thread(_import_controllers)
-            return build(parts)
+        def load() -> Build:
+            from baoctl.process.wiring import build_controllers
 
-        await build_manager(parts, compose, kinds_of_leader(settings)).run()
+            return partial(build_controllers, parts)
+
+        await build_manager(parts, load, kinds_of_leader(settings)).run()
     finally:
         await parts.client.close()
         await parts.lease_client.close()
-
-
-def _import_controllers() -> Callable[[Parts], tuple[Controller, ...]]:
-    """Import what only a leader needs: half of the memory of a process."""
-    from baoctl.process.wiring import build_controllers
-
-    return build_controllers

@@ -44,7 +44,7 @@ def kinds_of_leader(settings: Settings) -> tuple[Kind, ...]:
         namespace, *more = settings.namespaces
         return () if more else tuple((resource, namespace) for resource in (*own, *children))
     everywhere = (*own, *children)
-    if settings.datacenters and not settings.shard.index:
+    if settings.runs_datacenters:
         everywhere += (DATACENTERS, SERVICE_SETS, WORKLOADS, DEPLOYMENT, DAEMON_SET)
     return tuple((resource, None) for resource in everywhere)
 

@@ -6,18 +6,14 @@ baoctl.process.parts.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-
 from baoctl.credentials import credentials_of
-from baoctl.process.parts import Parts, build_manager, build_parts
+from baoctl.process.parts import Build, Parts, build_manager, build_parts
 from baoctl.settings import ProvisionerSettings
 from contracts.api.group import CLUSTERS, TENANTS
 from managers.tenancy.service_accounts import Accounts
 from runtime.client.client import Client
 from runtime.client.impersonation import as_service_account
 from runtime.clock import Clock
-from runtime.controller.controller import Controller
 from runtime.leader.leader import LeaderOptions
 from runtime.process.manager import Runnable
 from runtime.types import ObjectKey
@@ -58,22 +54,15 @@ async def provision(settings: ProvisionerSettings, clock: Clock) -> None:
     parts = await build_parts(settings.process, clock, name=NAME)
     delegate = await delegate_client(settings, parts)
 
-    async def compose() -> tuple[Controller, ...]:
-        # In a thread: with little CPU the import takes longer than a renewal may wait.
-        build = await asyncio.to_thread(_import_controller)
-        return (build(settings, parts, delegate),)
+    def load() -> Build:
+        from baoctl.controllers.tenant import build_tenant_controller
 
-    manager = build_manager(parts, compose, KINDS, (check_accounts(settings, parts),))
+        return lambda: (build_tenant_controller(settings, parts, delegate),)
+
+    manager = build_manager(parts, load, KINDS, (check_accounts(settings, parts),))
     try:
         await manager.run()
     finally:
         await delegate.close()
         await parts.client.close()
         await parts.lease_client.close()
-
-
-def _import_controller() -> Callable[[ProvisionerSettings, Parts, Client], Controller]:
-    """Import what only a leader needs."""
-    from baoctl.controllers.tenant import build_tenant_controller
-
-    return build_tenant_controller

@@ -169,19 +169,13 @@ def _upgrade_actions(
 def _further_controllers(
     parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
-    backups = _controllers_of_backups(parts, caches, template_source)
+    make = partial(_controller, parts)
+    backups = build_backup_controllers(parts, caches, template_source, make)
     return *backups, *_controllers_of_datacenters(parts, caches)
 
 
-def _controllers_of_backups(
-    parts: Parts, caches: Caches, template_source: TemplateLookup
-) -> tuple[Controller, ...]:
-    return build_backup_controllers(parts, caches, template_source, partial(_controller, parts))
-
-
 def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
-    # They depend on each other across datacenters, and are few: the first shard has them all.
-    if not parts.settings.datacenters or parts.settings.shard.index:
+    if not parts.settings.runs_datacenters:
         return ()
     return build_datacenter_controllers(
         parts,

@@ -118,7 +118,7 @@ class BackupMetrics:
         self, read: Callable[[BackupStatus], float | None]
     ) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._reported_clusters():
+            for live in self._clusters.list():
                 value = read(stored(live))
                 if value is not None:
                     yield (*key_of(live),), float(value)
@@ -126,16 +126,13 @@ class BackupMetrics:
         return readings
 
     def _in_progress(self) -> Iterator[Reading]:
-        for live in self._reported_clusters():
+        for live in self._clusters.list():
             if not _has_backup_spec(live):
                 continue
             status = live.get("status")
             lock = status.get("operationLock") if isinstance(status, dict) else None
             busy = isinstance(lock, dict) and lock.get("operation") == "Backup"
             yield (*key_of(live),), float(busy)
-
-    def _reported_clusters(self) -> list[Object]:
-        return self._clusters.list()
 
 
 def _has_backup_spec(live: Object) -> bool:

@@ -201,21 +201,18 @@ class ClusterMetrics:
 
     def _reader(self, family: Family) -> Callable[[], Iterator[Reading]]:
         def read() -> Iterator[Reading]:
-            for live in self._reported_clusters():
+            for live in self._clusters.list():
                 for labels, value in family.read(_map(live.get("spec")), _map(live.get("status"))):
                     yield (*key_of(live), *labels), value
 
         return read
 
     def _expiries(self) -> Iterator[Reading]:
-        for live in self._reported_clusters():
+        for live in self._clusters.list():
             certificate = self._certificate(live)
             if certificate is not None:
                 _, end, mode = certificate
                 yield (*key_of(live), mode), end.timestamp()
-
-    def _reported_clusters(self) -> Iterable[Object]:
-        return self._clusters.list()
 
     def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
         """Return fingerprint, end and mode of the server certificate, as far as it was read."""

@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -22,7 +23,6 @@ from e2e.rig import Rig
 from runtime.builtin_kinds import POD, SERVICE, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.clock import SystemClock
-from runtime.controller.controller import Controller
 from runtime.types import Object, ObjectKey, key_of, labels_of, uid_of
 from tests.integration.other_operator import NAME, OtherOperator
 
@@ -41,11 +41,8 @@ async def operator(rig: Rig, namespace: str) -> AsyncIterator[None]:
         port=0,
     )
     parts = await build_parts(settings, SystemClock())
-
-    async def compose() -> tuple[Controller, ...]:
-        return build_controllers(parts)
-
-    manager = build_manager(parts, compose, ())
+    build = partial(build_controllers, parts)
+    manager = build_manager(parts, lambda: build, ())
     running = asyncio.create_task(manager.run())
     try:
         yield

@@ -7,6 +7,7 @@ import asyncio
 import gc
 from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
 from runtime.clock import SystemClock
-from runtime.controller.controller import Controller
 from runtime.leader.shard import Shard
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, listing, silence, stream
@@ -124,11 +124,8 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     async with ScriptedServer(otherwise=empty_cluster) as server:
         chosen = settings(tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0)
         made = await build_parts(chosen, SystemClock())
-
-        async def compose() -> tuple[Controller, ...]:
-            return build_controllers(made)
-
-        manager = build_manager(made, compose, kinds_of_leader(chosen))
+        build = partial(build_controllers, made)
+        manager = build_manager(made, lambda: build, kinds_of_leader(chosen))
         running = asyncio.create_task(manager.run())
         await eventually(lambda: made.informers.unsynced() is None, say="synced")
         await eventually(lambda: gc.get_freeze_count() > 0, say="caches settled")
