@@ -4,7 +4,6 @@
 takes: what is only made for several costs no time to start.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -59,6 +58,7 @@ PRUNED: tuple[Resource, ...] = (
     POLICY,
     MONITOR,
 )
+OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
 _GROUP = "rbac.authorization.k8s.io"
 # The least that the API server takes of an object of a kind.
 _BODIES: dict[Resource, Object] = {
@@ -119,32 +119,49 @@ def change(cluster: Cluster, **spec: Any) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
 
 
-def owned(cluster: Cluster) -> Iterator[tuple[Resource, Object]]:
-    """Everything of a cluster that is repaired."""
-    selector = f"{labels.CLUSTER}={cluster.name}"
-    for resource in (*PRUNED, STATEFUL_SET):
-        for live in cluster.api.list(resource, cluster.namespace, selector):
-            yield resource, live
+def owned(*clusters: Cluster) -> list[tuple[Resource, Object]]:
+    """Everything of the clusters that is repaired, at least one object of each kind."""
+    objects = [
+        (resource, live)
+        for cluster in clusters
+        for resource in OWNED
+        for live in cluster.api.list(
+            resource, cluster.namespace, f"{labels.CLUSTER}={cluster.name}"
+        )
+    ]
+    assert {resource for resource, _ in objects} == set(OWNED)
+    return objects
 
 
 def repaired(*clusters: Cluster) -> None:
     """Edit every object of the clusters, and wait until each edit was undone."""
+    _change_label(clusters, labels.NAME, "somebody-else")
+
+
+def relabelled(*clusters: Cluster) -> None:
+    """Take away the label by which the operator watches, and wait until it is there again.
+
+    To the cache each object is gone: the operator may only create it, is refused, and reads it.
+    """
+    _change_label(clusters, labels.MANAGED_BY, None)
+
+
+def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) -> None:
     api, namespace = clusters[0].api, clusters[0].namespace
-    found = [pair for cluster in clusters for pair in owned(cluster)]
-    assert {resource for resource, _ in found} == {*PRUNED, STATEFUL_SET}
-    wrong = {"metadata": {"labels": {labels.NAME: "somebody-else"}}}
-    for resource, live in found:
-        api.patch(resource, namespace, live["metadata"]["name"], wrong)
+    objects = owned(*clusters)
+    for resource, live in objects:
+        change = {"metadata": {"labels": {label: value}}}
+        api.patch(resource, namespace, live["metadata"]["name"], change)
 
     def left() -> list[str]:
         return [
             f"{resource} {name}"
-            for resource, live in found
+            for resource, live in objects
             for name in [live["metadata"]["name"]]
             if labels_of(api.get(resource, namespace, name)) != labels_of(live)
         ]
 
-    until("every edit is undone", lambda: not left(), 20.0, every=0.5)
+    until("every label is as it was", lambda: not left(), 20.0, every=0.5)
 
 
 def pruned(cluster: Cluster) -> None:

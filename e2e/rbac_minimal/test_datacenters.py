@@ -27,6 +27,7 @@ from e2e.harness.modes import CLUSTER_ROLE as KIND
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.rights import Grain, examples, grains, unused
 from e2e.harness.waiting import Stopwatch, until
+from e2e.rbac_minimal.listing import list_every_kind
 from e2e.rbac_minimal.mutation import Bound, Person, Question, losses, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
@@ -36,7 +37,7 @@ from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 FINALIZERS = tuple(
     Grain(kind.group, f"{kind.plural}/finalizers", "update") for kind in (DATACENTERS, WORKLOADS)
 )
-LISTED = {kind.plural for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)}
+LISTED = (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def lived(
     install_datacenters(rig)
     image, home = rig.load_operator_image(), make_namespace()
     mark, watch = audit.mark(), Stopwatch()
-    _listed(launcher, audit, controller)
+    list_every_kind(launcher, audit, controller, LISTED, NO_ELECTION, environment=ON)
     print(f"\n  {watch.seconds:.1f} s: every kind was listed", end="")
     operator = launcher.start(controller, NO_ELECTION, environment=ON)
     datacenter = DatacenterUnderTest(api, f"zrh{uuid.uuid4().hex[:6]}", home)
@@ -91,20 +92,6 @@ def lived(
     assert operator.stop() == 0, operator.tail()
     role = read_role(api, KIND, None, CLUSTER_ROLE)
     return Lived(tuple(audit.since(mark, controller.user)), role)
-
-
-def _listed(launcher: Launcher, audit: AuditLog, controller: Identity) -> None:
-    """Let another operator start that finds an API server without streams of lists."""
-    mark = audit.mark()
-    module = ("e2e.harness.listing_operator", "run")
-    lister = launcher.start(controller, NO_ELECTION, module=module, environment=ON)
-
-    def listed() -> bool:
-        found = audit.since(mark, controller.user)
-        return {one.resource for one in found if one.verb == "list"} >= LISTED
-
-    until("every kind is listed", listed, 20.0)
-    assert lister.stop() == 0, lister.tail()
 
 
 @pytest.mark.timeout(300)

@@ -24,15 +24,15 @@ from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Launcher
 from e2e.harness.rights import Grain, examples, grains, unused
-from e2e.harness.waiting import Stopwatch, until
+from e2e.harness.waiting import Stopwatch
 from e2e.rbac_minimal import life
-from e2e.rbac_minimal.life import MONITOR
+from e2e.rbac_minimal.listing import list_every_kind
 from e2e.rbac_minimal.mutation import Bound, Loss, Person, Question, bound, losses
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from managers.jobs.status import Rights, rights_objects
 from runtime.apply.ownership import Owner
-from runtime.builtin_kinds import JOB, LEASE, NAMESPACE, POD, ROLE
+from runtime.builtin_kinds import JOB, LEASE, NAMESPACE, POD, PVC, ROLE
 from runtime.cache.optional import DEFINITION
 
 DEPLOY = REPOSITORY / "deploy"
@@ -102,7 +102,7 @@ def lived(
     api.delete(LEASE, OPERATOR_NAMESPACE, "openbao-operator")
     image = rig.load_operator_image()
     mark, watch = audit.mark(), Stopwatch()
-    _listed(launcher, audit, controller)
+    list_every_kind(launcher, audit, controller, (DEFINITION, CLUSTERS, *life.OWNED, POD, PVC))
     _print_step(watch, "every kind was listed")
     operator = launcher.start(controller, environment={"OPERATOR_IMAGE": image})
     operator.await_leading()
@@ -117,23 +117,11 @@ def lived(
     return Lived(mine, entries, role)
 
 
-def _listed(launcher: Launcher, audit: AuditLog, controller: Identity) -> None:
-    """Let another operator start that finds an API server without streams of lists."""
-    mark = audit.mark()
-    lister = launcher.start(controller, module=("e2e.harness.listing_operator", "run"))
-    lister.await_leading()
-
-    def listed() -> bool:
-        kinds = {one.resource for one in audit.since(mark, controller.user) if one.verb == "list"}
-        return kinds >= {DEFINITION.plural, CLUSTERS.plural, MONITOR.plural}
-
-    until("every kind is listed", listed, 20.0)
-    assert lister.stop() == 0, lister.tail()
-
-
 def _live(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
     life.repaired(cluster, other)
     _print_step(watch, "every edit is undone")
+    life.relabelled(cluster, other)
+    _print_step(watch, "every object has its labels again")
     life.pruned(cluster)
     _print_step(watch, "what was left behind is gone")
     life.reissued(cluster)

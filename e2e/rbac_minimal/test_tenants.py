@@ -23,9 +23,10 @@ from e2e.harness.rights import Grain, Rule, examples, grains, grains_of, unused
 from e2e.harness.tenants import await_reason, provisioner_identity, start_provisioner
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal import life
+from e2e.rbac_minimal.listing import list_every_kind
 from e2e.rbac_minimal.mutation import CLUSTER_ROLE, read_role
 from e2e.rig import Rig
-from runtime.builtin_kinds import JOB, LEASE, ROLE, SERVICE
+from runtime.builtin_kinds import JOB, LEASE, POD, PVC, ROLE, SERVICE
 from runtime.types import Resource
 
 CONTROLLER = "e2e-tenants"
@@ -91,7 +92,7 @@ def lived(
     api.create(TENANTS, {"metadata": where, "spec": spec})
     await_reason(api, home, "Provisioned")
     change_bounds(api, home)
-    operator = start_controller(rig, api, launcher, worker)
+    operator = start_controller(rig, api, launcher, audit, worker)
     cluster, other = life.make(api, home)
     cluster.await_available()
     print_step(watch, "one server is Available")
@@ -112,6 +113,7 @@ def lived(
 def live(cluster: Cluster, other: Cluster) -> None:
     """Everything that happens to clusters but their end."""
     life.repaired(cluster, other)
+    life.relabelled(cluster, other)
     life.pruned(cluster)
     life.reissued(cluster)
     life.marked_and_reloaded(cluster)
@@ -171,17 +173,14 @@ def start_opener(launcher: Launcher, opener: Identity) -> Operator:
     return provisioner
 
 
-def start_controller(rig: Rig, api: Api, launcher: Launcher, worker: Identity) -> Operator:
+def start_controller(
+    rig: Rig, api: Api, launcher: Launcher, audit: AuditLog, worker: Identity
+) -> Operator:
     """Start it twice: on an API server that streams no lists, and as usual."""
     address = api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIP"]
     tenants = {**READS, "TENANCY_MODE": "multi-tenant", "KUBERNETES_SERVICE_HOST": address}
-    lister = launcher.start(
-        worker,
-        module=("e2e.harness.listing_operator", "run"),
-        environment={**tenants, "POD_NAME": "none"},
-    )
-    lister.await_leading()
-    assert lister.stop() == 0, lister.tail()
+    kinds, unnamed = (CLUSTERS, *life.OWNED, POD, PVC), {**tenants, "POD_NAME": "none"}
+    list_every_kind(launcher, audit, worker, kinds, environment=unnamed)
     environment = {**tenants, "OPERATOR_IMAGE": rig.load_operator_image()}
     operator = launcher.start(worker, environment=environment)
     operator.await_leading()

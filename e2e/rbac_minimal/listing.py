@@ -1,0 +1,33 @@
+"""An operator that finds an API server without streams of lists: it needs the verb `list`."""
+
+from collections.abc import Collection, Mapping
+
+from e2e.harness.audit import AuditLog
+from e2e.harness.installation import Identity
+from e2e.harness.operator import Launcher
+from e2e.harness.waiting import until
+from runtime.types import Resource
+
+
+def list_every_kind(
+    launcher: Launcher,
+    audit: AuditLog,
+    identity: Identity,
+    kinds: Collection[Resource],
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run it until it has listed these kinds.
+
+    Its caches start once it is elected, so that the election alone does not show them.
+    """
+    mark, plurals = audit.mark(), {kind.plural for kind in kinds}
+    module = ("e2e.harness.listing_operator", "run")
+    lister = launcher.start(identity, *arguments, module=module, environment=environment)
+
+    def missing() -> set[str]:
+        entries = audit.since(mark, identity.user)
+        return plurals - {entry.resource for entry in entries if entry.verb == "list"}
+
+    until("every kind is listed", lambda: not missing(), 60.0)
+    assert lister.stop() == 0, lister.tail()
