@@ -42,9 +42,19 @@ CLAIM_FIELDS: Final = (
     "status.conditions",
     "status.phase",
 )
+# What is read of a pod in addition to its metadata.
+POD_FIELDS: Final = (
+    "spec.containers",
+    "spec.ephemeralContainers",
+    "spec.nodeName",
+    "spec.schedulingGates",
+    "spec.serviceAccountName",
+    "spec.volumes",
+    "status",
+)
 # What is watched by our label, and which fields of it are kept; none named: all.
 CHILDREN: Final[tuple[tuple[Resource, tuple[str, ...]], ...]] = (
     *((resource, ()) for resource in OWNED),
-    (POD, ()),
+    (POD, POD_FIELDS),
     (PVC, CLAIM_FIELDS),
 )

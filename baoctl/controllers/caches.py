@@ -27,6 +27,7 @@ from contracts.owned_kinds import CHILDREN
 from managers.bao.client import Bao
 from managers.cluster.observe.cache_refresh import CacheRefresher, watch_refresher
 from managers.cluster.observe.health_poller import HealthPoller
+from managers.cluster.observe.pod_shape import without_container_details
 from managers.cluster.observe.polling import PollingCacheRefresher
 from managers.tenancy.gate import Gate, ReadGate, TenantGate, all_of, open_gate, target_of
 from runtime.builtin_kinds import POD
@@ -97,8 +98,16 @@ def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cach
 def _ours(
     resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
 ) -> Selection:
-    chosen = SERVERS if resource == POD else OURS
-    return Selection(resource, namespace, chosen, fields=fields, bounds=OF_CHILDREN)
+    if resource == POD:
+        return Selection(
+            resource,
+            namespace,
+            SERVERS,
+            fields=fields,
+            transform=without_container_details,
+            bounds=OF_CHILDREN,
+        )
+    return Selection(resource, namespace, OURS, fields=fields, bounds=OF_CHILDREN)
 
 
 def _watched(parts: Parts, namespace: str | None) -> Caches:

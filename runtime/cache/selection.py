@@ -14,7 +14,7 @@ import orjson
 
 from runtime.client.listing import Shape
 from runtime.limits.nesting import shallow
-from runtime.limits.object_size import DEFAULT, Bounds, bound_members, trim_metadata
+from runtime.limits.object_size import DEFAULT, MARK, Bounds, bound_members, trim_metadata
 from runtime.types import Object, Resource, key_of, labels_of
 
 IDENTITY = ("apiVersion", "kind", "metadata")
@@ -137,7 +137,8 @@ def _tree(fields: tuple[str, ...]) -> _Tree:
 
 
 def _projection(tree: _Tree) -> Shape:
-    whole = tree | dict.fromkeys(IDENTITY)
+    # The decoder may have left a member out already; a reader must hear of it.
+    whole = tree | dict.fromkeys((*IDENTITY, MARK))
 
     def project(obj: Object) -> Object:
         return _part(obj, whole)

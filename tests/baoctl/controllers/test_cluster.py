@@ -13,7 +13,7 @@ from baoctl.controllers.cluster import (
 )
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
-from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, OWNED, PRUNED
+from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, OWNED, POD_FIELDS, PRUNED
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
 from runtime.controller.controller import Controller
 from runtime.controller.event import Event
@@ -200,4 +200,4 @@ def test_secrets_are_never_watched() -> None:
 
 def test_every_kind_that_is_applied_is_watched_whole() -> None:
     assert set(OWNED) == {*PRUNED, STATEFUL_SET}
-    assert dict(CHILDREN) == {**dict.fromkeys(OWNED, ()), POD: (), PVC: CLAIM_FIELDS}
+    assert dict(CHILDREN) == {**dict.fromkeys(OWNED, ()), POD: POD_FIELDS, PVC: CLAIM_FIELDS}

@@ -24,7 +24,7 @@ from contracts.admission.policy import PREFIX
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.naming import labels
 from contracts.optional_kinds import OPTIONAL_KINDS
-from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS
+from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, POD_FIELDS
 from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
@@ -77,7 +77,7 @@ def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
     assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
     assert str(SECRET) not in found
     reduced = {name: one.fields for name, one in found.items() if one.fields or one.metadata_only}
-    assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS}
+    assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS, "pods": POD_FIELDS}
     for name, one in found.items():
         ours = "" if name in OWN else "app.kubernetes.io/managed-by=openbao-operator"
         selector, _, more = one.label_selector.partition(",")

@@ -17,7 +17,9 @@ from contracts.api.violation import InvalidClusterError
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import Datacenter, InvalidDatacenterError
 from contracts.naming import names
+from contracts.owned_kinds import CHILDREN
 from managers.cluster.observe.from_objects import CutObjectError
+from managers.cluster.observe.pod_shape import without_container_details
 from runtime.builtin_kinds import POD, SECRET, STATEFUL_SET
 from runtime.cache.selection import Selection
 from runtime.limits.nesting import shallow
@@ -33,7 +35,9 @@ LARGE = "x" * (DEFAULT.size + 1)
 def cached(resource: Resource, obj: Object) -> Object:
     """The object in the shape of the operator's own cache of it."""
     bounds = DEFAULT if resource == CLUSTERS else OF_CHILDREN
-    return Selection(resource, transform=shallow, bounds=bounds).shape(obj)
+    transform = without_container_details if resource == POD else shallow
+    fields = dict(CHILDREN).get(resource, ())
+    return Selection(resource, fields=fields, transform=transform, bounds=bounds).shape(obj)
 
 
 async def turn(bench: Bench) -> Outcome:
@@ -128,7 +132,8 @@ async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
 async def test_nothing_is_done_while_a_child_is_too_large(kind: Resource) -> None:
     bench = await booted(gen.cluster())
     child = copy.deepcopy(bench.api.of(kind)[0])
-    child.setdefault("spec", {})["text"] = LARGE
+    # A field that is kept of both.
+    child.setdefault("spec", {})["volumes"] = LARGE
     bench.api.holding((kind, child))
     with pytest.raises(CutObjectError, match=f"{child['metadata']['name']}: spec has"):
         await turn(bench)

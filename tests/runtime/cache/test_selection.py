@@ -8,7 +8,8 @@ import pytest
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache import selection
 from runtime.cache.selection import Selection
-from runtime.limits.object_size import trim_metadata
+from runtime.limits.json_scan import Skimmer
+from runtime.limits.object_size import Bounds, oversize_of, read_object, trim_metadata
 from runtime.types import Object
 
 WEB: Object = {
@@ -103,6 +104,15 @@ def test_t16_a_projection_keeps_the_named_fields_and_what_identifies() -> None:
     }
     assert Selection(CONFIG_MAP, fields=fields).reducer()(dict(shaped)) == shaped
     assert "managedFields" in WEB["metadata"]
+
+
+def test_t16_a_projection_keeps_the_mark_of_what_the_decoder_left_out() -> None:
+    text = orjson.dumps({"kind": "X", "spec": list(range(99))})
+    obj = read_object(Skimmer(text), Bounds(values=9))
+    shaped = Selection(CONFIG_MAP, fields=("spec.replicas",)).reducer()(obj)
+    mark = oversize_of(shaped)
+    assert mark is not None
+    assert mark.member == "spec"
 
 
 def test_equal_sets_of_fields_are_equal_selections() -> None:
