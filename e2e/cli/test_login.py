@@ -220,7 +220,9 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
     command = f"{sys.executable} -c '{KEEP.replace(chr(39), chr(34))}' {file}\n"
     os.write(ours, command.encode())
     with running(cluster, file, terminal=theirs, SHELL="/bin/bash") as (process, session):
-        os.write(ours, b"echo sleeps-$((1 + 1)); sleep 600\n")
+        # In one process: what bash itself prints comes before it has given the terminal away, and
+        # Ctrl-C would then end nothing.
+        os.write(ours, b"sh -c 'echo sleeps-$((1 + 1)); exec sleep 600'\n")
         read_until(ours, b"sleeps-2")
         # Not before: Ctrl-C discards what is typed and not read yet.
         os.write(ours, b"\x03")
