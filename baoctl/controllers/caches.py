@@ -98,16 +98,10 @@ def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cach
 def _ours(
     resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
 ) -> Selection:
-    if resource == POD:
-        return Selection(
-            resource,
-            namespace,
-            SERVERS,
-            fields=fields,
-            transform=without_container_details,
-            bounds=OF_CHILDREN,
-        )
-    return Selection(resource, namespace, OURS, fields=fields, bounds=OF_CHILDREN)
+    chosen, transform = (SERVERS, without_container_details) if resource == POD else (OURS, None)
+    return Selection(
+        resource, namespace, chosen, fields=fields, transform=transform, bounds=OF_CHILDREN
+    )
 
 
 def _watched(parts: Parts, namespace: str | None) -> Caches:
