@@ -38,7 +38,7 @@ DEFAULT_QUOTA: Mapping[str, str] = {
     "count/openbaorestores.openbao.org": "100",
     "count/configmaps": "200",
 }
-"""Room for Jobs, and for a second set of servers during an upgrade; and no more objects than that,
+"""Room for Jobs, and for the green pool of an upgrade; and no more objects than that,
 because the operator keeps each of them in memory. A schedule keeps up to 40 OpenBaoBackups of each
 cluster, unless its retention asks for more."""
 DEFAULT_LIMITS: Mapping[str, str] = {"cpu": "500m", "memory": "512Mi"}

@@ -62,7 +62,7 @@ class Join:
     """How a server that has no data finds the others.
 
     `ordinals`: by the names of these pods, of the voters that `dialled` names by their revision
-    ("" for the set without one). `non_voter`: joins without a vote.
+    ("" for the pool without one). `non_voter`: joins without a vote.
     """
 
     ordinals: tuple[int, ...] = JOIN_ORDINALS

@@ -320,14 +320,14 @@ class UpgradeEnv(Env):
 
     _parts: ClassVar[Mapping[str, type[Env]]] = {"server": ServerEnv}
     server: ServerEnv
-    """All pods that may lead, whichever set they belong to."""
+    """All pods that may lead, whichever pool they belong to."""
     action: str = _variable("UPGRADE_ACTION")
     run_id: str = _variable("UPGRADE_RUN_ID")
     target: str = _variable("UPGRADE_TARGET_POD", default="")
     """Pod that must no longer lead."""
     blue: tuple[str, ...] = _variable("UPGRADE_BLUE_PODS", _LIST, default=())
     green: tuple[str, ...] = _variable("UPGRADE_GREEN_PODS", _LIST, default=())
-    """Names of all pods of a set, which are the ids of its raft nodes."""
+    """Names of all pods of a pool, which are the ids of its raft nodes."""
     sync_threshold: int = _variable("UPGRADE_SYNC_THRESHOLD", _NUMBER, default=100)
     """Entries of the raft log that a server of green may be behind the leader."""
     timeout: int = _variable("UPGRADE_TIMEOUT", _NUMBER, default=0)

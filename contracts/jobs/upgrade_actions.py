@@ -28,7 +28,7 @@ class Action:
     seconds: int
     target: bool = False
     """The name of one pod."""
-    sets: bool = False
+    pools: bool = False
     """The names of all pods of blue, and of all pods of green."""
 
     @property
@@ -43,14 +43,14 @@ START_SECONDS: Final = 20
 ACTIONS: Final[Mapping[str, Action]] = {
     # Together a minute, after which managers.upgrade takes the leader for one that does not go.
     STEP_DOWN: Action(40, target=True),
-    JOIN: Action(240, sets=True),
+    JOIN: Action(240, pools=True),
     # A new server fetches all data first.
-    WAIT: Action(1200, sets=True),
-    PROMOTE: Action(120, sets=True),
-    DEMOTE: Action(180, sets=True),
-    REMOVE_BLUE: Action(120, sets=True),
-    REMOVE_GREEN: Action(120, sets=True),
-    REPAIR: Action(240, sets=True),
+    WAIT: Action(1200, pools=True),
+    PROMOTE: Action(120, pools=True),
+    DEMOTE: Action(180, pools=True),
+    REMOVE_BLUE: Action(120, pools=True),
+    REMOVE_GREEN: Action(120, pools=True),
+    REPAIR: Action(240, pools=True),
 }
 
 
@@ -66,7 +66,7 @@ class Order:
     """Pod that must no longer lead."""
     blue: tuple[str, ...] = ()
     green: tuple[str, ...] = ()
-    """Names of all pods of a set, which are the ids of its raft nodes."""
+    """Names of all pods of a pool, which are the ids of its raft nodes."""
 
     def problem(self) -> str:
         """Return what is wrong with it, or "": unknown, incomplete, or a pod in both pools."""
@@ -75,7 +75,7 @@ class Order:
             return f"{self.action!r} is no action of an upgrade"
         if action.target and not self.target:
             return f"{self.action} needs the name of a pod"
-        if action.sets and not (self.blue and self.green):
+        if action.pools and not (self.blue and self.green):
             return f"{self.action} needs the names of all pods of blue and of green"
         both = sorted({*self.blue} & {*self.green})
         return f"{both[0]} cannot be in blue and in green" if both else ""

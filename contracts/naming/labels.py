@@ -13,7 +13,7 @@ CLUSTER = "openbao.org/cluster"
 COMPONENT = "openbao.org/component"
 WORKLOAD_POOL = "openbao.org/workload-pool"
 REVISION = "openbao.org/revision"
-# On a pod of the set without a revision while another set is there, for the Service of clients.
+# On a pod of the pool without a revision while another pool is there, for the Service of clients.
 FIRST_SET = "openbao.org/first-set"
 
 APP = "openbao"

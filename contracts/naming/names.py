@@ -323,7 +323,7 @@ def read_data_claim(cluster: str, ordinal: int) -> str:
 
 
 def ordinal_of(cluster: str, pod_name: str) -> int | None:
-    """The ordinal in a pod's name; None when the pod is not of the set without a revision."""
+    """The ordinal in a pod's name; None when the pod is not of the pool without a revision."""
     return ordinal_in(stateful_set(cluster), pod_name)
 
 

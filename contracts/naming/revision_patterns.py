@@ -13,7 +13,7 @@ from contracts.naming import names, revisions
 _DIGITS: Final = 16
 _REVISION: Final = "0" * _DIGITS
 _WHOLE: Final = _DIGITS + len("-")
-_CUT: Final = len(revisions.server_set("c" * names.CLUSTER_NAME_MAX, _REVISION))
+_CUT: Final = len(revisions.server_stateful_set("c" * names.CLUSTER_NAME_MAX, _REVISION))
 _FEWEST: Final = _CUT - names.CLUSTER_NAME_MAX - len("-")
 
 IS_REVISION: Final = f"[0-9a-f]{{{_FEWEST},{_DIGITS}}}"
@@ -21,7 +21,7 @@ IS_REVISION: Final = f"[0-9a-f]{{{_FEWEST},{_DIGITS}}}"
 
 
 def length(cluster: str) -> str:
-    """CEL: how long the name of a set is; `cluster` is CEL for the name of the cluster."""
+    """CEL: how long the name of a StatefulSet is; `cluster` is CEL for the name of the cluster."""
     return f"(size({cluster}) > {_CUT - _WHOLE} ? {_CUT} : size({cluster}) + {_WHOLE})"
 
 
@@ -38,7 +38,7 @@ def stateful_set_of(cluster: str, pod: str) -> str | None:
     if name == first:
         return name
     rest = name.removeprefix(f"{first}-")
-    fits = len(name) == len(revisions.server_set(cluster, _REVISION))
+    fits = len(name) == len(revisions.server_stateful_set(cluster, _REVISION))
     of_a_revision = rest != name and re.fullmatch(IS_REVISION, rest) is not None
     return name if fits and of_a_revision else None
 

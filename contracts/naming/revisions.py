@@ -26,7 +26,7 @@ def hook_job(cluster: str, identity: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def server_set(cluster: str, revision: str = "") -> str:
+def server_stateful_set(cluster: str, revision: str = "") -> str:
     """The StatefulSet of the voters of one revision; "" is the one without.
 
     Kubernetes puts the name and 11 characters more into a label of the pods, so for a long name of
@@ -41,4 +41,4 @@ def server_pod(cluster: str, revision: str, ordinal: int) -> str:
     """Pod number `ordinal` (from 0) of one revision, which is also the raft node id."""
     if ordinal < 0:
         raise ValueError(f"ordinal {ordinal}")
-    return f"{server_set(cluster, revision)}-{ordinal}"
+    return f"{server_stateful_set(cluster, revision)}-{ordinal}"

@@ -6,15 +6,15 @@ upgrade no fence begins.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import serving_set, takes_over
+from contracts.pools.voter_pool import serving_pool, takes_over
 
 
 def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Return the names of servers of the set that serves, in their order."""
+    """Return the names of servers of the pool that serves, in their order."""
     fenced = cluster.spec.fenced_pods
     if not fenced:
         return ()
-    serving = serving_set(cluster)
+    serving = serving_pool(cluster)
     return tuple(name for name in fenced if serving.ordinal_of(name) is not None)
 
 

@@ -49,18 +49,18 @@ COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
 
 
 def owned_names(
-    cluster: str, sets: Iterable[ServerPool], accounts: Iterable[str]
+    cluster: str, pools: Iterable[ServerPool], accounts: Iterable[str]
 ) -> Mapping[Resource, tuple[str, ...]]:
     """Name all objects that a plan may create and a prune may remove, except StatefulSets.
 
-    `sets`: possible pools of voters. `accounts`: present and former ServiceAccounts of its pods,
+    `pools`: possible pools of voters. `accounts`: present and former ServiceAccounts of its pods,
     besides the default one.
     """
     users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
     all_accounts = tuple(dict.fromkeys((names.service_account(cluster), *users)))
     return {
         CONFIG_MAP: (
-            *(one.config_map for one in sets),
+            *(one.config_map for one in pools),
             names.read_config_map(cluster),
             names.gateway_ca_config_map(cluster),
             names.self_init_config_map(cluster),

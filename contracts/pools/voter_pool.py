@@ -57,7 +57,7 @@ class ServerPool:
         """The StatefulSet."""
         if self.reads:
             return names.read_stateful_set(self.cluster)
-        return revisions.server_set(self.cluster, self.revision)
+        return revisions.server_stateful_set(self.cluster, self.revision)
 
     @property
     def config_map(self) -> str:
@@ -84,18 +84,18 @@ class ServerPool:
         return f"{self.pod(ordinal)}.{names.service_dns(service, namespace)}"
 
     def ordinal_of(self, pod_name: str) -> int | None:
-        """The ordinal in a pod's name; None when the pod is not one of this set."""
+        """The ordinal in a pod's name; None when the pod is not one of this pool."""
         return names.ordinal_in(self.stateful_set, pod_name)
 
     def claim_ordinal_of(self, claim_name: str) -> int | None:
-        """The ordinal in a data claim's name; None when the claim is not one of this set."""
+        """The ordinal in a data claim's name; None when the claim is not one of this pool."""
         return names.claim_ordinal_in(self.stateful_set, claim_name)
 
     @property
     def selector(self) -> labels.Labels:
         """The selector of the pods.
 
-        That of the set without a revision takes in the voters of any: a StatefulSet keeps to the
+        That of the pool without a revision takes in the voters of any: a StatefulSet keeps to the
         pods that it made, and its selector can never be changed.
         """
         if self.reads:
@@ -116,16 +116,16 @@ def takes_over(cluster: OpenBaoCluster) -> bool:
     return status is not None and bool(status.green_revision)
 
 
-def serving_set(cluster: OpenBaoCluster) -> ServerPool:
+def serving_pool(cluster: OpenBaoCluster) -> ServerPool:
     """Return the pool that counts as the cluster; if the status names none, the first one.
 
     During a blue/green upgrade this is blue, as long as a rollback to it is possible.
     """
-    return voter_sets(cluster)[0]
+    return voter_pools(cluster)[0]
 
 
-def voter_sets(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
-    """Return every set that a cluster may have now: the one that serves, then the second one."""
+def voter_pools(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
+    """Return every pool that a cluster may have now: the one that serves, then the other one."""
     status = cluster.status.blue_green
     if status is None:
         return _first_alone(cluster.metadata.name)

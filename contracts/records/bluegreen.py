@@ -75,7 +75,7 @@ def next_revision(cluster: OpenBaoCluster) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSeen:
-    """One data volume of a set."""
+    """One data volume of a pool."""
 
     name: str
     uid: str
@@ -83,7 +83,7 @@ class ClaimSeen:
 
 @dataclass(frozen=True, slots=True)
 class PoolObservation:
-    """One of the two sets at one moment."""
+    """One of the two pools at one moment."""
 
     uid: str = ""
     """Of its StatefulSet, if that is ours; "" when there is none."""
@@ -92,7 +92,7 @@ class PoolObservation:
     pods: int = 0
     """All that are there, those that are ending included."""
     ready: int = 0
-    """Those that are Ready, unsealed, of the version of their set, and not ending."""
+    """Those that are Ready, unsealed, of the version of their pool, and not ending."""
     trouble: str = ""
     """Why one cannot run (CrashLoopBackOff, ErrImagePull, ...), for a person; "" when all can."""
     claims: tuple[ClaimSeen, ...] = ()
@@ -101,15 +101,15 @@ class PoolObservation:
     """Volumes of that name that an earlier cluster left."""
 
 
-NO_SET: Final = PoolObservation()
+NO_POOL: Final = PoolObservation()
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The raft configuration as the leader tells it, counted by set."""
+    """The raft configuration as the leader reports it, counted by pool."""
 
     leader: Colour | None = None
-    """None: a server of neither set leads."""
+    """None: a server of neither pool leads."""
     blue_voters: int = 0
     blue_peers: int = 0
     """With and without a vote."""
@@ -125,8 +125,8 @@ class BlueGreenFacts:
     now: datetime
     accepted: Release
     """What blue runs (`status.release`)."""
-    blue: PoolObservation = NO_SET
-    green: PoolObservation = NO_SET
+    blue: PoolObservation = NO_POOL
+    green: PoolObservation = NO_POOL
     """Of `green_revision`: that of the status, or the one which the spec would have."""
     membership: Membership | None = None
     """None: no server could be asked, or none leads."""
@@ -193,7 +193,7 @@ class BlueGreenFacts:
 
     @property
     def blue_revision(self) -> str:
-        """Revision of blue; "" for a set without one."""
+        """Revision of blue; "" for a pool without one."""
         return self.status.blue_revision or ""
 
     @property

@@ -1,7 +1,7 @@
 """The desired objects of a reconcile, and the applied ones: two types, so that status cannot be
 computed from objects that were merely built.
 
-`Desired` is made by the plan step, `AppliedSet` by the apply step. No I/O.
+`Desired` is made by the plan step, `AppliedObjects` by the apply step. No I/O.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Desired:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedSet:
+class AppliedObjects:
     """What became of a `Desired`."""
 
     desired: Desired

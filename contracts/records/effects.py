@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.jobs.upgrade_actions import Order
-from contracts.records.foreign_set import Pairs
+from contracts.records.foreign_stateful_set import Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class LabelPod(EffectByUid):
 
 
 @dataclass(frozen=True, slots=True)
-class RecreateSet(EffectByUid):
+class RecreateStatefulSet(EffectByUid):
     """Delete a StatefulSet without its pods, to have it created again around them."""
 
     name = "recreate-stateful-set"
@@ -215,7 +215,7 @@ class RecreateSet(EffectByUid):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteReadSet(EffectByUid):
+class DeleteReadStatefulSet(EffectByUid):
     """Delete the empty StatefulSet of the read replicas."""
 
     name = "delete-read-set"
@@ -324,7 +324,7 @@ class DropHook(EffectByUid):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSet(EffectByUid):
+class DeleteStatefulSet(EffectByUid):
     """Delete the StatefulSet of a pool with its servers; their volumes stay."""
 
     name = "delete-server-set"

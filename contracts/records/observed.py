@@ -14,7 +14,7 @@ from contracts.naming.labels import Registration
 from contracts.records.container_history import ContainerExit, Reload
 from contracts.records.environment import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
 from contracts.records.exposure import NO_FACTS, ExposureFacts
-from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
+from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefulSet, Pairs
 from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.records.upgrade import UpgradeFacts
@@ -68,7 +68,7 @@ class PodFacts:
     fence_gate: bool = False
     """Our own scheduling gate is among those in its spec: its server cannot start."""
     first_set: bool = False
-    """Clients find it by the label of the set without a revision."""
+    """Clients find it by the label of the pool without a revision."""
     image: str = ""
     """Image of its server, as its spec names it."""
     labels: Pairs = ()
@@ -110,7 +110,7 @@ class StatefulSetFacts:
     """Image of the servers that are made now."""
     restored: str = ""
     """UID of the last restore that its template knows of (annotation, "" if absent)."""
-    foreign: ForeignSet | None = None
+    foreign: ForeignStatefulSet | None = None
     """None: this operator wrote it. Else what another one made, and what of it counts."""
 
 
@@ -276,7 +276,7 @@ class Observed:
     read: PoolFacts = PoolFacts()
     green: PoolFacts = PoolFacts()
     """The other pool of voters, if there is one."""
-    unknown_sets: tuple[str, ...] = ()
+    unknown_pools: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
     only searched for while the pool that should serve has no StatefulSet."""
     rivals: tuple[str, ...] = ()

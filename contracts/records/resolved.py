@@ -258,17 +258,17 @@ class Resolved:
     traffic: str = ""
     """Revision of the servers that clients are sent to; "" for all servers of either pool."""
     traffic_first: bool = False
-    """Clients are sent to the servers of the set without a revision alone."""
+    """Clients are sent to the servers of the pool without a revision alone."""
 
     @property
-    def voter_set(self) -> ServerPool:
+    def voter_pool(self) -> ServerPool:
         """The names and labels of the voters."""
         return ServerPool(self.owner.name, self.revision)
 
     @property
     def pool(self) -> ServerPool:
         """The names and labels of the servers that are meant."""
-        return ServerPool(self.owner.name, reads=True) if self.reads else self.voter_set
+        return ServerPool(self.owner.name, reads=True) if self.reads else self.voter_pool
 
     @property
     def servers(self) -> int:

@@ -51,7 +51,7 @@ class UpgradeDecision:
     green: PoolSpec | None = None
     """None: there is none yet, or none any more."""
     traffic: str = ""
-    """Revision that the public Service selects; "" for the set without one."""
+    """Revision that the public Service selects; "" for the pool without one."""
     blue_green: BlueGreenStatus | None = None
     """`status.blueGreen` after this reconcile, where the blue/green table decided."""
     break_glass: BreakGlass | None = None
@@ -64,14 +64,14 @@ class UpgradeDecision:
         """Whether the blue/green table decided."""
         return self.blue is not None
 
-    def set_of(self, revision: str) -> PoolSpec | None:
-        """Return the set of a revision, as it is rendered; None for one that is not."""
-        return next((one for one in self._sets if one.revision == revision), None)
+    def pool_of(self, revision: str) -> PoolSpec | None:
+        """Return the pool of a revision, as it is rendered; None if it is not rendered."""
+        return next((one for one in self._pools if one.revision == revision), None)
 
     def other_than(self, revision: str) -> PoolSpec | None:
         """Return the other pool than that of a revision; None for none."""
-        return next((one for one in self._sets if one.revision != revision), None)
+        return next((one for one in self._pools if one.revision != revision), None)
 
     @property
-    def _sets(self) -> tuple[PoolSpec, ...]:
+    def _pools(self) -> tuple[PoolSpec, ...]:
         return tuple(one for one in (self.blue, self.green) if one is not None)

@@ -17,7 +17,7 @@ from e2e.rig import Rig
     type=click.Choice(("RollingUpdate", "BlueGreen")),
     default="RollingUpdate",
     show_default=True,
-    help="One server at a time, or a second set of servers.",
+    help="One server at a time, or blue/green.",
 )
 def main(name: str, strategy: str) -> None:
     """Upgrade three servers while a client writes, and draw each step. Needs root.

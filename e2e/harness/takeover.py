@@ -1,6 +1,6 @@
 """Runs blue/green upgrades, and inspects the pools.
 
-For clusters with strategy BlueGreen. The recorded events are evaluated by e2e.harness.two_sets.
+For clusters with strategy BlueGreen. The recorded events are evaluated by e2e.harness.two_pools.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from e2e.demo.objects import Object, name_of, status_of
 from e2e.harness.audit import tally
 from e2e.harness.clusters import Cluster
 from e2e.harness.service_writer import ServiceWriter
-from e2e.harness.two_sets import SERVICES, VIEWS, TwoSets, blue_green
+from e2e.harness.two_pools import SERVICES, VIEWS, TwoPools, blue_green
 from e2e.harness.upgrade_history import Figures
 from e2e.harness.upgrades import Record, Requests, recorded
 from e2e.harness.waiting import NotSoError, until
@@ -24,7 +24,7 @@ from runtime.builtin_kinds import EVENT, PVC, STATEFUL_SET
 PHASE_SECONDS = 90.0
 
 
-def by_second_set(**settings: object) -> Object:
+def with_blue_green(**settings: object) -> Object:
     """Return spec.upgrade for strategy BlueGreen with these settings."""
     return {"strategy": "BlueGreen", "blueGreen": settings}
 
@@ -42,9 +42,9 @@ class Takeover:
         return self.record.cluster
 
     @property
-    def seen(self) -> TwoSets:
+    def seen(self) -> TwoPools:
         """What was seen so far."""
-        return TwoSets(self.record.history, self._services)
+        return TwoPools(self.record.history, self._services)
 
     def await_phase(self, phase: str, seconds: float = PHASE_SECONDS) -> Object:
         """Wait until an upgrade is in a phase and return status.blueGreen."""
@@ -92,7 +92,7 @@ class Cost:
     """The cost of an upgrade under load, and the recorded events."""
 
     figures: Figures
-    seen: TwoSets
+    seen: TwoPools
 
 
 def await_cost(

@@ -76,7 +76,7 @@ ROWS = (
         {"release": {"version": OLDER}, "currentVersion": OLDER, "upgrade": STALE_ROLL},
     ),
     Row(
-        "another set is said to serve",
+        "another pool is said to serve",
         {"blueGreen": {"phase": "Idle", "blueRevision": REVISION}},
         held,
         {"blueGreen": None},

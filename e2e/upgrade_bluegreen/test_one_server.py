@@ -30,7 +30,6 @@ from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.takeover import (
     Takeover,
-    by_second_set,
     claims_of,
     events,
     hook,
@@ -39,8 +38,9 @@ from e2e.harness.takeover import (
     serving,
     set_names,
     taking_over,
+    with_blue_green,
 )
-from e2e.harness.two_sets import TwoSets, blue_green
+from e2e.harness.two_pools import TwoPools, blue_green
 from e2e.harness.upgrade_history import Life, image_of
 from e2e.harness.upgrades import Requests, change
 from e2e.harness.waiting import throughout, until
@@ -85,7 +85,7 @@ def clusters(
             "version": FIRST,
             "configuration": STEADY,
             "selfInit": self_init(key_value_engine(), *client_login(one.namespace)),
-            "upgrade": by_second_set(autoRollback={"stabilizationSeconds": 0}),
+            "upgrade": with_blue_green(autoRollback={"stabilizationSeconds": 0}),
         }
         readers = {"readReplicas": {"replicas": 1}} if name == NAME else {}
         api.create(CLUSTERS, manifest(one.namespace, name, **wanted, **readers))
@@ -121,7 +121,7 @@ def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
 def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(cluster: Cluster) -> None:
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
-    change(cluster, {"upgrade": by_second_set(maxJobFailures=1, **judged)})
+    change(cluster, {"upgrade": with_blue_green(maxJobFailures=1, **judged)})
     with taking_over(cluster) as takeover, patient(cluster) as writer:
         change(cluster, {"version": SECOND})
         operation = takeover.await_phase(SYNCING)["operationID"]
@@ -159,7 +159,7 @@ def broken_glass(cluster: Cluster) -> Object | None:
     return found if found.get("active") else None
 
 
-def both(seen: TwoSets) -> set[str]:
+def both(seen: TwoPools) -> set[str]:
     """Return the names of the one server of each set."""
     return {seen.blue.pod(0), seen.green.pod(0)}
 
@@ -177,7 +177,7 @@ def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
     assert seen.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
 
 
-def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float) -> None:
+def assert_blue_was_left_alone(seen: TwoPools, writer: ServiceWriter, gap: float) -> None:
     """Check that clients were not affected by the failed upgrade."""
     (blue,) = seen.lives(seen.blue)
     assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
@@ -191,7 +191,7 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float)
     assert writer.missed == []
 
 
-def assert_blue_alone_is_left(cluster: Cluster, seen: TwoSets) -> None:
+def assert_blue_alone_is_left(cluster: Cluster, seen: TwoPools) -> None:
     """Check that green is deleted with its volumes, and that the upgrade is not retried."""
     blue, green = seen.blue, seen.green
     assert green != blue

@@ -37,7 +37,6 @@ from e2e.harness.takeover import (
     Takeover,
     all_of,
     await_cost,
-    by_second_set,
     claims_of,
     events,
     handed_over,
@@ -48,8 +47,9 @@ from e2e.harness.takeover import (
     serving,
     set_names,
     taking_over,
+    with_blue_green,
 )
-from e2e.harness.two_sets import HEADERS, TwoSets, blue_green, row
+from e2e.harness.two_pools import HEADERS, TwoPools, blue_green, row
 from e2e.harness.upgrade_history import image_of
 from e2e.harness.upgrades import Requests, change
 from e2e.harness.waiting import Stopwatch, throughout, until
@@ -109,7 +109,7 @@ def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) ->
 def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cluster:
     """Three voters of the first version, whose volumes outlive them, and a client's login."""
     rig.load_openbao(OPENBAO_UPGRADES)
-    upgrade = by_second_set(**kept_for(KEPT_SECONDS))
+    upgrade = with_blue_green(**kept_for(KEPT_SECONDS))
     wanted = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
     return steady_voters(api, make_namespace(), NAME, **wanted)
 
@@ -123,7 +123,7 @@ def rows() -> Iterator[list[tuple[str, ...]]]:
 
 
 @pytest.mark.timeout(600)
-def test_a_second_set_takes_over_and_no_write_is_lost(
+def test_a_green_pool_takes_over_and_no_write_is_lost(
     cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]]
 ) -> None:
     requests.settle(cluster)
@@ -147,13 +147,13 @@ def test_a_second_set_takes_over_and_no_write_is_lost(
     budget("takeover: finished", cost.figures.seconds, FINISHED_SECONDS, "s")
 
 
-def assert_in_order(seen: TwoSets) -> None:
+def assert_in_order(seen: TwoPools) -> None:
     """Every phase comes once, and each Job of them does its work at the first try."""
     assert [one.name for one in seen.phases()] == ORDER
     assert seen.actions() == WORK
 
 
-def assert_clients_are_sent_over_once(seen: TwoSets) -> None:
+def assert_clients_are_sent_over_once(seen: TwoPools) -> None:
     """From the first server of green on, clients are sent to one set alone."""
     turns = seen.directed(names.public_service(NAME))
     assert [one.revisions for one in turns] == [{seen.blue.revision}, {seen.green.revision}], turns
@@ -163,7 +163,7 @@ def assert_clients_are_sent_over_once(seen: TwoSets) -> None:
     assert turns[-1].at > switched - 1.0
 
 
-def assert_blue_stays_until_it_is_not_needed(seen: TwoSets) -> None:
+def assert_blue_stays_until_it_is_not_needed(seen: TwoPools) -> None:
     """No server of blue is touched before green leads, and none of green is ever replaced."""
     cleanup = seen.began(CLEANUP)
     assert cleanup is not None
@@ -179,7 +179,7 @@ def assert_blue_stays_until_it_is_not_needed(seen: TwoSets) -> None:
     assert [life.terminating for life in green] == [None] * SIZE
 
 
-def assert_green_alone_is_left(cluster: Cluster, seen: TwoSets, version: str) -> None:
+def assert_green_alone_is_left(cluster: Cluster, seen: TwoPools, version: str) -> None:
     """It votes, and the cluster says that nothing is left to do."""
     blue, green = seen.blue, seen.green
     assert set_names(cluster) == {green.stateful_set}
@@ -217,7 +217,7 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
 ) -> None:
     """A word that comes too early is none, edits of the spec wait, and so does a new operator."""
     by_hand = {"autoPromote": False, "autoCleanup": False}
-    change(cluster, {"upgrade": by_second_set(**by_hand, **kept_for(KEPT_SECONDS))})
+    change(cluster, {"upgrade": with_blue_green(**by_hand, **kept_for(KEPT_SECONDS))})
     requests.settle(cluster)
     former = serving(cluster)
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
@@ -297,7 +297,7 @@ def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
     """The second try has servers of the same names as the first, and Jobs of others."""
     judged = {"verification": {"prePromotionHook": hook(0)}}
     by_hand = {"autoPromote": True, "autoCleanup": False}
-    wanted = by_second_set(**by_hand, **kept_for(KEPT_SECONDS), **judged)
+    wanted = with_blue_green(**by_hand, **kept_for(KEPT_SECONDS), **judged)
     mark = requests.mark()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"upgrade": {**wanted, "requests": {"retry": "once-more"}}})
@@ -351,7 +351,7 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
     assert takeover.seen.actions() == actions
 
 
-def assert_no_server_of_blue_was_touched(seen: TwoSets) -> None:
+def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
     """The pods of before are those of after, and none of them was started again."""
     found = seen.lives(seen.blue)
     assert {life.name for life in found} == all_of(seen.blue, SIZE)
@@ -359,7 +359,7 @@ def assert_no_server_of_blue_was_touched(seen: TwoSets) -> None:
         assert (life.made, life.restarts, life.terminating) == (None, 0, None), life
 
 
-def assert_frozen(seen: TwoSets) -> None:
+def assert_frozen(seen: TwoPools) -> None:
     """No Job and no set of the attempt knows what was asked for on the way."""
     both = (seen.blue, seen.green)
     for one in (*seen.jobs().values(), *(one for each in both for one in seen.sets_seen(each))):

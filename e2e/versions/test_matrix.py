@@ -17,7 +17,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADFAST
 from e2e.harness.service_writer import ServiceWriter, steady_voters
-from e2e.harness.takeover import by_second_set, taking_over
+from e2e.harness.takeover import taking_over, with_blue_green
 from e2e.harness.upgrades import Requests, change
 from e2e.harness.waiting import throughout
 from e2e.versions.outcome import BLUE_GREEN, ROLLING, Operators, Outcome, assert_all_run, outcome_of
@@ -35,7 +35,7 @@ REFUSED = PAIRS[:2]
 SIZES = (1, 3)
 UPGRADES: dict[str, Object] = {
     ROLLING: {"strategy": ROLLING},
-    BLUE_GREEN: by_second_set(autoRollback={"stabilizationSeconds": 0}),
+    BLUE_GREEN: with_blue_green(autoRollback={"stabilizationSeconds": 0}),
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import FailedFirstBoot
 from contracts.naming import labels
-from contracts.pools.voter_pool import serving_set
+from contracts.pools.voter_pool import serving_pool
 from contracts.records.container_history import ContainerExit
 from contracts.records.observed import Observed, PodFacts
 from runtime.outcome import Blocked
@@ -29,7 +29,7 @@ def failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> FailedFirs
     """
     if cluster.status.initialized:
         return None
-    pool = serving_set(cluster)
+    pool = serving_pool(cluster)
     volumes = {claim.name: claim.uid for claim in observed.claims}
     if observed.stateful_set is not None and observed.stateful_set.first_boot:
         for pod in observed.pods:
@@ -49,7 +49,7 @@ def self_init_failed(cluster: OpenBaoCluster, observed: Observed) -> Blocked | N
     failed = failed_first_boot(cluster, observed)
     if failed is None:
         return None
-    pool = serving_set(cluster)
+    pool = serving_pool(cluster)
     volume = pool.data_claim(pool.ordinal_of(failed.pod) or 0)
     namespace = cluster.metadata.namespace
     return Blocked(

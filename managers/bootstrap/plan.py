@@ -51,7 +51,7 @@ def config_map(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,
         CONFIG_MAP,
-        resolved.voter_set.config_map,
+        resolved.voter_pool.config_map,
         {"data": {"config.hcl": resolved.config_text}},
     )
 
@@ -82,7 +82,7 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     The first server initializes an empty volume. If its own volume is missing while others exist,
     those hold data which it would never join.
     """
-    claim = resolved.voter_set.data_claim(0)
+    claim = resolved.voter_pool.data_claim(0)
     # The volume of a read replica holds a whole copy.
     claims = (*observed.claims, *observed.read.claims)
     if resolved.initialized or not claims or any(one.name == claim for one in claims):

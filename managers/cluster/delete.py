@@ -20,10 +20,10 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import labels, names
 from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
 from contracts.pools.owned_names import COMMON_CLAIMS
-from contracts.pools.voter_pool import ServerPool, voter_sets
+from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
-from managers.cluster.observe.from_objects import own_set_facts
+from managers.cluster.observe.from_objects import own_stateful_set_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX
 from managers.context.context import MARKS, Context
 from runtime.apply.ownership import Owner, Ownership, ownership_of
@@ -87,8 +87,8 @@ class Deletion:
         metadata.deletionTimestamp.
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
-        sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
-        voters = tuple(one.stateful_set for one in sets)
+        pools = voter_pools(cluster) if cluster is not None else (ServerPool(owner.name),)
+        voters = tuple(one.stateful_set for one in pools)
         target = Going(owner, requested_at, voters, kept_secrets(cluster, owner.name))
         for step in POLICIES[policy]:
             outcome = await step(self, target)
@@ -115,7 +115,7 @@ class Deletion:
         if stateful_set is not None and oversize_of(stateful_set) is not None:
             # Its content is unknown, and a deletion has to end: the usual number is orphaned.
             return 0
-        live = own_set_facts(target.owner, stateful_set)
+        live = own_stateful_set_facts(target.owner, stateful_set)
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 
@@ -144,7 +144,7 @@ class Deletion:
 
     async def _stop_servers(self, target: Going) -> Outcome:
         owner = target.owner
-        stopping = [await self._stop(owner, name) for name in self._sets(target)]
+        stopping = [await self._stop(owner, name) for name in self._stateful_sets(target)]
         pods = self._pods(owner)
         if not (any(stopping) or pods) or self._is_late(target):
             return Done()
@@ -209,14 +209,16 @@ class Deletion:
 
     def _pods(self, owner: Owner) -> list[Object]:
         pods = self._informers[POD].by_index(CLUSTER_INDEX, str(owner.key))
-        return sorted((pod for pod in pods if _set_of(owner, key_of(pod).name)), key=key_of)
+        return sorted(
+            (pod for pod in pods if _stateful_set_of(owner, key_of(pod).name)), key=key_of
+        )
 
-    def _sets(self, target: Going) -> list[str]:
+    def _stateful_sets(self, target: Going) -> list[str]:
         """Name the StatefulSets: those of the status, and all that left a pod or a volume."""
         owner = target.owner
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
-        leftovers = {_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
-        leftovers |= {_set_of_pvc(owner, pvc) for pvc in claims}
+        leftovers = {_stateful_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
+        leftovers |= {_stateful_set_of_pvc(owner, pvc) for pvc in claims}
         named = (*target.voters, names.read_stateful_set(owner.name))
         return list(dict.fromkeys((*named, *sorted(leftovers - {""}))))
 
@@ -225,7 +227,7 @@ class Deletion:
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         keys = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
         common_pvcs = (self._informers[PVC].get(key) for key in keys)
-        data = sorted((pvc for pvc in claims if _set_of_pvc(owner, pvc)), key=key_of)
+        data = sorted((pvc for pvc in claims if _stateful_set_of_pvc(owner, pvc)), key=key_of)
         return data + [pvc for pvc in common_pvcs if pvc is not None]
 
     def _retained_claims(self, owner: Owner) -> list[Object]:
@@ -254,16 +256,16 @@ POLICIES: Mapping[str, tuple[Step, ...]] = {
 }
 
 
-def _set_of(owner: Owner, pod: str) -> str:
+def _stateful_set_of(owner: Owner, pod: str) -> str:
     """Return the StatefulSet of servers of a pod of this name; "" for any other pod."""
     if names.read_ordinal_of(owner.name, pod) is not None:
         return names.read_stateful_set(owner.name)
     return stateful_set_of(owner.name, pod) or ""
 
 
-def _set_of_pvc(owner: Owner, pvc: Object) -> str:
+def _stateful_set_of_pvc(owner: Owner, pvc: Object) -> str:
     """Return the StatefulSet whose pod uses a data volume; "" for any other volume."""
-    return _set_of(owner, pod_of_claim(key_of(pvc).name))
+    return _stateful_set_of(owner, pod_of_claim(key_of(pvc).name))
 
 
 def _is_ours(pvc: Object, owner: Owner) -> bool:

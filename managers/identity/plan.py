@@ -99,7 +99,7 @@ def _role(
         {*range(desired_readers), *readers},
     )
     pods = [
-        *(resolved.voter_set.pod(ordinal) for ordinal in sorted(first)),
+        *(resolved.voter_pool.pod(ordinal) for ordinal in sorted(first)),
         *dict.fromkeys((*_green_pods(resolved), *green_pods)),
         *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reading)),
     ]

@@ -52,7 +52,7 @@ def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> 
     readers, joined_readers = spec.servers - spec.replicas, raft.read_replicas or 0
     without = raft.non_voters - joined_readers
     message = (
-        f"A second set of {green_servers} servers is there: {raft.voters} voters, of which "
+        f"The green pool has {green_servers} servers: {raft.voters} voters, of which "
         f"{spec.replicas} are needed, and {without} members that have no vote"
     )
     if readers or joined_readers:

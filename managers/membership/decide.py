@@ -54,7 +54,7 @@ class ExpectedMembers:
     """Number of green servers that may be members, too (managers.membership.green_members)."""
 
     @property
-    def voter_set(self) -> ServerPool:
+    def voter_pool(self) -> ServerPool:
         """The names of the voters."""
         return ServerPool(self.cluster, self.revision)
 
@@ -117,7 +117,7 @@ def matches_spec(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
 
 
 def _is_expected(server: str, expected: ExpectedMembers) -> bool:
-    voter = expected.voter_set.ordinal_of(server)
+    voter = expected.voter_pool.ordinal_of(server)
     reader = names.read_ordinal_of(expected.cluster, server)
     if voter is not None:
         return voter < expected.voters
@@ -161,7 +161,7 @@ def _voters_joining(answers: Answers, expected: ExpectedMembers) -> bool:
     """Report whether a server exists that the autopilot will promote to a voter."""
     voters = {member.node_id for member in answers.members or () if member.voter}
     return any(
-        expected.voter_set.ordinal_of(server) is not None and server not in voters
+        expected.voter_pool.ordinal_of(server) is not None and server not in voters
         for server in answers.cluster_ids
         if _is_expected(server, expected)
     )
@@ -175,7 +175,7 @@ def _voters_leaving(answers: Answers, expected: ExpectedMembers) -> bool:
     removed = (
         one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids
     )
-    ordinals = map(expected.voter_set.ordinal_of, removed)
+    ordinals = map(expected.voter_pool.ordinal_of, removed)
     return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
 
 

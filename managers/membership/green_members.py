@@ -6,13 +6,13 @@ Called by the adminops reconciler and by the conditions, so that both expect the
 from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import NO_WAY_BACK, voter_sets
+from contracts.pools.voter_pool import NO_WAY_BACK, voter_pools
 
 
 def green_member_count(cluster: OpenBaoCluster | None) -> int:
     """Return their number as it was when the upgrade began; 0 without an upgrade."""
     status = cluster.status.blue_green if cluster else None
-    if cluster is None or status is None or status.phase == "Idle" or len(voter_sets(cluster)) < 2:
+    if cluster is None or status is None or status.phase == "Idle" or len(voter_pools(cluster)) < 2:
         return 0
     other = status.blue_replicas if status.phase == NO_WAY_BACK else status.green_replicas
     return other or cluster.spec.replicas

@@ -58,8 +58,8 @@ def public_service(resolved: Resolved) -> Intent:
 def _clients_of(resolved: Resolved) -> labels.Labels:
     """Select the servers that clients are sent to.
 
-    The template of the first set names no revision, and must not change for this: its pods are
-    labelled one by one while there is another set (managers.workload.objects.annotations).
+    The template of the first pool names no revision, and must not change for this: its pods are
+    labelled one by one while there is another pool (managers.workload.objects.annotations).
     """
     intents = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:
@@ -114,7 +114,7 @@ def acme_service(resolved: Resolved) -> Intent:
         {
             "spec": {
                 "publishNotReadyAddresses": True,
-                "selector": resolved.voter_set.selector,
+                "selector": resolved.voter_pool.selector,
                 "ports": [
                     {"name": "http-80", "port": 80, "targetPort": API.number, "protocol": "TCP"},
                     {"name": "https-443", "port": 443, "targetPort": API.number, "protocol": "TCP"},

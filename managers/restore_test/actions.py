@@ -17,7 +17,7 @@ from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
 from contracts.jobs.cloud_identity import metadata_addresses
 from contracts.jobs.template import JobTemplateSource
 from contracts.pause import counted_from
-from contracts.pools.voter_pool import serving_set
+from contracts.pools.voter_pool import serving_pool
 from contracts.state_machine import TransitionDecision
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.run import Acted
@@ -179,7 +179,7 @@ class RestoreTestActions:
         return job_status
 
     def _sidecar(self, observed: ObservedCluster) -> Sidecar | _Obstacle:
-        cluster, serving = observed.cluster.metadata.name, serving_set(observed.cluster)
+        cluster, serving = observed.cluster.metadata.name, serving_pool(observed.cluster)
         servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
         config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
         if servers is None or config is None:

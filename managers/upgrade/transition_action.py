@@ -20,7 +20,7 @@ class UpgradeAction(StrEnum):
     MAKE_HOOK = effects.MakeHook.name
     START_HOOK = effects.StartHook.name
     DROP_HOOK = effects.DropHook.name
-    DELETE_SET = effects.DeleteSet.name
+    DELETE_POOL = effects.DeleteStatefulSet.name
     DELETE_CLAIM = effects.DeleteServerClaim.name
     BEGIN = "begin"
     DROP = "drop"

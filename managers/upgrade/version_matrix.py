@@ -156,7 +156,7 @@ PROOFS: Final[tuple[PairProof, ...]] = (
         "2.7.0",
         "BlueGreen",
         (3,),
-        f"{_TAKEOVER}::test_a_second_set_takes_over_and_no_write_is_lost",
+        f"{_TAKEOVER}::test_a_green_pool_takes_over_and_no_write_is_lost",
     ),
     PairProof(
         "2.7.0",

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.conditions.condition import ConditionUpdate
 from contracts.pools.fenced_pods import of_servers
-from contracts.pools.voter_pool import serving_set, takes_over
+from contracts.pools.voter_pool import serving_pool, takes_over
 from contracts.records.observed import Observed
 from managers.workload.rollout.fencing import FENCING, REFUSED, fenced_pods
 from managers.workload.rollout.holds import MAINTENANCE, PODS_FENCED, Hold
@@ -55,7 +55,7 @@ def fenced(
     if not effective:
         return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
     if cluster is not None and takes_over(cluster):
-        late = f"{', '.join(effective)} will be stopped once the upgrade by a second set is over"
+        late = f"{', '.join(effective)} will be stopped once the blue/green upgrade is over"
         return ConditionUpdate("PodsFenced", "False", FENCING, late + others)
     stopped = {pod.name for pod in fenced_pods(observed, effective)}
     left = [name for name in effective if name not in stopped]
@@ -74,7 +74,7 @@ def _others(cluster: OpenBaoCluster, effective: Collection[str]) -> str:
     names = [name for name in cluster.spec.fenced_pods if name not in effective]
     if not names:
         return ""
-    called = serving_set(cluster).stateful_set
+    called = serving_pool(cluster).stateful_set
     return (
         f". {', '.join(names)} in spec.fencedPods fences nobody: the servers that serve are called "
         f"{called}-<number>; correct it, or take it off the list"

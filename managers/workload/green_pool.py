@@ -71,6 +71,6 @@ def green_shape(view: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -
     )
 
 
-def green_set(view: Resolved, shape: Shape) -> Intent:
+def green_stateful_set(view: Resolved, shape: Shape) -> Intent:
     """Build the StatefulSet of the green pool."""
     return stateful_set(view, shape)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from contracts.naming import names
 from contracts.records.desired import Operation, Plan
-from contracts.records.effects import DeleteReadSet, ReplacePod
+from contracts.records.effects import DeleteReadStatefulSet, ReplacePod
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import ReadPoolSpec, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
@@ -76,7 +76,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     tidy = isinstance(size.outcome, Done) and not resolved.hibernate
     if read.replicas == 0 and tidy and _is_empty(observed):
         assert live is not None
-        deletion = DeleteReadSet(names.read_stateful_set(resolved.name), live.uid)
+        deletion = DeleteReadStatefulSet(names.read_stateful_set(resolved.name), live.uid)
         return ReadPlan(
             Plan((), (deletion,), Wait(LEAVING, "the last read replica is gone", RECHECK))
         )

@@ -264,11 +264,11 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
         SETS,
         create(kinds.POD, lambda at: locked.pod(at, "c-1")),
     ),
-    "the StatefulSet controller makes a pod of a second set": (
+    "the StatefulSet controller makes a pod of a green pool": (
         SETS,
         create(kinds.POD, _pod_of_a_revision("0123456789abcdef")),
     ),
-    "the StatefulSet controller makes a volume of a second set": (
+    "the StatefulSet controller makes a volume of a green pool": (
         SETS,
         create(kinds.PVC, lambda at: locked.claim(at, f"data-{SET}-0123456789abcdef-0")),
     ),

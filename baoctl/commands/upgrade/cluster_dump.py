@@ -18,7 +18,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError, shown
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import ServerPool, serving_set
+from contracts.pools.voter_pool import ServerPool, serving_pool
 from contracts.records.observed import Observed
 from managers.cluster.observe.from_objects import (
     pod_facts,
@@ -132,7 +132,7 @@ def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> Clu
 def _observed(
     cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
 ) -> tuple[Observed, frozenset[str]]:
-    voters = serving_set(cluster)
+    voters = serving_pool(cluster)
     mine = [
         one
         for one in objects

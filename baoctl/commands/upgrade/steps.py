@@ -13,7 +13,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.api.cluster.upgrade import AutoRollback, BlueGreen
 from contracts.api.meta import counted_duration
-from contracts.pools.voter_pool import ServerPool, serving_set
+from contracts.pools.voter_pool import ServerPool, serving_pool
 from contracts.records.bluegreen import next_revision
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
@@ -164,7 +164,7 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
 
 def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
     name, status = cluster.metadata.name, cluster.status.blue_green
-    requested, size, blue = Release.requested(cluster), cluster.spec.replicas, serving_set(cluster)
+    requested, size, blue = Release.requested(cluster), cluster.spec.replicas, serving_pool(cluster)
     if status is not None and status.green_revision:
         blue, green = (
             ServerPool(name, one or "") for one in (status.blue_revision, status.green_revision)

@@ -123,7 +123,7 @@ async def _promote(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> 
 
 
 async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
-    """Take the votes of a set away, its leader's last. The other set must have all of its own."""
+    """Take the votes of a pool away, its leader's last. The other pool must have all of its own."""
     raft_client = RaftClient(work)
     while True:
         peers = await raft_client.peers()

@@ -193,7 +193,7 @@ class ClusterStatus(StoredStatus):
         default=None, description="Orders to an upgrade that were carried out."
     )
     blue_green: BlueGreenStatus | None = Field(
-        default=None, description="An upgrade by a second set of servers."
+        default=None, description="The last blue/green upgrade."
     )
     backup: BackupStatus | None = Field(default=None, description="Scheduled snapshots.")
     last_backup_time: Timestamp | None = Field(

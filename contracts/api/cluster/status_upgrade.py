@@ -1,4 +1,4 @@
-"""What status says about upgrades: of versions in place, and by a second set of servers.
+"""What status says about upgrades: rolling and blue/green.
 
 Uses contracts.api.meta. Part of ClusterStatus. Written by the status pass, from what
 managers.upgrade decided.
@@ -108,7 +108,7 @@ class ValidationHookStatus(ApiModel):
 
 
 class BlueGreenStatus(ApiModel):
-    """An upgrade by a second set of servers; absent if none was ever made."""
+    """A blue/green upgrade; absent if none was ever made."""
 
     phase: BlueGreenPhase = Field(default="Idle", description="How far the upgrade is.")
     operation_id: Word | None = Field(
@@ -117,7 +117,8 @@ class BlueGreenStatus(ApiModel):
     blue_revision: Word | None = Field(default=None, description="Revision that serves.")
     green_revision: Word | None = Field(default=None, description="Revision that takes over.")
     blue_controller_revision: Word | None = Field(
-        default=None, description="Kubernetes revision of a blue set without one of ours."
+        default=None,
+        description="Controller revision of a blue pool without a revision.",
     )
     blue_image: Text | None = Field(default=None, description="Image of blue, pinned.")
     green_image: Text | None = Field(default=None, description="Image of green, pinned.")

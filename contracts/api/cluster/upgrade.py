@@ -22,7 +22,7 @@ class UpgradeRequests(ApiModel):
         default=None, description="Try again what failed.", examples=["try-2"]
     )
     promote: Token | None = Field(
-        default=None, description="Promote a green set that is held.", examples=["go-1"]
+        default=None, description="Promote a green pool that is held.", examples=["go-1"]
     )
     rollback: Token | None = Field(
         default=None,
@@ -31,13 +31,13 @@ class UpgradeRequests(ApiModel):
     )
     cleanup: Token | None = Field(
         default=None,
-        description="Remove a blue set that is held once green leads; there is no way back.",
+        description="Remove a blue pool that is held once green leads; this cannot be undone.",
         examples=["remove-1"],
     )
 
 
 class PrePromotionHook(ApiModel):
-    """A Job that judges the green set before it is promoted."""
+    """A Job that judges the green pool before its promotion."""
 
     image: Image = Field(description="Image of the Job.")
     command: tuple[_Word, ...] = Field(
@@ -52,7 +52,7 @@ class PrePromotionHook(ApiModel):
 
 
 class Verification(ApiModel):
-    """What the green set has to show before it is promoted."""
+    """What the green pool has to show before its promotion."""
 
     min_sync_duration: Duration | None = Field(
         default=None,
@@ -78,7 +78,7 @@ class AutoRollback(ApiModel):
 
 
 class BlueGreen(ApiModel):
-    """A second set of servers that takes over."""
+    """A second pool of servers that takes over."""
 
     auto_promote: bool = Field(
         default=True, description="Promote green by itself; false waits for requests.promote."
@@ -111,7 +111,7 @@ class Upgrade(ApiModel):
     strategy: Strategy = Field(
         default="RollingUpdate",
         description=(
-            "RollingUpdate: one server at a time, the leader last. BlueGreen: a second set of "
+            "RollingUpdate: one server at a time, the leader last. BlueGreen: a second pool of "
             "servers takes over."
         ),
     )

@@ -48,11 +48,11 @@ SPEC_RULES: tuple[Rule, ...] = (
         got=_NAME,
     ),
     rule(
-        "cluster-name-of-a-set",
+        "cluster-name-of-a-pool",
         "",
         "metadata.name",
         "metadata.name must not end in a dash and 16 hexadecimal digits, which is how the "
-        "second set of servers of another cluster is called; choose another name",
+        "green StatefulSet of another cluster is named; choose another name",
         ~_NAME.matches(_REVISION),
         got=_NAME,
     ),

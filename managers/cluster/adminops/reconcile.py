@@ -14,7 +14,7 @@ from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import AdminOpsStatus, AutopilotStatus
 from contracts.api.violation import InvalidClusterError
-from contracts.pools.voter_pool import serving_set, voter_sets
+from contracts.pools.voter_pool import serving_pool, voter_pools
 from contracts.records.observed import ServerClientConfig
 from managers.autopilot.actions import Asking, keep
 from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal
@@ -89,7 +89,7 @@ class AdminOpsReconciler:
         self, cluster: OpenBaoCluster, owner: Owner, client_config: ServerClientConfig
     ) -> tuple[dict[str, object], Outcome]:
         pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        labelled = server_facts(voter_sets(cluster), pods)
+        labelled = server_facts(voter_pools(cluster), pods)
         readers = cluster.spec.servers - cluster.spec.replicas
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             servers = await known_leader(bao, labelled)
@@ -110,7 +110,7 @@ class AdminOpsReconciler:
             owner.name,
             with_accepted_release(cluster).spec.replicas,
             readers,
-            serving_set(cluster).revision,
+            serving_pool(cluster).revision,
             green_member_count(cluster),
         )
         status, outcome = judge(answers, expected, cluster.status.admin_ops, now)

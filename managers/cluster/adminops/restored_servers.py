@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import names
-from contracts.pools.voter_pool import serving_set, voter_sets
+from contracts.pools.voter_pool import serving_pool, voter_pools
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, TokenSource, as_known
@@ -46,7 +46,7 @@ class RestoredServers:
 
     def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
         pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        return {pod.name: pod for pod in server_facts(voter_sets(cluster), pods)}
+        return {pod.name: pod for pod in server_facts(voter_pools(cluster), pods)}
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         """Read every server; see managers.restore.server_recovery.ServerSight."""
@@ -74,7 +74,7 @@ class RestoredServers:
 def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
     """Return the names of all servers that should run, and of those that should vote."""
     spec = cluster.spec
-    serving = serving_set(cluster)
+    serving = serving_pool(cluster)
     voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
     readers = [names.read_pod(name, number) for number in range(spec.servers - spec.replicas)]
     fenced = frozenset(spec.fenced_pods)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from contracts.records.effects import (
     DeleteClaim,
-    DeleteReadSet,
+    DeleteReadStatefulSet,
     DrawRootToken,
     DrawUnsealKey,
     DropAuthority,
@@ -23,7 +23,7 @@ from contracts.records.effects import (
     MarkPod,
     PrepareAuthority,
     PromoteAuthority,
-    RecreateSet,
+    RecreateStatefulSet,
     ReloadPod,
     RemovePeer,
     ReplacePod,
@@ -46,7 +46,7 @@ from managers.certs.actions import (
 from managers.context.context import Context
 from managers.context.effect_handler import EffectHandler, SomeEffect, handler
 from managers.upgrade.actions import UpgradeActions
-from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
+from managers.workload.actions.claims import grow_claim, recreate_stateful_set, take_claim
 from managers.workload.actions.fencing import fence_pod, label_pod, mark_first, mark_pod, ungate_pod
 from managers.workload.actions.pods import (
     mark_log,
@@ -56,7 +56,7 @@ from managers.workload.actions.pods import (
     step_down,
 )
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
-from managers.workload.actions.statefulsets import delete_read_set
+from managers.workload.actions.statefulsets import delete_read_stateful_set
 from runtime.apply.ownership import Owner
 
 Handlers = Mapping[type[Effect], EffectHandler[Resolved, Effect]]
@@ -73,7 +73,7 @@ EFFECTS: Handlers = dict(
         handler(DropAuthority, drop_authority),
         handler(MakeAcmeCacheClaim, make_acme_cache_claim),
         handler(ReloadPod, reload_pod),
-        handler(DeleteReadSet, delete_read_set),
+        handler(DeleteReadStatefulSet, delete_read_stateful_set),
         handler(ReplacePod, replace_pod),
         handler(ReplaceUnstarted, replace_unstarted),
         handler(FencePod, fence_pod),
@@ -84,7 +84,7 @@ EFFECTS: Handlers = dict(
         handler(GrowClaim, grow_claim),
         handler(TakeClaim, take_claim),
         handler(DeleteClaim, delete_claim),
-        handler(RecreateSet, recreate_set),
+        handler(RecreateStatefulSet, recreate_stateful_set),
     )
 )
 

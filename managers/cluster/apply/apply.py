@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from contracts.owned_kinds import PRUNED
 from contracts.ownership_conflict import foreign
-from contracts.records.desired import AppliedSet, Desired
+from contracts.records.desired import AppliedObjects, Desired
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
@@ -29,7 +29,7 @@ class Applier:
     def __init__(self, owned: OwnedApply) -> None:
         self._owned = owned
 
-    async def apply(self, owner: Owner, desired: Desired) -> AppliedSet:
+    async def apply(self, owner: Owner, desired: Desired) -> AppliedObjects:
         """Apply the foundation, then the workload, then what no pod needs, then prune.
 
         The workload waits until all of the foundation is in place: a pod must not start without
@@ -44,7 +44,7 @@ class Applier:
             objects += await self._owned.ensure_all(owner, desired.workload)
         optional, failures = await self._optional(owner, desired.optional)
         outcomes = tuple(outcome_of(applied) for applied in (*objects, *optional))
-        result = AppliedSet(desired, objects, outcomes + failures, optional)
+        result = AppliedObjects(desired, objects, outcomes + failures, optional)
         if desired.complete and result.in_place:
             # After the workload: the new pod template no longer mounts what is deleted here.
             keep = {(intent.resource, intent.key) for intent in desired.intents}

@@ -14,7 +14,7 @@ from contracts.jobs.template import AuthorityFile, JobLogin, JobOverrides, JobTe
 from contracts.naming import names
 from contracts.naming.names import Job
 from contracts.pools.owned_names import ORDINALS_MAX
-from contracts.pools.voter_pool import voter_sets
+from contracts.pools.voter_pool import voter_pools
 from contracts.records.environment import ApiEndpoints
 from contracts.records.observed import ImageVerdict
 from managers.context.installation import Installation
@@ -197,7 +197,7 @@ def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     members = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
     count = max(cluster.spec.replicas, min(members, ORDINALS_MAX))
-    return tuple(one.pod(ordinal) for one in voter_sets(cluster) for ordinal in range(count))
+    return tuple(one.pod(ordinal) for one in voter_pools(cluster) for ordinal in range(count))
 
 
 def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:

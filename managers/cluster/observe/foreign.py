@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from contracts.naming import labels, names
-from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
+from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefulSet, Pairs
 from contracts.records.observed import StatefulSetFacts
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER
@@ -34,7 +34,7 @@ def pool_labels(pod: Object) -> Pairs:
     return tuple((key, present[key]) for key in sorted(POOL_LABELS) if key in present)
 
 
-def foreign_set(live: Object) -> ForeignSet | None:
+def foreign_stateful_set(live: Object) -> ForeignStatefulSet | None:
     """Read a StatefulSet that another operator made; None for one of this operator."""
     spec = live["spec"]
     template = spec["template"]
@@ -43,7 +43,7 @@ def foreign_set(live: Object) -> ForeignSet | None:
         return None
     selector = spec.get("selector") or {}
     status = live.get("status") or {}
-    return ForeignSet(
+    return ForeignStatefulSet(
         selector=tuple(sorted((selector.get("matchLabels") or {}).items())),
         expressions=bool(selector.get("matchExpressions")),
         service=spec.get("serviceName") or "",

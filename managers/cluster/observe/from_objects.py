@@ -22,7 +22,7 @@ from contracts.records.secrets import CredentialFacts, SecretFacts
 from managers.bootstrap.seal.secret import credential_facts
 from managers.certs.pod_part import TLS_VOLUME
 from managers.certs.secret_content import CertificateContent, content_of
-from managers.cluster.observe.foreign import foreign_set, pool_labels
+from managers.cluster.observe.foreign import foreign_stateful_set, pool_labels
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
 from managers.workload.rollout.reload import reloads
@@ -101,10 +101,10 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     )
 
 
-def server_facts(sets: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
-    """Read the pods of all servers: those of each set of voters, then the read replicas."""
+def server_facts(voters: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of all servers: those of each pool of voters, then the read replicas."""
     all_pods = tuple(pods)
-    pools = (*sets, ServerPool(sets[0].cluster, reads=True))
+    pools = (*voters, ServerPool(voters[0].cluster, reads=True))
     return tuple(pod for one in pools for pod in pod_facts(one, all_pods))
 
 
@@ -129,10 +129,12 @@ def pool_facts(
     A StatefulSet of that name with another owner is ignored.
     """
     pods, claims = objects
-    return PoolFacts(own_set_facts(owner, live), pod_facts(pool, pods), pvc_facts(pool, claims))
+    return PoolFacts(
+        own_stateful_set_facts(owner, live), pod_facts(pool, pods), pvc_facts(pool, claims)
+    )
 
 
-def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
+def own_stateful_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet of a cluster; one of that name with another owner counts as absent.
 
     Any editor of the namespace can create one, and it is no fact about our servers.
@@ -296,7 +298,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
         restored=template_notes.get(labels.RESTORE_REVISION, ""),
-        foreign=foreign_set(live),
+        foreign=foreign_stateful_set(live),
     )
 
 

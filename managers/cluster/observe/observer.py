@@ -16,7 +16,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.naming import labels, names
 from contracts.owned_kinds import PRUNED
 from contracts.pause import resumed_at
-from contracts.pools.voter_pool import voter_sets
+from contracts.pools.voter_pool import voter_pools
 from contracts.records.environment import AccountFacts
 from contracts.records.exposure import NO_FACTS
 from contracts.records.observed import (
@@ -158,7 +158,7 @@ class ClusterObserver:
             claims=pools.voters.claims,
             read=pools.read,
             green=pools.green,
-            unknown_sets=pools.unknown_sets,
+            unknown_pools=pools.unknown_pools,
             rivals=pools.rivals,
             secrets=readings,
             client_config=client_config_of(cluster, readings, servers),
@@ -274,7 +274,9 @@ class ClusterObserver:
         """Return the client config of the servers; None when their CA is not known."""
         await self.cache_refresher.ensure_filled(cluster, owner)
         slot = str(owner.key)
-        pods = server_facts(voter_sets(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        pods = server_facts(
+            voter_pools(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot)
+        )
         contents = dict.fromkeys(ca_secrets(cluster, pods), True)
         return client_config_of(cluster, await self._facts_of(contents, owner), pods)
 

@@ -25,7 +25,7 @@ from contracts.pools.owned_names import (
     ORDINALS_MAX,
     owned_names,
 )
-from contracts.pools.voter_pool import ServerPool, voter_sets
+from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.observed import PodFacts, ServerClientConfig
 from managers.cluster.observe.cache_refresh import is_well
 from managers.cluster.observe.health_poller import HealthPoller
@@ -145,10 +145,10 @@ class PollingCacheRefresher:
         state.changed = self._clock.monotonic()
         state.calm = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
-        sets = voter_sets(cluster) if cluster is not None else (ServerPool(owner.name),)
+        pools = voter_pools(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
-            self._servers(state, sets, 0, eager), self._refresh(state, PVC, common, PACE)
+            self._servers(state, pools, 0, eager), self._refresh(state, PVC, common, PACE)
         )
 
     def secret_age(self, owner: Owner) -> float:
@@ -215,11 +215,11 @@ class PollingCacheRefresher:
         return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
 
     async def _servers(
-        self, state: _ClusterState, sets: Iterable[ServerPool], replicas: int, ages: Ages
+        self, state: _ClusterState, voters: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
         """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
         owner = state.owner
-        pools = (*sets, ServerPool(owner.name, reads=True))
+        pools = (*voters, ServerPool(owner.name, reads=True))
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
         due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_settled)
         await self._refresh_each(state, STATEFUL_SET, due)
@@ -278,7 +278,7 @@ class PollingCacheRefresher:
     async def _children(self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages) -> None:
         owner = state.owner
         accounts = [account_name(cluster) or "", *(pod.service_account for pod in state.servers)]
-        for resource, names in owned_names(owner.name, voter_sets(cluster), accounts).items():
+        for resource, names in owned_names(owner.name, voter_pools(cluster), accounts).items():
             mirror = self._mirrors[resource]
             keys = [ObjectKey(owner.namespace, name) for name in names]
             if state.newborn:

@@ -14,7 +14,7 @@ from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.observed import PodFacts, PoolFacts
 from managers.cluster.observe.from_objects import (
-    own_set_facts,
+    own_stateful_set_facts,
     pool_facts,
 )
 from managers.upgrade.bluegreen.facts import pools_to_observe
@@ -31,7 +31,7 @@ class ObservedPools:
     voters: PoolFacts
     green: PoolFacts
     read: PoolFacts
-    unknown_sets: tuple[str, ...] = ()
+    unknown_pools: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
     """Both as in contracts.records.observed."""
 
@@ -63,7 +63,7 @@ def pools_of(
     objects: tuple[Iterable[Object], Iterable[Object]],
 ) -> ObservedPools:
     """Read the pools of a cluster; `objects` are its pods and its data PVCs."""
-    serving, *others = sets = pools_to_observe(cluster)
+    serving, *others = pools = pools_to_observe(cluster)
 
     def live(name: str) -> Object | None:
         return stateful_set(ObjectKey(owner.namespace, name))
@@ -72,23 +72,25 @@ def pools_of(
         return pool_facts(owner, pool, live(pool.stateful_set), objects)
 
     voters = facts(serving)
-    unknown_sets = (
+    unknown_pools = (
         ()
         if voters.stateful_set
-        else _unknown_sets(owner.name, {one.stateful_set for one in sets}, objects)
+        else _unknown_pools(owner.name, {one.stateful_set for one in pools}, objects)
     )
     return ObservedPools(
-        unknown_sets=unknown_sets,
-        rivals=tuple(one for one in unknown_sets if own_set_facts(owner, live(one)) is not None),
+        unknown_pools=unknown_pools,
+        rivals=tuple(
+            one for one in unknown_pools if own_stateful_set_facts(owner, live(one)) is not None
+        ),
         voters=voters,
         green=facts(others[0]) if others else NOTHING,
         read=facts(ServerPool(owner.name, reads=True)),
     )
 
 
-def _unknown_sets(
+def _unknown_pools(
     cluster: str, expected: Collection[str], objects: tuple[Iterable[Object], Iterable[Object]]
 ) -> tuple[str, ...]:
     pods, claims = ([key_of(one).name for one in kind] for kind in objects)
-    sets = {stateful_set_of(cluster, name) for name in (*pods, *map(pod_of_claim, claims))}
-    return tuple(sorted(name for name in sets if name is not None and name not in expected))
+    live = {stateful_set_of(cluster, name) for name in (*pods, *map(pod_of_claim, claims))}
+    return tuple(sorted(name for name in live if name is not None and name not in expected))

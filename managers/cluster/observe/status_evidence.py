@@ -16,7 +16,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_unseal import UnsealStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.pools.voter_pool import serving_set
+from contracts.pools.voter_pool import serving_pool
 from contracts.records.event import EventRecord
 from contracts.records.observed import PodFacts, PoolFacts, StatefulSetFacts
 from contracts.records.upgrade import Release, blue_green_under_way
@@ -62,7 +62,7 @@ def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     if live is not None:
         # Nothing in the template of another operator tells.
         return False
-    first = serving_set(cluster).data_claim(0)
+    first = serving_pool(cluster).data_claim(0)
     return any(
         one.owner_uid == cluster.metadata.uid and one.name != first and not one.terminating
         for one in pool.claims

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.conditions.condition import ConditionUpdate
 from contracts.naming import mount_paths, names
-from contracts.pools.voter_pool import ServerPool, serving_set
+from contracts.pools.voter_pool import ServerPool, serving_pool
 from contracts.records.desired import CONTENT, Desired
 from contracts.records.effects import LabelPod
-from contracts.records.foreign_set import ForeignObject, ForeignSet, Pairs
+from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefulSet, Pairs
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
@@ -80,7 +80,7 @@ def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
     live = observed.stateful_set
     if live is None:
         return OWN
-    pool = serving_set(cluster)
+    pool = serving_pool(cluster)
     effects = _labelling(pool, live.uid, observed.pods)
     if live.foreign is None:
         if not effects:
@@ -112,7 +112,7 @@ def _labelling(
     )
 
 
-def _is_asked_for(cluster: OpenBaoCluster, live: ForeignSet) -> bool:
+def _is_asked_for(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> bool:
     """Report whether a user asked for a restart, or another release."""
     restart_at = requested_restart(cluster.spec)
     if restart_at and restart_at != live.restart_at:
@@ -141,7 +141,9 @@ def _carried(observed: Observed, controller: str) -> Pairs:
     return tuple(sorted(set.intersection(*sets))) if sets else ()
 
 
-def _differences(pool: ServerPool, live: ForeignSet, pods: tuple[PodFacts, ...]) -> tuple[str, ...]:
+def _differences(
+    pool: ServerPool, live: ForeignStatefulSet, pods: tuple[PodFacts, ...]
+) -> tuple[str, ...]:
     found = []
     selector = sorted(set(pool.selector) - {key for key, _ in live.selector})
     if selector:
@@ -166,13 +168,13 @@ def adoption_refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | N
     obstacle = _obstacle(cluster, live.foreign)
     if not obstacle:
         return None
-    name = serving_set(cluster).stateful_set
+    name = serving_pool(cluster).stateful_set
     message = f"StatefulSet {name}, which another operator made, cannot be taken over: {obstacle}"
     return Blocked(REFUSED, message)
 
 
-def _obstacle(cluster: OpenBaoCluster, live: ForeignSet) -> str:
-    pool = serving_set(cluster)
+def _obstacle(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> str:
+    pool = serving_pool(cluster)
     service = names.headless_service(cluster.metadata.name)
     other = {key for key, value in live.selector if pool.pod_labels.get(key) != value}
     facts = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import voter_sets
+from contracts.pools.voter_pool import voter_pools
 from contracts.records.bluegreen import IDLE
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
@@ -20,7 +20,7 @@ from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
 from managers.images.plan import images_of
 from managers.upgrade.decide import with_target_release
-from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
+from managers.workload.green_pool import green_inputs, green_shape, green_stateful_set, green_view
 from managers.workload.objects.annotations import first_marks
 from managers.workload.plan import Inputs, of_reload, sort_pods
 from managers.workload.rollout.reload import RELOADING
@@ -45,7 +45,7 @@ def with_green_pool(
         decision.state == IDLE and not blue_green_under_way(cluster.status.blue_green)
     ):
         return resolved
-    others = voter_sets(cluster)[1:]
+    others = voter_pools(cluster)[1:]
     return replace(
         resolved,
         green=_green(resolved, cluster, observed, installation, decision),
@@ -67,12 +67,12 @@ def written(
     resolved: Resolved, decision: UpgradeDecision, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
     """Leave out the serving StatefulSet while it has to stay as it is."""
-    serving_spec = decision.set_of(resolved.revision)
+    serving_spec = decision.pool_of(resolved.revision)
     if serving_spec is None or serving_spec.applied:
         return intents
-    serving_set = resolved.voter_set.stateful_set
+    serving_name = resolved.voter_pool.stateful_set
     return tuple(
-        one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, serving_set)
+        one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, serving_name)
     )
 
 
@@ -120,9 +120,9 @@ def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     inputs = green_inputs(view, serving)
     shape = green_shape(view, inputs, pool.stateful_set)
     lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
-    reloading = Wait(RELOADING, "servers of the second set read their files again")
+    reloading = Wait(RELOADING, "servers of the green pool reload their files")
     return Plan(
-        (green_set(view, shape),),
+        (green_stateful_set(view, shape),),
         (*label_effects, *of_reload(view, lagging, inputs, observed.now)),
         reloading if lagging.due or lagging.waiting else Done(),
     )

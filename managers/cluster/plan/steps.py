@@ -40,7 +40,7 @@ FOUNDATION: tuple[Step, ...] = (
     Step("bootstrap", bootstrap.plan),
     Step("audit", audit_storage.plan),
     Step("certs", certs.plan),
-    Step("second set", green_pool.files),
+    Step("green pool", green_pool.files),
     # Before the pods, so that none ever runs without its network policy or its rights.
     Step("networking", networking.plan),
     Step("identity", identity.plan),

@@ -17,7 +17,7 @@ from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config
 from contracts.hcl.stanzas import metrics_port
 from contracts.hcl_quote import UnwritableError
 from contracts.naming import labels, names
-from contracts.pools.voter_pool import serving_set
+from contracts.pools.voter_pool import serving_pool
 from contracts.records.exposure import ExposureSpec
 from contracts.records.observed import Observed
 from contracts.records.resolved import (
@@ -111,7 +111,7 @@ def _resolve(
     cluster: OpenBaoCluster, owner: Owner, installation: Installation, overrides: Overrides
 ) -> Resolved:
     spec, unseal, images = cluster.spec, overrides.unseal, overrides.images
-    revision = serving_set(cluster).revision
+    revision = serving_pool(cluster).revision
     config = replace(
         ConfigInput.of(cluster, overrides.login),
         seal=stanza_of(unseal),
@@ -203,7 +203,7 @@ def _refusal(
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
-    lost = _lost_set(cluster, observed) or adoption_refusal(cluster, observed)
+    lost = _lost_pool(cluster, observed) or adoption_refusal(cluster, observed)
     if lost is not None:
         return lost
     if not is_initialized(cluster, observed):
@@ -213,7 +213,7 @@ def _refusal(
     return self_init_failed(cluster, observed)
 
 
-def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
+def _lost_pool(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     """Refuse to create servers while others may hold the data, and no status names them.
 
     Only the status names the serving pool after a blue/green upgrade, and it may be lost.
@@ -223,13 +223,13 @@ def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     is_named = cluster.status.blue_green is not None and bool(
         observed.pods or (observed.claims and not observed.rivals)
     )
-    if not observed.unknown_sets or observed.stateful_set is not None or is_named:
+    if not observed.unknown_pools or observed.stateful_set is not None or is_named:
         return None
     return Blocked(
         "PrerequisitesMissing",
-        f"StatefulSet {serving_set(cluster).stateful_set} is not there, and there are servers "
-        f"or volumes of {', '.join(observed.unknown_sets)}: status.blueGreen.blueRevision ought to "
-        "name the set that serves and does not. `kubectl patch openbaocluster "
+        f"StatefulSet {serving_pool(cluster).stateful_set} is not there, and there are servers "
+        f"or volumes of {', '.join(observed.unknown_pools)}: status.blueGreen.blueRevision "
+        "does not name the pool that serves. `kubectl patch openbaocluster "
         f"{cluster.metadata.name} --subresource=status --type=merge -p "
         '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<what follows the name of the '
         "cluster>\"}}}'`; or delete what is left of servers that nobody needs",

@@ -25,8 +25,8 @@ from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.naming import labels, names
 from contracts.pause import is_paused
 from contracts.pools.fenced_pods import with_effective_fences
-from contracts.pools.voter_pool import serving_set
-from contracts.records.desired import AppliedSet, Operation
+from contracts.pools.voter_pool import serving_pool
+from contracts.records.desired import AppliedObjects, Operation
 from contracts.records.event import EventRecord
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
@@ -80,7 +80,7 @@ class ReconcileResult:
     observed: Observed
     outcome: Outcome
     resolved: Resolved | None = None
-    applied: AppliedSet | None = None
+    applied: AppliedObjects | None = None
     decision: UpgradeDecision | None = None
     """None: there is no upgrade decision, as the cluster is paused."""
     events: tuple[EventRecord, ...] = ()
@@ -125,7 +125,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         ready=f"{ready}/{cluster.spec.replicas}",
         ready_replicas=ready,
         replicas=len(observed.pods),
-        selector=labels.selector_text(serving_set(cluster).selector),
+        selector=labels.selector_text(serving_pool(cluster).selector),
         sealed=_sealed(observed, initialized=initialized),
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
@@ -322,7 +322,7 @@ def _upgrade(result: ReconcileResult) -> UpgradeStatus | None:
     return stored and stored.model_copy(update={"step_started_at": None})
 
 
-def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:
+def _conflicts(applied: AppliedObjects | None, outcome: Outcome) -> tuple[str, ...]:
     from_outcome = (
         (outcome.message,)
         if isinstance(outcome, Blocked) and outcome.reason == "ForeignObject"

@@ -38,7 +38,7 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     UpgradeAction.MAKE_HOOK: ActionRule(effects.make_hook),
     UpgradeAction.START_HOOK: ActionRule(effects.start_hook),
     UpgradeAction.DROP_HOOK: ActionRule(effects.drop_hook, change=status.with_hook),
-    UpgradeAction.DELETE_SET: ActionRule(effects.delete_set),
+    UpgradeAction.DELETE_POOL: ActionRule(effects.delete_stateful_set),
     UpgradeAction.DELETE_CLAIM: ActionRule(effects.delete_claims),
     UpgradeAction.BEGIN: ActionRule(replace=status.begun, event=("Normal", "UpgradeStarted")),
     UpgradeAction.DROP: ActionRule(effects.free_lock, replace=status.dropped),

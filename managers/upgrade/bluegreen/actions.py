@@ -12,7 +12,7 @@ from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate, Jo
 from contracts.records.bluegreen import offered
 from contracts.records.effects import (
     DeleteServerClaim,
-    DeleteSet,
+    DeleteStatefulSet,
     DropHook,
     Effect,
     EffectByUid,
@@ -44,7 +44,7 @@ class BlueGreenActions:
                 handler(MakeHook, self._create_hook),
                 handler(StartHook, _start_hook),
                 handler(DropHook, self._delete_hook),
-                handler(DeleteSet, _delete_set),
+                handler(DeleteStatefulSet, _delete_stateful_set),
                 handler(DeleteServerClaim, _delete_claim),
             )
         )
@@ -122,7 +122,7 @@ async def _start_hook(context: Context, owner: Owner, effect: StartHook) -> None
         await context.client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
 
 
-async def _delete_set(context: Context, owner: Owner, effect: DeleteSet) -> None:
+async def _delete_stateful_set(context: Context, owner: Owner, effect: DeleteStatefulSet) -> None:
     """Delete the StatefulSet of one pool with its servers, by its UID; their volumes stay."""
     key = ObjectKey(owner.namespace, effect.target)
     with suppress(NotFound, Conflict):

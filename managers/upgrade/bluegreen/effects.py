@@ -9,7 +9,7 @@ from contracts.naming import revisions
 from contracts.records.bluegreen import CLEANUP, BlueGreenFacts, PoolObservation, order_of
 from contracts.records.effects import (
     DeleteServerClaim,
-    DeleteSet,
+    DeleteStatefulSet,
     DropHook,
     Effect,
     FreeLock,
@@ -80,11 +80,11 @@ def drop_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
     return (DropHook(receipt.job_name, observed.uid),)
 
 
-def delete_set(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+def delete_stateful_set(facts: BlueGreenFacts) -> tuple[Effect, ...]:
     """Delete the StatefulSet of the pool that is to go."""
     revision, observed = _leaving(facts)
-    name = revisions.server_set(facts.cluster.metadata.name, revision)
-    return (DeleteSet(name, observed.uid),)
+    name = revisions.server_stateful_set(facts.cluster.metadata.name, revision)
+    return (DeleteStatefulSet(name, observed.uid),)
 
 
 def delete_claims(facts: BlueGreenFacts) -> tuple[Effect, ...]:

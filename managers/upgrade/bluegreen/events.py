@@ -107,4 +107,4 @@ def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecor
 
 
 def _target(status: BlueGreenStatus) -> Release:
-    return Release(status.green_version or "the second set", status.green_image or "")
+    return Release(status.green_version or "the green pool", status.green_image or "")

@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.pools.voter_pool import ServerPool, voter_sets
+from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.bluegreen import (
     CLEANUP,
     IDLE,
@@ -61,7 +61,7 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
 
     There may be leftovers of an earlier pool of that name.
     """
-    pools = voter_sets(cluster)
+    pools = voter_pools(cluster)
     if len(pools) > 1 or blue_green_under_way(cluster.status.blue_green) or not decides(cluster):
         return pools
     if Release.requested(cluster) == Release.accepted(cluster):

@@ -110,9 +110,11 @@ def leftover_members(facts: Facts) -> str | None:
     )
 
 
-def leftover_set(facts: Facts) -> str | None:
+def leftover_servers(facts: Facts) -> str | None:
     return (
-        "a set of an earlier try is deleted" if _has_leftovers(facts) and facts.green.uid else None
+        "the StatefulSet of an earlier try is deleted"
+        if _has_leftovers(facts) and facts.green.uid
+        else None
     )
 
 

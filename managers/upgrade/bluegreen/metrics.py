@@ -37,7 +37,7 @@ class BlueGreenMetrics:
         self._statuses = statuses
         metrics.read_gauge(
             PHASE,
-            "1 for the phase that an upgrade by a second set is in, 0 for the others.",
+            "1 for the current phase of a blue/green upgrade, 0 for the others.",
             (*_ABOUT, "phase"),
             self._phases,
         )
@@ -48,10 +48,10 @@ class BlueGreenMetrics:
             self._safe_modes,
         )
         self._failures = metrics.object_counter(
-            JOB_FAILURES, "Jobs of an upgrade by a second set that failed and were tried again."
+            JOB_FAILURES, "Jobs of blue/green upgrades that failed and were retried."
         )
         self._rollbacks = metrics.object_counter(
-            ROLLBACKS, "Upgrades by a second set that went back after servers of it were made."
+            ROLLBACKS, "Blue/green upgrades that were rolled back after green servers existed."
         )
 
     def changed(self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus) -> None:

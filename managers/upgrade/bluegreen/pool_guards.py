@@ -177,7 +177,7 @@ def not_alone(facts: Facts) -> str | None:
     return None if job_done(facts) else green_unready(facts) or not_handed_over(facts)
 
 
-def blue_set(facts: Facts) -> str | None:
+def blue_servers(facts: Facts) -> str | None:
     return "the servers of blue are deleted" if facts.blue.uid else None
 
 
@@ -260,7 +260,7 @@ def green_peers_stuck(facts: Facts) -> str | None:
     return green_peers(facts) if tried_enough(facts) else None
 
 
-def green_set(facts: Facts) -> str | None:
+def green_servers(facts: Facts) -> str | None:
     return "the servers of green are deleted" if facts.green.uid else None
 
 

@@ -212,7 +212,9 @@ _IDLE: Transitions = (
     Transition(
         IDLE, guards.leftover_members, "members left", reason=HELD, after=SLOW, blocked=True
     ),
-    _do(IDLE, guards.leftover_set, "set left", UpgradeAction.DELETE_SET, RUNS, RECHECK),
+    _do(
+        IDLE, guards.leftover_servers, "StatefulSet left", UpgradeAction.DELETE_POOL, RUNS, RECHECK
+    ),
     _wait(IDLE, guards.leftover_pods, "pods left"),
     Transition(
         IDLE, guards.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
@@ -312,7 +314,7 @@ _CLEANUP: Transitions = (
     _wait(CLEANUP, pools.not_alone, "green needs blue"),
     Transition(CLEANUP, guards.job_stuck, "Job failed too often", reason=HELD, blocked=True),
     *_job_steps(CLEANUP),
-    _do(CLEANUP, pools.blue_set, "blue is there", UpgradeAction.DELETE_SET, RUNS, RECHECK),
+    _do(CLEANUP, pools.blue_servers, "blue is there", UpgradeAction.DELETE_POOL, RUNS, RECHECK),
     _wait(CLEANUP, pools.blue_pods, "blue ends"),
     _wait(CLEANUP, pools.membership_unknown, "members unknown"),
     Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
@@ -354,7 +356,12 @@ _ROLLBACK_CLEANUP: Transitions = (
     _break_glass(ROLLBACK_CLEANUP, guards.job_spent, "Job failed too often"),
     *_job_steps(ROLLBACK_CLEANUP),
     _do(
-        ROLLBACK_CLEANUP, pools.green_set, "green is there", UpgradeAction.DELETE_SET, BACK, RECHECK
+        ROLLBACK_CLEANUP,
+        pools.green_servers,
+        "green is there",
+        UpgradeAction.DELETE_POOL,
+        BACK,
+        RECHECK,
     ),
     _wait(ROLLBACK_CLEANUP, pools.green_pods, "green ends", BACK),
     _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),

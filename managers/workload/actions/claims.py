@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.effects import EffectByUid, GrowClaim, RecreateSet, TakeClaim
+from contracts.records.effects import EffectByUid, GrowClaim, RecreateStatefulSet, TakeClaim
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
@@ -55,7 +55,9 @@ async def take_claim(context: Context, resolved: Resolved, effect: TakeClaim) ->
         _tell(context, resolved, "VolumeTaken", f"{effect.target} was handed over to this cluster")
 
 
-async def recreate_set(context: Context, resolved: Resolved, effect: RecreateSet) -> None:
+async def recreate_stateful_set(
+    context: Context, resolved: Resolved, effect: RecreateStatefulSet
+) -> None:
     """Delete the StatefulSet and orphan its pods; the next reconcile creates it again.
 
     If the process ends in between nothing is lost: without a StatefulSet the plan creates one.

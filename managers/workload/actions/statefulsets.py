@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.records.effects import DeleteReadSet
+from contracts.records.effects import DeleteReadStatefulSet
 from contracts.records.resolved import Resolved
 from managers.context.context import Context
 from runtime.builtin_kinds import STATEFUL_SET
@@ -10,7 +10,9 @@ from runtime.errors import Conflict, NotFound
 from runtime.types import ObjectKey
 
 
-async def delete_read_set(context: Context, resolved: Resolved, effect: DeleteReadSet) -> None:
+async def delete_read_stateful_set(
+    context: Context, resolved: Resolved, effect: DeleteReadStatefulSet
+) -> None:
     """Delete an empty StatefulSet, by UID; its pods would be orphans, so there are none.
 
     Orphan, so that a pod that was created meanwhile does not end while it is a raft member.

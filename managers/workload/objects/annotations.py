@@ -23,11 +23,14 @@ def with_marks(resolved: Resolved, template: dict[str, Any]) -> dict[str, Any]:
     if resolved.fenced and not resolved.reads:
         spec = {**spec, "schedulingGates": [{"name": labels.FENCE_GATE}]}
     if resolved.maintenance:
-        metadata = {**metadata, "annotations": {**metadata["annotations"], **set_marks(resolved)}}
+        metadata = {
+            **metadata,
+            "annotations": {**metadata["annotations"], **stateful_set_marks(resolved)},
+        }
     return {"metadata": metadata, "spec": spec}
 
 
-def set_marks(resolved: Resolved) -> dict[str, str]:
+def stateful_set_marks(resolved: Resolved) -> dict[str, str]:
     """Return the maintenance annotation, for the StatefulSet and its template."""
     return {labels.MAINTENANCE: "true"} if resolved.maintenance else {}
 

@@ -8,7 +8,7 @@ from typing import Any
 from contracts.builders.metadata import cluster_object
 from contracts.naming import labels, names
 from contracts.records.resolved import Resolved
-from managers.workload.objects.annotations import set_marks, with_marks
+from managers.workload.objects.annotations import stateful_set_marks, with_marks
 from managers.workload.objects.pod import pod_template
 from runtime.apply.intent import Intent, digest
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
@@ -77,7 +77,7 @@ def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
                 "volumeClaimTemplates": [_claim(resolved, shape)],
             }
         },
-        annotations={**dict(resolved.images.records), **set_marks(resolved)},
+        annotations={**dict(resolved.images.records), **stateful_set_marks(resolved)},
     )
 
 

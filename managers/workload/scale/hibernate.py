@@ -82,7 +82,7 @@ def slept(resolved: Resolved, observed: Observed) -> int:
     annotation has our UID and does not mark its server as removed from the raft cluster.
     """
     ordinals = [
-        resolved.voter_set.claim_ordinal_of(claim.name)
+        resolved.voter_pool.claim_ordinal_of(claim.name)
         for claim in observed.claims
         if claim.owner_uid == resolved.owner.uid
         and not claim.removed_peer

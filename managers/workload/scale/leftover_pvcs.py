@@ -69,7 +69,7 @@ def left_behind(
     resolved: Resolved, observed: Observed, first: int
 ) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
-    voters = resolved.voter_set
+    voters = resolved.voter_pool
     by_ordinal = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
     return tuple(
         (ordinal, claim)
@@ -88,7 +88,7 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
         return ()
     volumes = dict(left_behind(resolved, observed, count))
     for server in quorum.servers:
-        ordinal = resolved.voter_set.ordinal_of(server.node_id)
+        ordinal = resolved.voter_pool.ordinal_of(server.node_id)
         # The operator did not create a server with any other name.
         if ordinal is not None and ordinal >= count and observed.pod(ordinal) is None:
             return removal(
@@ -99,14 +99,14 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
     return discard(
         claim
         for ordinal, claim in volumes.items()
-        if is_spent(resolved, observed, claim, resolved.voter_set.pod(ordinal))
+        if is_spent(resolved, observed, claim, resolved.voter_pool.pod(ordinal))
     )
 
 
 def room(resolved: Resolved, observed: Observed, count: int) -> Size:
     """Decide how many of the desired servers may start; `count` exist."""
     for ordinal in range(count, resolved.replicas):
-        claim = claim_at(observed, resolved.voter_set, ordinal)
+        claim = claim_at(observed, resolved.voter_pool, ordinal)
         if claim is None or observed.pod(ordinal) is not None:
             continue
         blocked = _blocking_volume(resolved, observed, ordinal, claim)
@@ -118,7 +118,7 @@ def room(resolved: Resolved, observed: Observed, count: int) -> Size:
 def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts
 ) -> Size | None:
-    node_id = resolved.voter_set.pod(ordinal)
+    node_id = resolved.voter_pool.pod(ordinal)
     quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
         return Size(ordinal, Wait(SCALING, f"{message} starts when volume {claim.name} is gone"))
@@ -146,7 +146,7 @@ def _blocking_volume(
 
 def _unknown(resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts) -> Size | None:
     """Decide while the members are unknown. A possible member has to start, to elect a leader."""
-    node_id = resolved.voter_set.pod(ordinal)
+    node_id = resolved.voter_pool.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)
     if observed.quorum is None:
         return _no_login(resolved, ordinal, claim) if marked else None

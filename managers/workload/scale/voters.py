@@ -76,10 +76,10 @@ def _ordinal(claim: str) -> int:
 
 def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
     """Return whether the removal of a server began."""
-    claim = claim_at(observed, resolved.voter_set, ordinal)
+    claim = claim_at(observed, resolved.voter_pool, ordinal)
     if claim is None or claim.terminating or observed.pod(ordinal) is None:
         return False
-    return is_marked(resolved, claim, resolved.voter_set.pod(ordinal))
+    return is_marked(resolved, claim, resolved.voter_pool.pod(ordinal))
 
 
 def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
@@ -92,7 +92,7 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
         return 0
     back = count
     while back < resolved.voters:
-        claim = claim_at(observed, resolved.voter_set, back)
+        claim = claim_at(observed, resolved.voter_pool, back)
         if claim is None or claim.terminating or claim.removed_peer:
             break
         if claim.owner_uid != resolved.owner.uid:
@@ -104,8 +104,8 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
 def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
     """Remove the highest ordinal, or report what that waits for."""
     ordinal = count - 1
-    name, pod = resolved.voter_set.pod(ordinal), observed.pod(ordinal)
-    claim = claim_at(observed, resolved.voter_set, ordinal)
+    name, pod = resolved.voter_pool.pod(ordinal), observed.pod(ordinal)
+    claim = claim_at(observed, resolved.voter_pool, ordinal)
     message = f"spec.replicas is {resolved.replicas} and {count} servers run"
     busy = Operation("Scaling", 0, 0)
     held = _held(resolved, observed, count, message)

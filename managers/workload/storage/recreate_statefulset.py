@@ -16,7 +16,7 @@ from typing import Any
 
 from contracts.naming import labels
 from contracts.records.desired import Operation
-from contracts.records.effects import Effect, RecreateSet
+from contracts.records.effects import Effect, RecreateStatefulSet
 from contracts.records.observed import Observed, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
@@ -77,14 +77,14 @@ def renewal(
     waits_for = _unsettled(live, observed)
     if not barred:
         waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
-    name = resolved.voter_set.stateful_set
+    name = resolved.voter_pool.stateful_set
     message = (
         f"StatefulSet {name} is made anew around its running pods, because the API server "
         f"changes no {', '.join(differs)} in place"
     )
     if waits_for:
         return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
-    attempt = observed.attempted(RecreateSet.name, resolved.owner.uid)
+    attempt = observed.attempted(RecreateStatefulSet.name, resolved.owner.uid)
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return Renewal(
             True,
@@ -92,7 +92,7 @@ def renewal(
             Wait(RECREATING, message, ASK_AGAIN.total_seconds()),
             Operation("Recreating", 0, 1),
         )
-    effect = RecreateSet(name, live.uid, live.version)
+    effect = RecreateStatefulSet(name, live.uid, live.version)
     return Renewal(True, (effect,), Wait(RECREATING, message), Operation("Recreating", 0, 1))
 
 

@@ -12,8 +12,8 @@ CASES: dict[str, Case] = {
     "the name of another cluster's Service": Case(
         "cluster-name-reserved", "metadata.name", name="c-public"
     ),
-    "the name of a second set of servers": Case(
-        "cluster-name-of-a-set", "metadata.name", name="c-0123456789abcdef"
+    "the name of a green pool": Case(
+        "cluster-name-of-a-pool", "metadata.name", name="c-0123456789abcdef"
     ),
     "the ServiceAccount default": Case(
         "service-account", "spec.serviceAccount.name", {"serviceAccount": {"name": "default"}}

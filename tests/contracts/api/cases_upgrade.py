@@ -23,7 +23,7 @@ CASES: dict[str, Case] = {
         "spec.upgrade.blueGreen.preUpgradeSnapshot",
         {"upgrade": {"blueGreen": {"preUpgradeSnapshot": True}}},
     ),
-    "a second set of servers that nobody can log in to": Case(
+    "a green pool that nobody can log in to": Case(
         "blue-green-role",
         "spec.upgrade.jwtAuthRole",
         {"upgrade": {"strategy": "BlueGreen"}, "selfInit": with_request()},

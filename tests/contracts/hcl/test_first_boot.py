@@ -151,7 +151,7 @@ RIGHTS = {
             "sys/storage/raft/autopilot/state": "read",
         },
     ),
-    "an upgrade by a second set of servers": (
+    "a blue/green upgrade": (
         upgrade_role("u", ME, blue_green=True),
         {
             "sys/health": "read",

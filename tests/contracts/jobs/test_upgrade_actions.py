@@ -30,7 +30,7 @@ def test_an_order_that_cannot_be_carried_out_says_why(order: Order, problem: str
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_whole_order_of_every_action_has_no_problem(action: str) -> None:
     needs = ACTIONS[action]
-    sets = SETS if needs.sets else {}
+    sets = SETS if needs.pools else {}
     assert Order(action, "r", "c-0" if needs.target else "", **sets).problem() == ""
 
 

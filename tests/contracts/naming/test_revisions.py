@@ -1,4 +1,4 @@
-"""Names of the second set of servers, and of what belongs to it."""
+"""Names of the green pool, and of what belongs to it."""
 
 import pytest
 
@@ -9,23 +9,23 @@ REVISION = "0123456789abcdef"
 
 
 def test_a_set_without_a_revision_is_the_one_that_was_always_there() -> None:
-    assert revisions.server_set("bao") == names.stateful_set("bao")
+    assert revisions.server_stateful_set("bao") == names.stateful_set("bao")
     assert revisions.server_pod("bao", "", 2) == names.pod("bao", 2)
 
 
 def test_a_set_carries_its_revision() -> None:
-    assert revisions.server_set("bao", REVISION) == f"bao-{REVISION}"
+    assert revisions.server_stateful_set("bao", REVISION) == f"bao-{REVISION}"
     assert revisions.server_pod("bao", REVISION, 2) == f"bao-{REVISION}-2"
 
 
 def test_kubernetes_can_put_its_hash_behind_the_name_of_the_longest_set() -> None:
-    name = revisions.server_set(LONG, REVISION)
+    name = revisions.server_stateful_set(LONG, REVISION)
     assert len(name) + 11 <= 63
     assert name.startswith(f"{LONG}-01234567")
 
 
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="must be 1 to 40"):
-        revisions.server_set("-", REVISION)
+        revisions.server_stateful_set("-", REVISION)
     with pytest.raises(ValueError, match="ordinal"):
         revisions.server_pod("bao", REVISION, -1)

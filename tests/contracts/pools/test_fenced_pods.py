@@ -14,12 +14,12 @@ OLD = gen.cluster().initialized().wanting(replicas=7, fencedPods=ALL)
 SECOND = {"blueRevision": BLUE, "greenRevision": GREEN}
 # sentence: (status.blueGreen, the name that is one of a server, whether it is heeded now)
 SETS: dict[str, tuple[dict[str, Any] | None, str, bool]] = {
-    "never upgraded by a second set": (None, ALL[0], True),
+    "never upgraded blue/green": (None, ALL[0], True),
     "upgraded by one": ({"phase": "Idle", "blueRevision": BLUE}, ALL[1], True),
     "read replicas come back": (
         {"phase": "RestoringReadReplicas", "blueRevision": BLUE}, ALL[1], True,
     ),
-    "a second set comes": ({"phase": "Syncing", **SECOND}, ALL[1], False),
+    "a green pool comes": ({"phase": "Syncing", **SECOND}, ALL[1], False),
     "there is no way back from it": ({"phase": "Cleanup", **SECOND}, ALL[2], False),
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
 from contracts.api.cluster.spec import VOTERS_MAX
 from contracts.naming import labels, names
 from contracts.naming.revision_patterns import stateful_set_of
-from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, serving_pool, voter_pools
 from tests import gen
 
 REVISION = "0123456789abcdef"
@@ -144,23 +144,23 @@ class TestOfACluster:
     def test_it_is_the_first_set_as_long_as_no_status_says_otherwise(self) -> None:
         for cluster in (gen.cluster(), gen.cluster().having(**status(phase="Idle"))):
             read = cluster.read()
-            assert serving_set(read) == ServerPool("x")
-            assert voter_sets(read) == (ServerPool("x"),)
+            assert serving_pool(read) == ServerPool("x")
+            assert voter_pools(read) == (ServerPool("x"),)
 
     def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
         told = status(blueRevision=REVISION, greenRevision=OTHER)
-        assert voter_sets(gen.cluster().having(**told).read()) == (
+        assert voter_pools(gen.cluster().having(**told).read()) == (
             ServerPool("x", REVISION),
             ServerPool("x", OTHER),
         )
         first = gen.cluster().having(**status(greenRevision=OTHER)).read()
-        assert voter_sets(first) == (ServerPool("x"), ServerPool("x", OTHER))
+        assert voter_pools(first) == (ServerPool("x"), ServerPool("x", OTHER))
 
     def test_green_that_became_blue_is_there_once(self) -> None:
         told = status(blueRevision=REVISION, greenRevision=REVISION)
-        assert voter_sets(gen.cluster().having(**told).read()) == (ServerPool("x", REVISION),)
+        assert voter_pools(gen.cluster().having(**told).read()) == (ServerPool("x", REVISION),)
 
     @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
     def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
         told = status(blueRevision=lie, greenRevision=lie)
-        assert voter_sets(gen.cluster().having(**told).read()) == (ServerPool("x"),)
+        assert voter_pools(gen.cluster().having(**told).read()) == (ServerPool("x"),)

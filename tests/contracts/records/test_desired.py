@@ -1,7 +1,7 @@
 """A plan and what became of it."""
 
 from contracts.builders.metadata import cluster_object
-from contracts.records.desired import AppliedSet, Desired, Plan
+from contracts.records.desired import AppliedObjects, Desired, Plan
 from contracts.records.effects import FencePod
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
@@ -17,13 +17,13 @@ def intent(name: str) -> Intent:
     return cluster_object(MEANT, CONFIG_MAP, name, {})
 
 
-def applied_set(*verdicts: Verdict) -> AppliedSet:
+def applied_set(*verdicts: Verdict) -> AppliedObjects:
     wanted = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
     objects = tuple(
         Applied(intent(verdict.value), verdict, None, f"message of {verdict.value}")
         for verdict in verdicts
     )
-    return AppliedSet(wanted, objects)
+    return AppliedObjects(wanted, objects)
 
 
 def test_a_plan_is_content_with_nothing_by_default() -> None:

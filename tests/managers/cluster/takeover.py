@@ -1,4 +1,4 @@
-"""A whole upgrade by a second set through the reconciler, over a server in a dict.
+"""A whole upgrade by a green pool through the reconciler, over a server in a dict.
 
 `Takeover.kubernetes` plays the controllers, the kubelet, the servers and the Jobs; nothing that
 the operator knows survives where a test says that it was restarted.
@@ -27,7 +27,7 @@ from tests import gen
 from tests.gen.api import FakeApi
 from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.membership.servers import Servers
-from tests.managers.upgrade.two_sets import WHOLE
+from tests.managers.upgrade.two_pools import WHOLE
 
 OLD, NEW = "2.4.0", "2.4.1"
 TICK = 3.0
@@ -53,7 +53,7 @@ class OwningApi(FakeApi):
 
 
 def spec_of(**changes: Any) -> dict[str, Any]:
-    """The spec of a cluster that is upgraded by a second set."""
+    """The spec of a cluster that is upgraded blue/green."""
     upgrade = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader", **changes.pop("upgrade", {})}
     upgrade.setdefault("blueGreen", {"autoRollback": {"stabilizationSeconds": 10}})
     return {"deletionPolicy": "DeletePVCs", "upgrade": upgrade, **changes}
@@ -172,7 +172,7 @@ class Takeover:
 
     @property
     def green(self) -> ServerPool:
-        """The second set, as the status names it."""
+        """The green pool, as the status names it."""
         return ServerPool("x", self.status["blueGreen"]["greenRevision"])
 
     def selected(self) -> Mapping[str, str]:

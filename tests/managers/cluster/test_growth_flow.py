@@ -3,7 +3,7 @@
 import copy
 
 from contracts.api.group import CLUSTERS
-from contracts.records.effects import RecreateSet
+from contracts.records.effects import RecreateStatefulSet
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Done
 from runtime.types import Object, ObjectKey, uid_of
@@ -116,7 +116,7 @@ async def test_a_set_that_could_not_be_deleted_is_tried_again() -> None:
     bench.api.refuse("delete StatefulSet x", api_error(409))
     await bench.turn()
     assert len(bench.api.of(STATEFUL_SET)) == 1
-    assert bench.outside.context.attempts.last(RecreateSet.name, "uid-x") is None
+    assert bench.outside.context.attempts.last(RecreateStatefulSet.name, "uid-x") is None
     await bench.turn()
     assert bench.api.of(STATEFUL_SET) == []
 

@@ -86,7 +86,7 @@ async def test_the_lock_of_another_is_not_taken(monkeypatch: pytest.MonkeyPatch)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_no_second_set_is_made_around_the_volumes_of_an_earlier_one(
+async def test_no_green_pool_is_made_around_the_volumes_of_an_earlier_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With deletionPolicy Retain they hold old data, and clients would be sent to them."""

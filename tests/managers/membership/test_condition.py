@@ -64,7 +64,7 @@ def raft_of(voters: int, others: int, readers: int | None = None) -> RaftStatus:
 THREE: dict[str, Any] = {}
 READ: dict[str, Any] = {"readReplicas": {"replicas": 1}}
 # sentence: (spec, members, "status reason")
-TWO_SETS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
+TWO_POOLS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
     "green is not there yet": (THREE, raft_of(3, 0), "True UpgradeInProgress"),
     "green comes without a vote": (THREE, raft_of(3, 2), "True UpgradeInProgress"),
     "both vote": (THREE, raft_of(6, 0), "True UpgradeInProgress"),
@@ -78,8 +78,8 @@ TWO_SETS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "raft", "said"), TWO_SETS.values(), ids=TWO_SETS)
-def test_members_of_two_sets_are_expected_while_one_takes_over(
+@pytest.mark.parametrize(("spec", "raft", "said"), TWO_POOLS.values(), ids=TWO_POOLS)
+def test_members_of_two_pools_are_expected_while_one_takes_over(
     spec: dict[str, Any], raft: RaftStatus, said: str
 ) -> None:
     found = membership_ready(gen.cluster().wanting(**spec).read().spec, raft, None, green_servers=3)
@@ -89,7 +89,7 @@ def test_members_of_two_sets_are_expected_while_one_takes_over(
 def test_while_a_set_takes_over_the_numbers_are_told() -> None:
     spec = gen.cluster().wanting(**READ).read().spec
     assert membership_ready(spec, raft_of(4, 3, 1), None, green_servers=3).message == (
-        "A second set of 3 servers is there: 4 voters, of which 3 are needed, and 2 members that "
+        "The green pool has 3 servers: 4 voters, of which 3 are needed, and 2 members that "
         "have no vote; 1 of 1 read replicas are members without a vote"
     )
 

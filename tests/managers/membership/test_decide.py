@@ -257,7 +257,7 @@ GREEN = tuple(f"x-{REVISION}-{n}" for n in range(3))
 
 
 class TestTwoSets:
-    """While a second set takes over its servers are expected, and nobody hurries."""
+    """While a green pool takes over its servers are expected, and nobody hurries."""
 
     def judged(
         self, blue: str, green: str, ids: tuple[str, ...] = (), revision: str = ""
@@ -299,7 +299,7 @@ class TestTwoSets:
         outcome = self.judged("vvn", "nnn")[1]
         assert outcome == CONVERGING
 
-    def test_a_server_of_the_second_set_is_never_called_an_outsider(self) -> None:
+    def test_a_server_of_the_green_pool_is_never_called_an_outsider(self) -> None:
         assert self.judged("vvv", "-n-")[0].last_error is None
 
     def test_one_of_the_set_that_serves_is(self) -> None:

@@ -1,4 +1,4 @@
-"""managers.membership.green_members: how many servers of a second set may be members."""
+"""managers.membership.green_members: how many servers of a green pool may be members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests import gen
 
 GREEN = {"greenRevision": "0123456789abcdef", "greenReplicas": 5, "blueReplicas": 3}
 ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
-    "never upgraded by a second set": (None, 0),
+    "never upgraded blue/green": (None, 0),
     "it is about to begin": ({"phase": "Idle", **GREEN}, 0),
     "green comes": ({"phase": "DeployingGreen", **GREEN}, 5),
     "green takes over": ({"phase": "DemotingBlue", **GREEN}, 5),

@@ -89,7 +89,7 @@ class Mesh:
     @property
     def traffic_set(self) -> str:
         """The StatefulSet to which clients are sent."""
-        return revisions.server_set(NAME, self.traffic)
+        return revisions.server_stateful_set(NAME, self.traffic)
 
     def tick(self) -> None:
         """Let two seconds go by: pods start and end, Jobs work."""

@@ -1,4 +1,4 @@
-"""managers.upgrade.condition, of an upgrade by a second set of servers."""
+"""managers.upgrade.condition, of a blue/green upgrade."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.messages import REFUSED, WORDS
 from runtime.outcome import Blocked
-from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
+from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 
 ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 
-def course_of(world: TwoSets) -> UpgradeDecision:
+def course_of(world: TwoPools) -> UpgradeDecision:
     """The decision of the next pass."""
     return direct(world.facts())
 
 
-def told(world: TwoSets) -> tuple[str, str]:
+def told(world: TwoPools) -> tuple[str, str]:
     """`status reason` of the condition in the next pass, and its message."""
     found = upgrading(world.read(), course_of(world))
     assert found is not None
     return f"{found.status} {found.reason}", found.message
 
 
-def held() -> TwoSets:
-    world = TwoSets(upgrade={"blueGreen": {"autoPromote": False}}).to("Syncing")
+def held() -> TwoPools:
+    world = TwoPools(upgrade={"blueGreen": {"autoPromote": False}}).to("Syncing")
     return world.drive(40)
 
 
-def going_back() -> TwoSets:
-    world = TwoSets().to("DemotingBlue")
+def going_back() -> TwoPools:
+    world = TwoPools().to("DemotingBlue")
     world.order(rollback="please")
     return world.to("RollingBack")
 
 
-def given_up() -> TwoSets:
-    world = TwoSets().to("Syncing")
+def given_up() -> TwoPools:
+    world = TwoPools().to("Syncing")
     world.trouble[world.revision] = "x has no image: it cannot be pulled"
     return world.drive(200)
 
 
-def safe_mode() -> TwoSets:
+def safe_mode() -> TwoPools:
     world = going_back()
     world.fails = {"bluegreen-repair-consensus": FOR_EVER}
     return world.drive(400, until=lambda: bool(world.status.get("breakGlass")))
 
 
-def paused() -> TwoSets:
-    world = TwoSets().to("Promoting")
+def paused() -> TwoPools:
+    world = TwoPools().to("Promoting")
     world.edit(paused=True)
     return world
 
 
-def over() -> TwoSets:
-    world = TwoSets().done()
+def over() -> TwoPools:
+    world = TwoPools().done()
     stated = condition("Upgrading", "True", "InProgress", "", 1).to_object()
     world.status = {**world.status, "conditions": [stated]}
     return world
@@ -74,20 +74,20 @@ def over() -> TwoSets:
 
 ABOUT = f"{OLD} to {NEW}, "
 # sentence: (what is made of the world, "status reason", how the message begins, what it names)
-TOLD: dict[str, tuple[Callable[[], TwoSets], str, str, str]] = {
-    "it begins": (TwoSets, "True InProgress", ABOUT + "Idle (", "nothing of green is made yet"),
+TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
+    "it begins": (TwoPools, "True InProgress", ABOUT + "Idle (", "nothing of green is made yet"),
     "green starts": (
-        lambda: TwoSets().to("DeployingGreen"), "True InProgress", ABOUT + "DeployingGreen (", "",
+        lambda: TwoPools().to("DeployingGreen"), "True InProgress", ABOUT + "DeployingGreen (", "",
     ),
     "the Job of a phase works": (
-        lambda: TwoSets().to("JoiningMesh"), "True InProgress", ABOUT + "JoiningMesh (",
+        lambda: TwoPools().to("JoiningMesh"), "True InProgress", ABOUT + "JoiningMesh (",
         "Job upgrade-",
     ),
     "it waits for an approval": (
         held, "True BlueGreenHold", ABOUT + "Syncing (", "spec.upgrade.requests.promote",
     ),
     "blue goes, and the release is accepted": (
-        lambda: TwoSets().to("Cleanup"), "True InProgress", f"to {NEW}, Cleanup (", "",
+        lambda: TwoPools().to("Cleanup"), "True InProgress", f"to {NEW}, Cleanup (", "",
     ),
     "it goes back": (
         going_back, "True UpgradeRollback", f"{NEW} back to {OLD}, RollingBack (",
@@ -104,7 +104,7 @@ TOLD: dict[str, tuple[Callable[[], TwoSets], str, str, str]] = {
 
 
 @pytest.mark.parametrize(("made", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
-def test_what_is_told(made: Callable[[], TwoSets], said: str, begin: str, named: str) -> None:
+def test_what_is_told(made: Callable[[], TwoPools], said: str, begin: str, named: str) -> None:
     state, message = told(made())
     assert state == said
     assert message.startswith(begin)
@@ -112,7 +112,7 @@ def test_what_is_told(made: Callable[[], TwoSets], said: str, begin: str, named:
 
 
 def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
-    world = TwoSets(version=OLD)
+    world = TwoPools(version=OLD)
     assert upgrading(world.read(), course_of(world)) is None
 
 
@@ -153,7 +153,7 @@ def test_every_reason_of_the_table_may_be_told() -> None:
 
 
 @pytest.mark.parametrize("made", [row[0] for row in TOLD.values()], ids=TOLD.keys())
-def test_time_that_goes_by_changes_no_word(made: Callable[[], TwoSets]) -> None:
+def test_time_that_goes_by_changes_no_word(made: Callable[[], TwoPools]) -> None:
     """A cluster in which nothing happens costs no writes."""
     world = made()
     now = world.facts()
@@ -167,26 +167,26 @@ def _words(outcome: Any) -> tuple[str, str]:
     return getattr(outcome, "reason", ""), getattr(outcome, "message", "")
 
 
-def _found(world: TwoSets, second: UpgradeDecision) -> ConditionUpdate | None:
+def _found(world: TwoPools, second: UpgradeDecision) -> ConditionUpdate | None:
     return upgrading(world.read(), dataclasses.replace(second, release=Release(world.release)))
 
 
 class TestPaused:
     def test_the_phase_is_told_by_the_status_alone(self) -> None:
-        found = upgrading_while_paused(TwoSets().to("Promoting").read())
+        found = upgrading_while_paused(TwoPools().to("Promoting").read())
         assert found is not None
         assert (found.status, found.reason) == ("Unknown", "Paused")
         assert found.message.startswith(ABOUT + "Promoting (green gets its votes)")
 
     def test_read_replicas_that_follow_are_told(self) -> None:
-        world = TwoSets(readReplicas={"replicas": 1})
+        world = TwoPools(readReplicas={"replicas": 1})
         world.reads_settled = False
         found = upgrading_while_paused(world.to("RestoringReadReplicas").read())
         assert found is not None
         assert found.message.startswith(f"to {NEW}, RestoringReadReplicas (")
 
     def test_nothing_is_told_of_what_is_over(self) -> None:
-        assert upgrading_while_paused(TwoSets().done().read()) is None
+        assert upgrading_while_paused(TwoPools().done().read()) is None
 
 
 class TestSafeMode:

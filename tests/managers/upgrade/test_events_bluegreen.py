@@ -1,4 +1,4 @@
-"""Events of an upgrade by a second set: what each write and each pass tells, each thing once."""
+"""Events of a blue/green upgrade: what each write and each pass tells, each thing once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.records.event import EventRecord
 from managers.upgrade.events import upgrade_events
 from tests.house.checkout import ROOT
-from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
+from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 
 PAGE = (ROOT / "docs" / "upgrade-metrics.md").read_text(encoding="utf-8")
 PHASES = ["BlueGreenPhase"] * 4
 BACKUP = {"schedule": "0 3 * * *", "target": {"provider": "s3", "bucket": "b"}}
 
 
-class Told(TwoSets):
+class Told(TwoPools):
     """A world that keeps what is told by its statuses and by the passes that wrote them."""
 
     def __init__(self, **spec: Any) -> None:

@@ -87,17 +87,17 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
     "it rolls": (status({**ROLLS, "completedPods": [2], "currentPartition": 2}), (1, 1, 1, 3, 2)),
     "it failed": (status(FAILED), (3, 0, 0, 3, 3)),
     "it is over": (OVER, (2, 0, 0, 0, 0)),
-    "by a second set of servers": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
-    "one by a second set was begun": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
-    "one by a second set went back": (
+    "by a green pool": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
+    "one by a green pool was begun": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
+    "one by a green pool went back": (
         status(None, blueGreen=GIVEN_UP, conditions=[upgrading("UpgradeRollback")]),
         (3, 0, 0, 0, 0),
     ),
-    "one by a second set had no snapshot": (
+    "one by a green pool had no snapshot": (
         status(None, blueGreen=GIVEN_UP, conditions=[upgrading("PreUpgradeBackupFailed")]),
         (3, 0, 0, 0, 0),
     ),
-    "one by a second set is over": (
+    "one by a green pool is over": (
         status(None, blueGreen={"phase": "Idle"}, conditions=[upgrading("Idle")]), (2, 0, 0, 0, 0),
     ),
     "going back failed": (
@@ -208,17 +208,17 @@ async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not()
     writer.forget(KEY)
 
 
-def a_second_set(bench: Bench, phase: str, *, glass: bool = False, **told: Any) -> None:
-    """Let a status be written that tells of a second set."""
+def a_green_pool(bench: Bench, phase: str, *, glass: bool = False, **told: Any) -> None:
+    """Let a status be written that tells of a green pool."""
     known = {**SECOND, "phase": phase, **told}
     bench.write(status(None, blueGreen=known, breakGlass={"active": glass}))
 
 
-def test_the_phase_of_a_second_set_is_one_of_all() -> None:
+def test_the_phase_of_a_green_pool_is_one_of_all() -> None:
     bench = Bench()
     assert not [name for name in bench.series() if "bluegreen" in name]
     for phase in get_args(BlueGreenPhase):
-        a_second_set(bench, phase)
+        a_green_pool(bench, phase)
         told = {n: v for n, v in bench.series().items() if "bluegreen_phase" in n}
         assert len(told) == len(get_args(BlueGreenPhase))
         assert [n for n, v in told.items() if v] == [
@@ -228,12 +228,12 @@ def test_the_phase_of_a_second_set_is_one_of_all() -> None:
 
 def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
     bench = Bench()
-    a_second_set(bench, "JoiningMesh")
+    a_green_pool(bench, "JoiningMesh")
     for failed in (1, 1, 2):
-        a_second_set(bench, "JoiningMesh", jobFailureCount=failed)
-    a_second_set(bench, "Syncing")
+        a_green_pool(bench, "JoiningMesh", jobFailureCount=failed)
+    a_green_pool(bench, "Syncing")
     for phase in ("Promoting", "RollingBack", "RollingBack", "RollbackCleanup"):
-        a_second_set(bench, phase)
+        a_green_pool(bench, phase)
     told = bench.series()
     assert told["openbao_upgrade_bluegreen_job_failures_total"] == 2
     assert told["openbao_upgrade_bluegreen_rollbacks_total"] == 1
@@ -246,7 +246,7 @@ def test_the_safe_mode_is_told_until_it_is_answered() -> None:
     bench = Bench()
     values = []
     for glass in (False, True, False):
-        a_second_set(bench, "RollingBack", glass=glass)
+        a_green_pool(bench, "RollingBack", glass=glass)
         values.append(bench.series()["openbao_upgrade_break_glass_active"])
     assert values == [0, 1, 0]
 
@@ -254,7 +254,7 @@ def test_the_safe_mode_is_told_until_it_is_answered() -> None:
 def test_the_page_lists_what_a_scrape_shows() -> None:
     bench = Bench()
     a_whole_one(bench)
-    a_second_set(bench, "Syncing")
+    a_green_pool(bench, "Syncing")
     shown = set()
     for family in text_string_to_metric_families(generate_latest(bench.metrics.registry).decode()):
         if family.name.startswith("openbao_upgrade"):

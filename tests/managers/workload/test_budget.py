@@ -44,7 +44,7 @@ def size_of(made: Plan) -> int:
 
 
 def beside(world: Servers, second: int) -> Observed:
-    """Let a second set of voters stand beside the first one."""
+    """Let a green pool stand beside the first one."""
     live = gen.stateful_set().of(GREEN).sized(second)
     green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
     facts = world.facts()

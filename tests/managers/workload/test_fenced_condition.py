@@ -60,8 +60,8 @@ def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
     assert found(cluster, WORLD, REFUSED)[2].startswith("x-2 runs on.")
 
 
-def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_second_set() -> None:
+def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_green_pool() -> None:
     going = OLD.having(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
     status, reason, message = found(going.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "Fencing")
-    assert message == "x-2 will be stopped once the upgrade by a second set is over"
+    assert message == "x-2 will be stopped once the blue/green upgrade is over"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.records.effects import DeleteClaim, DeleteReadSet, RemovePeer
+from contracts.records.effects import DeleteClaim, DeleteReadStatefulSet, RemovePeer
 from contracts.records.observed import Quorum
 from managers.workload.read_pool import ReadPlan
 from managers.workload.scale.read_replicas import asks_for_members
@@ -112,7 +112,7 @@ ROWS: dict[str, Row] = {
         NONE,
         serving(0),
         None,
-        [(DeleteReadSet.name, "x-read")],
+        [(DeleteReadStatefulSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
     "the last one is gone, and its volume goes before the StatefulSet": (
@@ -133,7 +133,7 @@ ROWS: dict[str, Row] = {
         NONE,
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         None,
-        [(DeleteReadSet.name, "x-read")],
+        [(DeleteReadStatefulSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
     "the last one still ends: the StatefulSet stays": (

@@ -94,7 +94,7 @@ class TestRoll:
         assert reason_of(made) == "RollingOut"
         assert "the read replicas go first" in made.hold
 
-    def test_none_goes_while_a_second_set_of_voters_takes_over(self) -> None:
+    def test_none_goes_while_a_green_pool_of_voters_takes_over(self) -> None:
         made = planned(TWO, serving(template="old"), held=True)
         assert named(made) == []
         assert isinstance(made.plan.outcome, Done)

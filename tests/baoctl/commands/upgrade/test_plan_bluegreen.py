@@ -1,4 +1,4 @@
-"""baoctl upgrade plan, of an upgrade by a second set of servers."""
+"""baoctl upgrade plan, of a blue/green upgrade."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """An Applier over a fake API server, and the children that it applies."""
 
 from contracts.owned_kinds import PRUNED
-from contracts.records.desired import AppliedSet, Desired
+from contracts.records.desired import AppliedObjects, Desired
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer
@@ -24,7 +24,7 @@ class Bench:
             cache.says(*self.api.of(kind))
         self.applier = applier_of(self.api, self.caches)
 
-    async def apply(self, desired: Desired = DESIRED) -> AppliedSet:
+    async def apply(self, desired: Desired = DESIRED) -> AppliedObjects:
         return await self.applier.apply(OWNER, desired)
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.records.desired import AppliedSet, Desired
+from contracts.records.desired import AppliedObjects, Desired
 from managers.cluster.observe.cache_refresh import (
     LEADER_RECHECK,
     WatchCacheRefresher,
@@ -30,7 +30,7 @@ from tests.managers.cluster.passes import a_pass
 
 CLUSTER = gen.cluster().initialized()
 OWNER = CLUSTER.owner()
-WELL = replace(a_pass(CLUSTER), applied=AppliedSet(Desired((), (), (), (), complete=True)))
+WELL = replace(a_pass(CLUSTER), applied=AppliedObjects(Desired((), (), (), (), complete=True)))
 WAITING: ReconcileResult = replace(WELL, outcome=Wait("PodsStarting", "one is missing"))
 SHORTEST = 15.0
 KEY = ObjectKey("n", "c")

@@ -16,7 +16,7 @@ from contracts.optional_kinds import (
     SERVICE_MONITOR,
 )
 from contracts.owned_kinds import PRUNED
-from contracts.records.desired import AppliedSet, Desired
+from contracts.records.desired import AppliedObjects, Desired
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
 from managers.cluster.observe.exposure import ExposureObserver
@@ -53,7 +53,7 @@ class Bench:
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         self.applier = applier_of(self.api, self.caches)
 
-    async def apply(self, desired: Desired) -> AppliedSet:
+    async def apply(self, desired: Desired) -> AppliedObjects:
         for kind, cache in self.caches.items():
             cache.says(*self.api.of(kind))
         self.api.calls.clear()

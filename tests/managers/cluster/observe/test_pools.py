@@ -72,7 +72,7 @@ def test_blue_serves_once_it_has_a_revision() -> None:
     assert found.voters.stateful_set.uid == f"uid-sts-x-{BLUE}"
 
 
-def test_a_second_set_of_somebody_else_is_none_of_ours_to_judge() -> None:
+def test_a_green_pool_of_somebody_else_is_none_of_ours_to_judge() -> None:
     theirs = gen.stateful_set().of(GREEN).object()
     del theirs["metadata"]["ownerReferences"]
     theirs["metadata"]["labels"] = {}
@@ -106,6 +106,6 @@ def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> N
 
 
 def test_sets_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
-    assert seen().unknown_sets == ()
-    assert seen({}).unknown_sets == (f"x-{BLUE}", f"x-{GREEN}")
-    assert seen({}, blueRevision=BLUE).unknown_sets == ("x", f"x-{GREEN}")
+    assert seen().unknown_pools == ()
+    assert seen({}).unknown_pools == (f"x-{BLUE}", f"x-{GREEN}")
+    assert seen({}, blueRevision=BLUE).unknown_pools == ("x", f"x-{GREEN}")

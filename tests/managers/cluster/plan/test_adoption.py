@@ -10,7 +10,7 @@ import pytest
 
 from contracts.naming import labels, mount_paths
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.foreign_set import ForeignSet
+from contracts.records.foreign_stateful_set import ForeignStatefulSet
 from contracts.records.observed import Observed
 from managers.cluster.plan.adoption import (
     OWN,
@@ -27,7 +27,7 @@ from runtime.types import ObjectKey
 from tests import gen
 
 BASE = tuple(sorted(labels.base("x").items()))
-FOREIGN = ForeignSet(
+FOREIGN = ForeignStatefulSet(
     selector=BASE,
     expressions=False,
     service="x",

@@ -1,6 +1,6 @@
 """managers.cluster.plan.green_pool.
 
-What a second set of voters is made of, and what it is later.
+What a green pool is made of, and what it is later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contracts.naming import labels
 from contracts.records.resolved import ImageChoice, PoolSpec, Resolved
 from contracts.records.upgrade import Release
 from managers.bootstrap.plan import config_map
-from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
+from managers.workload.green_pool import green_inputs, green_shape, green_stateful_set, green_view
 from managers.workload.objects.statefulset import disruption_budget, template_digest
 from managers.workload.plan import Inputs
 from managers.workload.rollout.reload import Files
@@ -41,14 +41,16 @@ def inputs(meant: Resolved) -> Inputs:
     return Inputs(meant.restart_text, Files(meant.config_text, "fingerprint", "authority"))
 
 
-def second_set(meant: Resolved, green: PoolSpec, read: Inputs) -> tuple[Intent, Intent]:
+def green_pool(meant: Resolved, green: PoolSpec, read: Inputs) -> tuple[Intent, Intent]:
     view = green_view(meant, green)
-    return config_map(view), green_set(view, green_shape(view, green_inputs(view, read), None))
+    return config_map(view), green_stateful_set(
+        view, green_shape(view, green_inputs(view, read), None)
+    )
 
 
 def made(blue: str = "", cluster: gen.Cluster = OLD, green: PoolSpec = GREEN) -> tuple[Any, Any]:
     meant = serving(blue, cluster)
-    config, servers = second_set(meant, green, inputs(meant))
+    config, servers = green_pool(meant, green, inputs(meant))
     return config.body, servers.body
 
 
@@ -99,7 +101,7 @@ class TestJoining:
     @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
     def test_they_join_at_the_pods_that_serve_and_without_a_vote(self, blue: str) -> None:
         text = made(blue)[0]["data"]["config.hcl"]
-        hosts = serving(blue).voter_set
+        hosts = serving(blue).voter_pool
         assert "retry_join_as_non_voter = true" in " ".join(text.split())
         assert all(f"https://{hosts.pod_dns(gen.NAMESPACE, n)}:8200" in text for n in range(3))
         assert text.count("leader_api_addr") == 3
@@ -148,8 +150,8 @@ class TestJoining:
 class TestBeside:
     def test_nothing_of_the_set_that_serves_is_touched(self) -> None:
         meant = serving("")
-        mine = {one.body["metadata"]["name"] for one in second_set(meant, GREEN, inputs(meant))}
-        theirs = {config_map(meant).body["metadata"]["name"], meant.voter_set.stateful_set}
+        mine = {one.body["metadata"]["name"] for one in green_pool(meant, GREEN, inputs(meant))}
+        theirs = {config_map(meant).body["metadata"]["name"], meant.voter_pool.stateful_set}
         assert not mine & theirs
 
     def test_one_budget_guards_both(self) -> None:

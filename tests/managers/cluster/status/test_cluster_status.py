@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.conditions.condition import MESSAGE_MAX
-from contracts.records.desired import AppliedSet
+from contracts.records.desired import AppliedObjects
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.status.cluster_status import ReconcileResult, compute, failing, leaving
 from runtime.apply.apply_result import Applied
@@ -212,7 +212,7 @@ def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_firs
     desired = merge_plans(resolved, FINE.facts())
     intent = desired.foundation[0]
     foreign = Applied(intent, Verdict.FOREIGN, None, f"{intent} exists and belongs to Shop s")
-    applied = AppliedSet(desired, (foreign,))
+    applied = AppliedObjects(desired, (foreign,))
     outcome = Blocked("UnsealKeyMissing", "the key is gone")
     status = compute(ReconcileResult(OLD.read(), FINE.facts(), outcome, resolved, applied))
     assert said(status, "Stalled") == ("True", "UnsealKeyMissing")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.api.cluster.status import OperationStatus
-from contracts.records.desired import AppliedSet, Operation
+from contracts.records.desired import AppliedObjects, Operation
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.cluster.status.operation import operation_status, summary
@@ -56,7 +56,9 @@ def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
     assert desired.operation == Operation("Rolling", 1, 3)
     outcome = Wait("RollingOut", "2 of 3")
     status = compute(
-        ReconcileResult(cluster.read(), world.facts(), outcome, resolved, AppliedSet(desired, ()))
+        ReconcileResult(
+            cluster.read(), world.facts(), outcome, resolved, AppliedObjects(desired, ())
+        )
     )
     assert status.operation is not None
     assert status.operation.summary == "Rolling 1/3"

@@ -17,7 +17,7 @@ from contracts.jobs.template import JobTemplate
 from contracts.records.bluegreen import offered
 from contracts.records.effects import (
     DeleteServerClaim,
-    DeleteSet,
+    DeleteStatefulSet,
     DropHook,
     EffectByUid,
     MakeHook,
@@ -156,7 +156,7 @@ class TestHook:
 
 # sentence: (effect, what it deletes)
 DELETIONS: dict[str, tuple[type[EffectByUid], Resource]] = {
-    "a set": (DeleteSet, STATEFUL_SET),
+    "a set": (DeleteStatefulSet, STATEFUL_SET),
     "a volume": (DeleteServerClaim, PVC),
 }
 
@@ -181,7 +181,7 @@ class TestDeletions:
 
     async def test_pods_go_with_their_set(self) -> None:
         bench = self.bench(STATEFUL_SET)
-        await bench.run(DeleteSet("it", "uid-it"))
+        await bench.run(DeleteStatefulSet("it", "uid-it"))
         assert bench.api.calls[-1].body["propagation"] == "Background"
 
     @pytest.mark.parametrize(("effect", "resource"), DELETIONS.values(), ids=DELETIONS)

@@ -10,14 +10,14 @@ from contracts.records.bluegreen import ACTIONS
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
-from tests.managers.upgrade.two_sets import (
+from tests.managers.upgrade.two_pools import (
     BLUE,
     FOR_EVER,
     NEW,
     SIZE,
     TICK,
     WHOLE,
-    TwoSets,
+    TwoPools,
     as_before,
 )
 
@@ -27,7 +27,7 @@ LATE = {"Promoting": upgrade_actions.PROMOTE, "DemotingBlue": upgrade_actions.DE
 
 class TestSuccess:
     def test_the_phases_are_exactly_those_of_the_list(self) -> None:
-        world = TwoSets().done()
+        world = TwoPools().done()
         assert world.phases == WHOLE
         assert world.actions() == [
             upgrade_actions.JOIN,
@@ -39,7 +39,7 @@ class TestSuccess:
         assert world.told == ["UpgradeStarted", "UpgradeComplete"]
 
     def test_green_is_all_that_is_left(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         revision = world.revision
         world.done()
         assert world.release == NEW
@@ -51,7 +51,7 @@ class TestSuccess:
         assert world.lock == ""
 
     def test_the_volumes_of_blue_stay_and_are_named_where_the_policy_says_so(self) -> None:
-        world = TwoSets(deletionPolicy="Retain")
+        world = TwoPools(deletionPolicy="Retain")
         kept = {f"data-{pod}" for pod in BLUE}
         course = world.drive(until=lambda: "UpgradeComplete" in world.told).course
         assert course is not None
@@ -60,7 +60,7 @@ class TestSuccess:
         assert all(volume in told.text for volume in kept)
 
     def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:
-        world = TwoSets(deletionPolicy="Retain")
+        world = TwoPools(deletionPolicy="Retain")
         world.claims[f"data-x-{world.revision}-0"] = "kept"
         outcome = world.drive(5).run().outcome
         assert isinstance(outcome, Blocked)
@@ -71,7 +71,7 @@ class TestSuccess:
         world.done()
 
     def test_with_read_replicas_they_come_after_blue_is_gone(self) -> None:
-        world = TwoSets(readReplicas={"replicas": 1})
+        world = TwoPools(readReplicas={"replicas": 1})
         world.reads_settled = False
         world.drive(until=lambda: world.known.phase == "RestoringReadReplicas").drive(50)
         assert world.known.phase == "RestoringReadReplicas"
@@ -82,7 +82,7 @@ class TestSuccess:
         assert world.done().phases == [*WHOLE[:-1], "RestoringReadReplicas", "Idle"]
 
     def test_a_second_upgrade_follows_the_first(self) -> None:
-        world = TwoSets().done()
+        world = TwoPools().done()
         before = {name for name, _ in world.made}
         world.edit(version="2.4.2")
         world.done()
@@ -93,7 +93,7 @@ class TestSuccess:
 
 class TestGreen:
     def test_green_that_forms_its_own_cluster_is_taken_away(self) -> None:
-        world = TwoSets().to("JoiningMesh")
+        world = TwoPools().to("JoiningMesh")
         green = f"x-{world.revision}-0"
         facts = world.facts()
         world.raft[green], world.leader = True, green
@@ -105,7 +105,7 @@ class TestGreen:
         assert course.effects == ()
 
     def test_no_job_and_no_vote_before_all_of_green_is_ready(self) -> None:
-        world = TwoSets().to("DeployingGreen")
+        world = TwoPools().to("DeployingGreen")
         world.unready = {f"x-{world.revision}-2"}
         world.drive(100)
         assert world.known.phase == "DeployingGreen"
@@ -114,7 +114,7 @@ class TestGreen:
         assert world.done().phases == WHOLE
 
     def test_green_waits_for_a_blue_that_it_can_join(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.drive(until=lambda: bool(world.known.phase == "DeployingGreen"))
         facts = world.facts()
         nobody = dataclasses.replace(
@@ -130,7 +130,7 @@ class TestGreen:
 
 class TestTraffic:
     def test_the_selector_flips_once_at_the_cutover(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         revision = world.revision
         world.to("DemotingBlue")
         assert world.flips == []
@@ -140,13 +140,13 @@ class TestTraffic:
         assert world.flips == [revision]
 
     def test_blue_keeps_its_votes_until_clients_are_at_green(self) -> None:
-        world = TwoSets().to("DemotingBlue")
+        world = TwoPools().to("DemotingBlue")
         facts = dataclasses.replace(world.facts(), traffic="")
         assert direct(facts).effects == ()
         assert direct(dataclasses.replace(facts, traffic=world.revision)).effects != ()
 
     def test_blue_is_kept_for_the_verification_time(self) -> None:
-        world = TwoSets(upgrade={"blueGreen": {"autoRollback": {"stabilizationSeconds": 600}}})
+        world = TwoPools(upgrade={"blueGreen": {"autoRollback": {"stabilizationSeconds": 600}}})
         world.to("DemotingBlue")
         began = world.now
         world.drive(until=lambda: world.known.phase == "Cleanup")
@@ -164,7 +164,7 @@ class TestTraffic:
 class TestFailures:
     @pytest.mark.parametrize(("phase", "action"), EARLY.items(), ids=EARLY)
     def test_a_job_that_fails_early_ends_the_upgrade(self, phase: str, action: str) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[action] = FOR_EVER
         revision = world.revision
         world.drive(500)
@@ -177,7 +177,7 @@ class TestFailures:
 
     @pytest.mark.parametrize(("phase", "action"), LATE.items(), ids=LATE)
     def test_a_job_that_fails_late_is_rolled_back(self, phase: str, action: str) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[action] = FOR_EVER
         revision = world.revision
         world.drive(500)
@@ -189,7 +189,7 @@ class TestFailures:
 
     @pytest.mark.parametrize("action", sorted({*ACTIONS.values()}))
     def test_a_job_that_fails_now_and_then_is_tried_again(self, action: str) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[action] = 4
         if action in (upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN):
             world.fails[upgrade_actions.DEMOTE] = FOR_EVER
@@ -202,7 +202,7 @@ class TestFailures:
         assert len(names) == len(set(names))
 
     def test_the_same_target_is_not_tried_again_by_itself(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(500)
         as_before(world)
@@ -216,7 +216,7 @@ class TestFailures:
         assert "requests.retry" in outcome.message
 
     def test_a_retry_begins_anew_with_jobs_of_its_own(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(200)
         before = [name for name, _ in world.made]
@@ -227,7 +227,7 @@ class TestFailures:
         assert world.known.failed_revision is None
 
     def test_another_target_begins_anew(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(200)
         world.edit(version="2.4.2")
@@ -236,7 +236,7 @@ class TestFailures:
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing"])
     def test_green_that_cannot_run_ends_the_upgrade_early(self, phase: str) -> None:
-        world = TwoSets().to(phase)
+        world = TwoPools().to(phase)
         world.trouble[world.revision] = "x-1: CrashLoopBackOff"
         world.drive(100)
         as_before(world)
@@ -244,7 +244,7 @@ class TestFailures:
 
     def test_green_that_cannot_run_any_more_is_rolled_back(self) -> None:
         """Of six voters three are left, so a majority has to be made first: by the executor."""
-        world = TwoSets().to("DemotingBlue")
+        world = TwoPools().to("DemotingBlue")
         world.drive(until=lambda: not world.raft["x-0"])
         world.follow = lambda: None
         world.trouble[world.revision] = "x-1: CrashLoopBackOff"
@@ -252,14 +252,14 @@ class TestFailures:
         as_before(world)
 
     def test_green_that_is_not_ready_in_time_ends_the_upgrade(self) -> None:
-        world = TwoSets().to("DeployingGreen")
+        world = TwoPools().to("DeployingGreen")
         world.unready = {f"x-{world.revision}-2"}
         world.drive(1000)
         as_before(world)
         assert world.known.rollback_reason == "2 of 3 servers of green are ready"
 
     def test_by_hand_a_failed_job_stays(self) -> None:
-        world = TwoSets(upgrade={"blueGreen": {"autoRollback": {"enabled": False}}})
+        world = TwoPools(upgrade={"blueGreen": {"autoRollback": {"enabled": False}}})
         world.fails[upgrade_actions.PROMOTE] = 1
         world.drive(200)
         assert world.known.phase == "Promoting"
@@ -269,7 +269,7 @@ class TestFailures:
         assert world.actions().count(upgrade_actions.PROMOTE) == 2
 
     def test_what_has_no_way_back_waits_for_a_person(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[upgrade_actions.REMOVE_BLUE] = 5
         world.drive(300)
         assert world.known.phase == "Cleanup"
@@ -280,7 +280,7 @@ class TestFailures:
         world.done()
 
     def test_a_job_of_somebody_else_is_not_believed(self) -> None:
-        world = TwoSets().to("Promoting")
+        world = TwoPools().to("Promoting")
         world.run()
         (name, _) = world.made[-1]
         world.jobs[name].foreign = True
@@ -291,13 +291,13 @@ class TestFailures:
 
 
 class TestSafeMode:
-    def begun(self, action: str = upgrade_actions.REPAIR) -> TwoSets:
-        world = TwoSets()
+    def begun(self, action: str = upgrade_actions.REPAIR) -> TwoPools:
+        world = TwoPools()
         world.fails[upgrade_actions.DEMOTE] = 5
         world.fails[action] = 5
         return world.drive(300)
 
-    def glass(self, world: TwoSets) -> dict[str, Any]:
+    def glass(self, world: TwoPools) -> dict[str, Any]:
         found: dict[str, Any] = world.status["breakGlass"]
         return found
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import ACTIONS
-from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets, as_before
+from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools, as_before
 
 EVERYTHING: dict[str, Any] = {
     "readReplicas": {"replicas": 1},
@@ -27,21 +27,21 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def succeeds(world: TwoSets) -> None:
+def succeeds(world: TwoPools) -> None:
     world.done()
 
 
-def fails_early(world: TwoSets) -> None:
+def fails_early(world: TwoPools) -> None:
     world.fails[upgrade_actions.WAIT] = FOR_EVER
     world.drive(120)
 
 
-def fails_late(world: TwoSets) -> None:
+def fails_late(world: TwoPools) -> None:
     world.fails[upgrade_actions.DEMOTE] = FOR_EVER
     world.drive(120)
 
 
-def needs_a_person(world: TwoSets) -> None:
+def needs_a_person(world: TwoPools) -> None:
     world.fails[upgrade_actions.DEMOTE] = FOR_EVER
     world.fails[upgrade_actions.REPAIR] = 2
     world.drive(120)
@@ -49,20 +49,20 @@ def needs_a_person(world: TwoSets) -> None:
     world.drive(60)
 
 
-def whole(story: Callable[[TwoSets], None]) -> TwoSets:
-    world = TwoSets(**EVERYTHING)
+def whole(story: Callable[[TwoPools], None]) -> TwoPools:
+    world = TwoPools(**EVERYTHING)
     story(world)
     return world
 
 
-Story = Callable[[TwoSets], None]
+Story = Callable[[TwoPools], None]
 NAMED: dict[str, Story] = {
     "succeeds": succeeds,
     "fails-early": fails_early,
     "fails-late": fails_late,
     "needs-a-person": needs_a_person,
 }
-UNDISTURBED: dict[Story, TwoSets] = {story: whole(story) for story in NAMED.values()}
+UNDISTURBED: dict[Story, TwoPools] = {story: whole(story) for story in NAMED.values()}
 SWEEP = [
     pytest.param(story, nth, id=f"{name}-{nth}")
     for name, story in NAMED.items()
@@ -74,9 +74,9 @@ class TestCrashes:
     @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
     @pytest.mark.parametrize(("story", "nth"), SWEEP)
     def test_whatever_write_was_the_last_one(
-        self, story: Callable[[TwoSets], None], nth: int, after: bool
+        self, story: Callable[[TwoPools], None], nth: int, after: bool
     ) -> None:
-        world, model = TwoSets(nth, after=after, **EVERYTHING), UNDISTURBED[story]
+        world, model = TwoPools(nth, after=after, **EVERYTHING), UNDISTURBED[story]
         story(world)
         assert world.writes >= nth
         assert world.phases == model.phases
@@ -103,7 +103,7 @@ MISHAPS = some.lists(
 )
 
 
-def befall(world: TwoSets, event: str, number: int) -> None:
+def befall(world: TwoPools, event: str, number: int) -> None:
     """Let one thing happen, after those of before are over."""
     world.leaderless = event == "election"
     world.unready = {f"x-{world.revision}-{number % 2}"} if event == "unready" else set()
@@ -121,7 +121,7 @@ def befall(world: TwoSets, event: str, number: int) -> None:
         world.edit(paused=not world.spec.get("paused", False))
 
 
-def settle(world: TwoSets) -> None:
+def settle(world: TwoPools) -> None:
     """Drive until nothing was written for longer than blue is kept."""
     quiet = 0
     while quiet < 45:
@@ -130,7 +130,7 @@ def settle(world: TwoSets) -> None:
         quiet = quiet + 1 if world.writes == writes else 0
 
 
-def calm(world: TwoSets) -> None:
+def calm(world: TwoPools) -> None:
     """Let everything be well again, and a person answer."""
     world.leaderless, world.unready, world.fails, world.crash_at = False, set(), {}, 0
     world.edit(paused=False)
@@ -147,8 +147,8 @@ class TestMishaps:
     @example([(5, "fail", 14), (6, "election", 0), (6, "crash", 1), (6, "order", 2)])
     @settings(max_examples=60, derandomize=True)
     def test_it_always_ends_with_a_whole_cluster(self, mishaps: list[tuple[int, str, int]]) -> None:
-        """Of the voters a majority is there at every moment: TwoSets looks after every change."""
-        world = TwoSets()
+        """Of the voters a majority is there at every moment: TwoPools looks after every change."""
+        world = TwoPools()
         for passes, event, number in mishaps:
             befall(world, event, number)
             world.drive(passes)

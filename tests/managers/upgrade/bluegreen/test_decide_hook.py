@@ -9,18 +9,18 @@ from contracts.records.bluegreen import BlueGreenFacts
 from contracts.records.upgrade import HookSeen
 from managers.upgrade.bluegreen import validation_hook
 from runtime.outcome import Blocked
-from tests.managers.upgrade.two_sets import TICK, TwoSets, as_before
+from tests.managers.upgrade.two_pools import TICK, TwoPools, as_before
 
 IMAGE = "registry.example.com/check:1"
 
 
-def judged(**more: Any) -> TwoSets:
+def judged(**more: Any) -> TwoPools:
     """A world whose green is judged."""
     wish = {"verification": {"prePromotionHook": {"image": IMAGE}}, **more}
-    return TwoSets(upgrade={"blueGreen": wish})
+    return TwoPools(upgrade={"blueGreen": wish})
 
 
-def staged(stage: str, **more: Any) -> TwoSets:
+def staged(stage: str, **more: Any) -> TwoPools:
     """One whose receipt has just come to a stage."""
     world = judged(**more)
     world.drive(until=lambda: _stage(world) == stage)
@@ -28,12 +28,12 @@ def staged(stage: str, **more: Any) -> TwoSets:
     return world
 
 
-def _stage(world: TwoSets) -> str:
+def _stage(world: TwoPools) -> str:
     receipt = world.known.validation_hook
     return receipt.stage if receipt else ""
 
 
-def _facts(world: TwoSets, seen: HookSeen | None) -> BlueGreenFacts:
+def _facts(world: TwoPools, seen: HookSeen | None) -> BlueGreenFacts:
     return dataclasses.replace(world.facts(), hook=seen)
 
 
@@ -67,7 +67,7 @@ class TestWay:
         assert len(world.ran) == 1
 
     def test_no_hook_no_receipt(self) -> None:
-        world = TwoSets().to("Promoting")
+        world = TwoPools().to("Promoting")
         assert world.known.validation_hook is None
         assert world.hooks == {}
 

@@ -6,15 +6,15 @@ import pytest
 
 from contracts.jobs import upgrade_actions
 from runtime.outcome import Wait
-from tests.managers.upgrade.two_sets import NEW, OLD, TICK, WHOLE, TwoSets, as_before
+from tests.managers.upgrade.two_pools import NEW, OLD, TICK, WHOLE, TwoPools, as_before
 
 LATE = ("Promoting", "DemotingBlue")
 BY_HAND: dict[str, Any] = {"blueGreen": {"autoPromote": False}}
 
 
 class TestApproval:
-    def held(self) -> TwoSets:
-        world = TwoSets(upgrade=BY_HAND)
+    def held(self) -> TwoPools:
+        world = TwoPools(upgrade=BY_HAND)
         world.drive(100)
         assert world.known.phase == "Syncing"
         outcome = world.run().outcome
@@ -41,7 +41,7 @@ class TestApproval:
 
     @pytest.mark.parametrize("phase", ["Idle", "DeployingGreen", "JoiningMesh"])
     def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
-        world = TwoSets(upgrade=BY_HAND).to(phase)
+        world = TwoPools(upgrade=BY_HAND).to(phase)
         world.order(promote="too-early")
         world.drive(100)
         assert world.status["upgradeRequests"]["lastHandledPromote"] == "too-early"
@@ -57,8 +57,8 @@ class TestApproval:
 class TestCleanupApproval:
     """Cleanup is the point of no return: a user may keep blue until they are sure."""
 
-    def held(self) -> TwoSets:
-        world = TwoSets(upgrade={"blueGreen": {"autoCleanup": False}})
+    def held(self) -> TwoPools:
+        world = TwoPools(upgrade={"blueGreen": {"autoCleanup": False}})
         world.drive(100)
         assert world.known.phase == "DemotingBlue"
         outcome = world.run().outcome
@@ -92,7 +92,7 @@ class TestCleanupApproval:
 
     @pytest.mark.parametrize("phase", ["Syncing", "Promoting"])
     def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
-        world = TwoSets(upgrade={"blueGreen": {"autoCleanup": False}}).to(phase)
+        world = TwoPools(upgrade={"blueGreen": {"autoCleanup": False}}).to(phase)
         world.order(cleanup="too-early")
         world.drive(100)
         assert world.status["upgradeRequests"]["lastHandledCleanup"] == "too-early"
@@ -108,7 +108,7 @@ class TestCleanupApproval:
 class TestRollback:
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
     def test_it_goes_back_from_every_phase_that_allows_it(self, phase: str) -> None:
-        world = TwoSets().to(phase)
+        world = TwoPools().to(phase)
         world.drive(1)
         world.order(rollback="back")
         world.drive(200)
@@ -119,7 +119,7 @@ class TestRollback:
 
     def test_it_waits_for_a_job_of_the_way_there(self) -> None:
         """Clients stay where they are until it has ended: it takes the votes of blue."""
-        world = TwoSets().to("DemotingBlue")
+        world = TwoPools().to("DemotingBlue")
         world.run()
         world.run()
         world.order(rollback="back")
@@ -134,7 +134,7 @@ class TestRollback:
 
     @pytest.mark.parametrize("phase", ["Cleanup", "RestoringReadReplicas"])
     def test_there_is_no_way_back_once_blue_goes(self, phase: str) -> None:
-        world = TwoSets(readReplicas={"replicas": 1}).to(phase)
+        world = TwoPools(readReplicas={"replicas": 1}).to(phase)
         world.order(rollback="back")
         world.done()
         assert world.told.count("RollbackRefused") == 1
@@ -142,7 +142,7 @@ class TestRollback:
 
     @pytest.mark.parametrize("phase", ["RollingBack", "RollbackCleanup"])
     def test_on_the_way_back_it_is_acknowledged(self, phase: str) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.fails[upgrade_actions.DEMOTE] = 5
         world.to(phase)
         world.order(rollback="back")
@@ -151,7 +151,7 @@ class TestRollback:
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
 
     def test_while_nothing_goes_on_it_is_acknowledged(self) -> None:
-        world = TwoSets().done()
+        world = TwoPools().done()
         world.order(rollback="back")
         world.drive(10)
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
@@ -159,7 +159,7 @@ class TestRollback:
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
     def test_what_is_taken_back_may_be_asked_for_again(self, phase: str) -> None:
-        world = TwoSets().to(phase)
+        world = TwoPools().to(phase)
         world.edit(version=OLD)
         world.drive(100)
         as_before(world)
@@ -170,7 +170,7 @@ class TestRollback:
 class TestEdits:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
     def test_an_edit_mid_way_changes_no_job_of_the_attempt(self, phase: str) -> None:
-        world, undisturbed = TwoSets().to(phase), TwoSets()
+        world, undisturbed = TwoPools().to(phase), TwoPools()
         revision = world.revision
         world.edit(replicas=5, image="registry.example.com/bao:2.4.1", version=NEW)
         world.drive(until=lambda: world.known.phase == "Idle")
@@ -180,7 +180,7 @@ class TestEdits:
         assert world.flips == [revision]
 
     def test_the_edit_is_the_next_upgrade(self) -> None:
-        world = TwoSets().to("Promoting")
+        world = TwoPools().to("Promoting")
         world.edit(version="2.4.2")
         world.drive(400)
         assert world.phases == [*WHOLE, *WHOLE[1:]]
@@ -190,7 +190,7 @@ class TestEdits:
 class TestPause:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
     def test_it_keeps_everything_and_ends_without_a_false_timeout(self, phase: str) -> None:
-        world = TwoSets().to(phase)
+        world = TwoPools().to(phase)
         world.edit(paused=True)
         writes = world.writes
         world.drive(20)
@@ -204,7 +204,7 @@ class TestPause:
 class TestLock:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
     def test_nothing_is_done_while_another_has_it(self, phase: str) -> None:
-        world = TwoSets().to(phase)
+        world = TwoPools().to(phase)
         world.run()
         world.tick()
         world.status["operationLock"] = {"operation": "Restore", "holder": "openbaorestore/now"}
@@ -219,7 +219,7 @@ class TestLock:
         assert world.done().phases == WHOLE
 
     def test_an_order_stays_until_it_can_be_carried_out(self) -> None:
-        world = TwoSets().to("Syncing")
+        world = TwoPools().to("Syncing")
         world.status["operationLock"] = {"operation": "Restore", "holder": "openbaorestore/now"}
         world.order(rollback="back")
         world.drive(20)
@@ -229,7 +229,7 @@ class TestLock:
         as_before(world)
 
     def test_nothing_is_made_without_it(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.status["operationLock"] = {"operation": "Backup", "holder": "openbaobackup/now"}
         world.drive(20)
         assert set(world.sets) == {""}
@@ -237,7 +237,7 @@ class TestLock:
         world.done()
 
     def test_it_is_given_back_when_nobody_wants_the_upgrade_any_more(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.drive(until=lambda: bool(world.lock))
         world.edit(version=OLD)
         world.drive(10)
@@ -246,8 +246,8 @@ class TestLock:
 
 
 class TestSnapshot:
-    def wanted(self) -> TwoSets:
-        return TwoSets(
+    def wanted(self) -> TwoPools:
+        return TwoPools(
             upgrade={"preUpgradeSnapshot": True},
             backup={
                 "schedule": "0 3 * * *",

@@ -166,7 +166,7 @@ def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
     assert frozen_target(cluster) == NEW
 
 
-def test_nothing_is_frozen_without_a_second_set() -> None:
+def test_nothing_is_frozen_without_a_green_pool() -> None:
     for cluster in (RUNNING, at("Idle", greenRevision=None), gen.cluster()):
         assert frozen_replicas(cluster.read()) is None
         assert frozen_target(cluster.read()) is None

@@ -1,4 +1,4 @@
-"""managers.upgrade.decide with an upgrade by a second set: who decides, and what is rendered."""
+"""managers.upgrade.decide with a blue/green upgrade: who decides, and what is rendered."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TestWhoDecides:
         assert not course(ASKED.wanting(upgrade=None)).is_blue_green
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
-    def test_what_was_begun_by_a_second_set_ends_so(self, phase: str) -> None:
+    def test_what_was_begun_by_a_green_pool_ends_so(self, phase: str) -> None:
         told = course(at(phase).wanting(upgrade=None))
         assert told.is_blue_green
         assert told.upgrade is None
@@ -126,7 +126,7 @@ class TestOrders:
         assert told is not None
         assert (told.last_handled_promote, told.last_handled_rollback) == ("go-1", "back-1")
 
-    def test_a_roll_acknowledges_what_is_for_a_second_set(self) -> None:
+    def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
         rolling = ordering(ASKED.having(upgrade=ROLLING), promote="go-1", rollback="back-1")
         told = course(rolling)
         assert told.upgrade is not None
@@ -170,7 +170,7 @@ class TestAsTargeted:
         assert told is not None
         assert (told.spec.version, told.spec.image) == ("2.5.0", "a/b:2.5.0")
 
-    def test_there_is_none_without_a_second_set(self) -> None:
+    def test_there_is_none_without_a_green_pool(self) -> None:
         ended = PLAIN.having(blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN})
         for cluster in (ASKED, ended):
             assert with_target_release(cluster.read()) is None

@@ -13,15 +13,15 @@ from contracts.records.upgrade import JobStatus
 from managers.upgrade.bluegreen import break_glass
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
-from tests.managers.upgrade.two_sets import FOR_EVER, TwoSets
+from tests.managers.upgrade.two_pools import FOR_EVER, TwoPools
 
 LATE = timedelta(minutes=11)
 THERE = PoolObservation(uid="there", replicas=3, pods=3, ready=3)
 
 
-def at(phase: str) -> TwoSets:
+def at(phase: str) -> TwoPools:
     """A world that has just come to a phase."""
-    world = TwoSets()
+    world = TwoPools()
     if phase in ("RollingBack", "RollbackCleanup"):
         world.fails[upgrade_actions.DEMOTE] = 5
     return world.to(phase)
@@ -210,7 +210,7 @@ def test_and_offered_again_after_a_while_with_the_same_words() -> None:
 
 
 def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
-    world = TwoSets()
+    world = TwoPools()
     world.fails[upgrade_actions.PROMOTE] = FOR_EVER
     world.drive(300)
     world.order(retry="again")
@@ -222,7 +222,7 @@ def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
 
 
 def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
-    world = TwoSets(replicas=5).to("DeployingGreen")
+    world = TwoPools(replicas=5).to("DeployingGreen")
     assert (world.known.blue_replicas, world.known.green_replicas) == (3, 5)
     world.done()
     assert len(world.raft) == 5

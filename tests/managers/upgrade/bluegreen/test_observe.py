@@ -19,7 +19,7 @@ from runtime.builtin_kinds import JOB, SERVICE
 from runtime.types import Object
 from tests import gen
 from tests.gen.api import FakeApi
-from tests.managers.upgrade.two_sets import WHOLE
+from tests.managers.upgrade.two_pools import WHOLE
 
 GREEN = "0123456789abcdef"
 RECEIPT = {

@@ -18,7 +18,7 @@ from managers.upgrade.bluegreen.decide import direct
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Wait
-from tests.managers.upgrade.two_sets import OLD, TwoSets
+from tests.managers.upgrade.two_pools import OLD, TwoPools
 
 PLACES = tuple(dict.fromkeys(row.at for row in TABLE))
 PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
@@ -72,20 +72,20 @@ class TestShape:
 
 class TestIdle:
     def test_what_is_refused_is_not_begun(self) -> None:
-        facts = TwoSets().facts()
+        facts = TwoPools().facts()
         course = direct(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
         assert course.outcome == Blocked("DowngradeBlocked", "no")
         assert (course.blue_green, course.effects) == (None, ())
 
     def test_what_is_obstructed_waits(self) -> None:
-        facts = TwoSets().facts()
+        facts = TwoPools().facts()
         course = direct(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
         assert isinstance(course.outcome, Wait)
         assert course.outcome.reason == "QuorumLost"
         assert course.blue_green is None
 
     def test_nothing_asked_nothing_said(self) -> None:
-        world = TwoSets(version=OLD)
+        world = TwoPools(version=OLD)
         course = world.run()
         assert world.writes == 0
         assert (course.halt, course.traffic, course.green) == ("", "", None)
@@ -93,7 +93,7 @@ class TestIdle:
         assert (course.blue.revision, course.blue.replicas, course.blue.applied) == ("", 3, True)
 
     def test_what_an_earlier_try_left_is_taken_away_first(self) -> None:
-        world = TwoSets()
+        world = TwoPools()
         world.sets[world.revision] = world.born(world.revision, 1)
         world.claims[f"data-x-{world.revision}-0"] = "left"
         world.done()
@@ -101,7 +101,7 @@ class TestIdle:
 
     def test_members_that_nobody_knows_of_are_never_deleted(self) -> None:
         """The status was lost while green led: it may be all that serves."""
-        world = TwoSets().to("DemotingBlue")
+        world = TwoPools().to("DemotingBlue")
         world.drive(10)
         revision = world.revision
         del world.status["blueGreen"]
@@ -118,7 +118,7 @@ class TestIdle:
 class TestDecisions:
     @pytest.mark.parametrize("phase", PLACES[1:])
     def test_while_an_upgrade_goes_on_no_pod_is_touched(self, phase: str) -> None:
-        world = TwoSets(readReplicas={"replicas": 1})
+        world = TwoPools(readReplicas={"replicas": 1})
         if phase in ("RollingBack", "RollbackCleanup"):
             world.fails[upgrade_actions.DEMOTE] = 5
         course = world.to(phase).run()
@@ -128,12 +128,12 @@ class TestDecisions:
         assert not kept or course.blue.release.version == OLD
 
     def test_a_decision_is_the_same_for_the_same_facts(self) -> None:
-        facts = TwoSets().to("Syncing").facts()
+        facts = TwoPools().to("Syncing").facts()
         assert direct(facts) == direct(facts)
         assert decide(TABLE, "Syncing", facts) == decide(TABLE, "Syncing", facts)
 
     def test_green_follows_for_as_long_as_is_asked(self) -> None:
-        world = TwoSets(upgrade={"blueGreen": {"verification": {"minSyncDuration": "5m"}}})
+        world = TwoPools(upgrade={"blueGreen": {"verification": {"minSyncDuration": "5m"}}})
         world.to("Syncing")
         began = world.now
         assert world.run().outcome == Wait(
@@ -144,7 +144,7 @@ class TestDecisions:
         world.done()
 
     def test_in_an_election_nothing_is_decided(self) -> None:
-        world = TwoSets().to("DemotingBlue")
+        world = TwoPools().to("DemotingBlue")
         world.drive(8)
         world.leaderless = True
         world.drive(600)

@@ -1,4 +1,4 @@
-"""managers.upgrade.preflight.bluegreen: what is asked before an upgrade by a second set alone."""
+"""managers.upgrade.preflight.bluegreen: what is asked before a blue/green upgrade alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_few_servers_are_no_outage(size: int) -> None:
     [("2.4.4", "2.6.0", True), ("2.5.9", "2.7.0", True), ("2.4.4", NEW, False),
      ("2.6.0", "2.6.1", False)],
 )  # fmt: skip
-def test_a_second_set_never_goes_over_the_health_protocol_of_2_6(
+def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
     before: str, after: str, *, refused: bool
 ) -> None:
     cluster = SECOND.wanting(version=after).having(release={"version": before})

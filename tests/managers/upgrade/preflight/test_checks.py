@@ -1,6 +1,6 @@
 """managers.upgrade.preflight.checks: each check fails in its turn, and nothing else does.
 
-Those that are asked before an upgrade by a second set alone are in test_preflight_second.
+Those that are asked before a blue/green upgrade alone are in test_preflight_second.
 """
 
 from collections.abc import Mapping

@@ -50,7 +50,7 @@ class TestLogin:
 class TestRootToken:
     """No upgrade uses a root token, so the login comes first."""
 
-    @pytest.mark.parametrize("cluster", [CLUSTER, SECOND], ids=["in place", "a second set"])
+    @pytest.mark.parametrize("cluster", [CLUSTER, SECOND], ids=["in place", "a green pool"])
     def test_it_waits_for_the_login_to_be_set_up(self, cluster: gen.Cluster) -> None:
         verdict = asked(cluster.having(adminOps={}), seen())
         assert found(verdict) == ["login wait OperatorLoginMissing"]

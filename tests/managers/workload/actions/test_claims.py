@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.records.effects import GrowClaim, RecreateSet, TakeClaim
-from managers.workload.actions.claims import grow_claim, recreate_set, take_claim
+from contracts.records.effects import GrowClaim, RecreateStatefulSet, TakeClaim
+from managers.workload.actions.claims import grow_claim, recreate_stateful_set, take_claim
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey, annotations_of
@@ -21,7 +21,7 @@ MEANT = gen.resolved(gen.cluster())
 KEY = ObjectKey(gen.NAMESPACE, "data-x-0")
 GROW = GrowClaim("data-x-0", "uid-data-x-0", "1Gi", "2Gi")
 TAKE = TakeClaim("data-x-0", "uid-data-x-0")
-RECREATE = RecreateSet("x", "uid-sts-x", "1")
+RECREATE = RecreateStatefulSet("x", "uid-sts-x", "1")
 PATCH = "patch PersistentVolumeClaim data-x-0"
 
 
@@ -116,21 +116,21 @@ class TestRecreate:
 
     async def test_its_pods_are_left_behind(self) -> None:
         there = self.there()
-        await recreate_set(there.context, MEANT, RECREATE)
+        await recreate_stateful_set(there.context, MEANT, RECREATE)
         body = there.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Orphan", "version": "1"}
         assert [reason for _, reason, _ in await there.told()] == ["StatefulSetRecreated"]
-        assert there.context.attempts.last(RecreateSet.name, "uid-x") is not None
+        assert there.context.attempts.last(RecreateStatefulSet.name, "uid-x") is not None
 
     @pytest.mark.parametrize("code", [404, 409])
     async def test_one_that_is_gone_or_changed_is_looked_at_again(self, code: int) -> None:
         there = self.there()
         there.api.refuse("delete StatefulSet x", api_error(code))
-        await recreate_set(there.context, MEANT, RECREATE)
-        assert there.context.attempts.last(RecreateSet.name, "uid-x") is None
+        await recreate_stateful_set(there.context, MEANT, RECREATE)
+        assert there.context.attempts.last(RecreateStatefulSet.name, "uid-x") is None
         assert await there.told() == []
 
     async def test_another_one_of_that_name_stays(self) -> None:
         there = self.there()
-        await recreate_set(there.context, MEANT, replace(RECREATE, uid="uid-of-before"))
+        await recreate_stateful_set(there.context, MEANT, replace(RECREATE, uid="uid-of-before"))
         assert len(there.api.of(STATEFUL_SET)) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contracts.records.desired import Operation, Plan
-from contracts.records.effects import RecreateSet
+from contracts.records.effects import RecreateStatefulSet
 from contracts.records.observed import Observed
 from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
@@ -39,7 +39,7 @@ def planned(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -
 
 
 def recreated(made: Plan) -> bool:
-    return any(effect.name == RecreateSet.name for effect in made.effects)
+    return any(effect.name == RecreateStatefulSet.name for effect in made.effects)
 
 
 def has_set(made: Plan) -> bool:
@@ -65,8 +65,8 @@ def other_service(observed: Observed) -> Observed:
 class TestLargerVolumes:
     def test_once_all_have_grown_the_set_is_made_anew(self) -> None:
         made = planned(LARGER, GROWN)
-        (effect,) = [one for one in made.effects if one.name == RecreateSet.name]
-        assert effect == RecreateSet("x", "uid-sts-x", "1")
+        (effect,) = [one for one in made.effects if one.name == RecreateStatefulSet.name]
+        assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
         assert isinstance(made.outcome, Wait)
         assert made.outcome.reason == "RecreatingStatefulSet"
         assert made.operation == Operation("Recreating", 0, 1)
@@ -112,11 +112,11 @@ class TestLargerVolumes:
         assert spec["replicas"] == 3
 
     def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
-        lately = GROWN.tried(RecreateSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
+        lately = GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
         made = planned(LARGER, lately)
         assert not recreated(made)
         assert not has_set(made)
-        assert recreated(planned(LARGER, GROWN.tried(RecreateSet.name, "uid-x", ASK_AGAIN)))
+        assert recreated(planned(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN)))
 
 
 class TestFieldsOfAnOlderOperator:

@@ -79,7 +79,7 @@ def test_its_objects_are_those_of_any_cluster_under_the_names_of_its_set(
 ) -> None:
     _, first = folded(on("", **wish), "")
     meant, other = folded(on(REVISION, **wish), REVISION)
-    assert meant.voter_set == NEWER
+    assert meant.voter_pool == NEWER
     assert REVISION not in text(first)
     assert without_digests(as_plain(text(other))) == without_digests(text(first))
 
@@ -146,7 +146,7 @@ class TestRights:
         found: list[str] = role["rules"][0]["resourceNames"]
         return found
 
-    def test_servers_of_a_second_set_may_label_their_pods_before_they_are_made(self) -> None:
+    def test_servers_of_a_green_pool_may_label_their_pods_before_they_are_made(self) -> None:
         green = PoolSpec(OTHER, Release("2.5.0"), 2)
         second = ServerPool("x", OTHER)
         assert self.names(green) == [*self.names(), second.pod(0), second.pod(1)]

@@ -29,7 +29,7 @@ def meant(
 def test_no_server_is_made_beside_others_that_no_status_names(
     cluster: gen.Cluster, status: dict[str, Any] | None
 ) -> None:
-    said = meant(cluster, replace(gen.world().facts(), unknown_sets=(STRAY,)), status)
+    said = meant(cluster, replace(gen.world().facts(), unknown_pools=(STRAY,)), status)
     assert isinstance(said, Blocked)
     assert said.reason == "PrerequisitesMissing"
     assert STRAY in said.message
@@ -39,7 +39,7 @@ def test_no_server_is_made_beside_others_that_no_status_names(
 def test_volumes_that_an_upgrade_left_are_no_reason_while_the_status_is_there() -> None:
     """The StatefulSet that serves was deleted: it is made anew around its volumes."""
     cluster = gen.cluster().initialized()
-    facts = replace(gen.running(cluster).facts(), stateful_set=None, unknown_sets=("x",))
+    facts = replace(gen.running(cluster).facts(), stateful_set=None, unknown_pools=("x",))
     assert facts.pods
     assert not isinstance(meant(cluster, facts, {"blueRevision": REVISION}), Blocked)
     assert isinstance(meant(cluster, facts), Blocked)

@@ -1,11 +1,11 @@
-"""e2e.harness.two_sets: what is concluded of two sets of servers from what watches reported."""
+"""e2e.harness.two_pools: what is concluded of two pools of servers from what watches reported."""
 
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
 from e2e.demo.journal import Change, JournalEntry
 from e2e.demo.objects import Object
-from e2e.harness.two_sets import HEADERS, SERVICES, SETS, TwoSets, row
+from e2e.harness.two_pools import HEADERS, SERVICES, SETS, TwoPools, row
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History
 
 OF_TEMPLATE = "controller-revision-hash"
@@ -60,8 +60,8 @@ SEEN = [
 ]
 
 
-def sets(seen: list[JournalEntry] = SEEN) -> TwoSets:
-    return TwoSets(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
+def sets(seen: list[JournalEntry] = SEEN) -> TwoPools:
+    return TwoPools(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
 
 
 def test_which_sets_and_which_phases() -> None:

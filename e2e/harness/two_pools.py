@@ -37,7 +37,7 @@ class Directed:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoSets:
+class TwoPools:
     """A cluster during a time span: its servers and Services at the start, and all watch events.
 
     The time span starts before the upgrade and ends after it.
@@ -173,7 +173,7 @@ def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[
     return frozenset(one.get(labels.REVISION, "") for one in marks if wanted <= one.items())
 
 
-def row(figures: Figures, sets: TwoSets) -> tuple[str, ...]:
+def row(figures: Figures, sets: TwoPools) -> tuple[str, ...]:
     """Return the cells of the table of the cost of blue/green upgrades."""
     began = sets.phases()[0].at
     switched = sets.began(DEMOTING) or began

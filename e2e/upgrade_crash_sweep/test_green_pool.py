@@ -16,8 +16,8 @@ from e2e.harness.crash_points import Moment, batches, never_reached, numbered
 from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import CLIENT, SECRETS
-from e2e.harness.takeover import by_second_set, claims_of, members, serving, set_names
-from e2e.harness.two_sets import blue_green
+from e2e.harness.takeover import claims_of, members, serving, set_names, with_blue_green
+from e2e.harness.two_pools import blue_green
 from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
@@ -68,7 +68,7 @@ def test_whoever_comes_next_ends_it_and_one_set_is_left(
     controller: Identity,
 ) -> None:
     mark = audit.mark()
-    upgrade = by_second_set(autoRollback={"stabilizationSeconds": 0})
+    upgrade = with_blue_green(autoRollback={"stabilizationSeconds": 0})
     (first,) = campaign.bring_up(make_namespace, 1, NAME, upgrade=upgrade)
     clean = numbered(campaign.writes_of(first, VERSION))
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.pools.voter_pool import ServerPool, serving_set, voter_sets
+from contracts.pools.voter_pool import ServerPool, serving_pool, voter_pools
 from contracts.records.bluegreen import revision_of
 from contracts.records.desired import Desired
 from contracts.records.effects import MarkFirst, ReloadPod
@@ -79,7 +79,7 @@ def turned(seen: Observed) -> Observed:
 
 
 def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
-    """What a pass means, second set included."""
+    """What a pass means, green pool included."""
     read = cluster.read()
     course = decide_upgrade(read, seen, timedelta(minutes=10))
     found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
@@ -106,18 +106,18 @@ def selector(found: Resolved) -> dict[str, str]:
 class TestRoles:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN, "RollingBack"])
     def test_blue_counts_as_the_cluster_as_long_as_there_is_a_way_back(self, phase: str) -> None:
-        assert voter_sets(at(phase).read()) == (ServerPool("x"), SET)
+        assert voter_pools(at(phase).read()) == (ServerPool("x"), SET)
 
     def test_green_does_from_then_on(self) -> None:
-        assert voter_sets(at("Cleanup").read()) == (SET, ServerPool("x"))
-        assert serving_set(at("Cleanup", blueRevision=BEFORE).read()) == SET
+        assert voter_pools(at("Cleanup").read()) == (SET, ServerPool("x"))
+        assert serving_pool(at("Cleanup", blueRevision=BEFORE).read()) == SET
 
-    def test_a_revision_is_never_two_sets(self) -> None:
-        assert voter_sets(at("Syncing", blueRevision=GREEN).read()) == (SET,)
+    def test_a_revision_is_never_two_pools(self) -> None:
+        assert voter_pools(at("Syncing", blueRevision=GREEN).read()) == (SET,)
 
     @pytest.mark.parametrize("nonsense", ["", "../etc", "0123", "0123456789ABCDEF"])
     def test_what_is_no_revision_names_no_set(self, nonsense: str) -> None:
-        assert voter_sets(at("Syncing", greenRevision=nonsense).read()) == (ServerPool("x"),)
+        assert voter_pools(at("Syncing", greenRevision=nonsense).read()) == (ServerPool("x"),)
 
 
 class TestGreen:

@@ -17,7 +17,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignSet:
+class ForeignStatefulSet:
     """As much of it as decides whether and how its pods are taken over."""
 
     selector: Pairs

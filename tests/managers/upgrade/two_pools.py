@@ -1,4 +1,4 @@
-"""A cluster that is upgraded by a second set of servers, and the operator that does it.
+"""A cluster that is upgraded blue/green, and the operator that does it.
 
 The operator has no memory: each pass reads status and world, and nothing else. It may die before or
 after any of its writes.
@@ -25,7 +25,7 @@ from contracts.records.bluegreen import (
 )
 from contracts.records.effects import (
     DeleteServerClaim,
-    DeleteSet,
+    DeleteStatefulSet,
     DropHook,
     Effect,
     FreeLock,
@@ -53,7 +53,7 @@ __all__ = [
     "TICK",
     "WHOLE",
     "CrashedError",
-    "TwoSets",
+    "TwoPools",
     "as_before",
 ]
 
@@ -76,8 +76,8 @@ class CrashedError(Exception):
     """The operator is gone."""
 
 
-class TwoSets(Mesh):
-    """A cluster that is upgraded by a second set."""
+class TwoPools(Mesh):
+    """A cluster that is upgraded blue/green."""
 
     def __init__(self, crash_at: int = 0, *, after: bool = False, **spec: Any) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class TwoSets(Mesh):
     def seen(self, revision: str) -> PoolObservation:
         """One set as a pass sees it."""
         found = self.sets.get(revision)
-        prefix = f"data-{revisions.server_set(NAME, revision)}-"
+        prefix = f"data-{revisions.server_stateful_set(NAME, revision)}-"
         claims = tuple(
             ClaimSeen(name, uid)
             for name, uid in sorted(self.claims.items())
@@ -305,8 +305,8 @@ class TwoSets(Mesh):
                 assert not effect.order.problem()
                 self.jobs[effect.target] = Work(effect.order, self.now)
                 self.made.append((effect.target, effect.order))
-        elif isinstance(effect, DeleteSet):
-            self._delete_set(effect)
+        elif isinstance(effect, DeleteStatefulSet):
+            self._delete_stateful_set(effect)
         elif isinstance(effect, DeleteServerClaim):
             assert self.claims.pop(effect.target) == effect.uid
         else:
@@ -325,8 +325,10 @@ class TwoSets(Mesh):
         else:
             del self.hooks[effect.target]
 
-    def _delete_set(self, effect: DeleteSet) -> None:
-        (revision,) = (r for r in self.sets if revisions.server_set(NAME, r) == effect.target)
+    def _delete_stateful_set(self, effect: DeleteStatefulSet) -> None:
+        (revision,) = (
+            r for r in self.sets if revisions.server_stateful_set(NAME, r) == effect.target
+        )
         assert self.sets[revision].uid == effect.uid
         assert not any(self.raft.get(pod) for pod in self.sets[revision].pods), "voters deleted"
         assert revision != self.traffic, "clients are sent to what is deleted"
@@ -334,7 +336,7 @@ class TwoSets(Mesh):
 
     # --- until ----------------------------------------------------------------------------------
 
-    def drive(self, passes: int = 400, until: Callable[[], bool] | None = None) -> TwoSets:
+    def drive(self, passes: int = 400, until: Callable[[], bool] | None = None) -> TwoPools:
         """Run passes, two seconds apart; a new operator takes over from one that died."""
         for _ in range(passes):
             if until is not None and until():
@@ -346,7 +348,7 @@ class TwoSets(Mesh):
             self.tick()
         return self
 
-    def to(self, phase: str) -> TwoSets:
+    def to(self, phase: str) -> TwoPools:
         """Drive until a phase begins."""
         self.drive(until=lambda: self.known.phase == phase)
         assert self.known.phase == phase
@@ -357,7 +359,7 @@ class TwoSets(Mesh):
         """Nothing is to be done any more."""
         return self.known.phase == "Idle" and self.release == self.spec["version"]
 
-    def done(self) -> TwoSets:
+    def done(self) -> TwoPools:
         """Drive until green serves."""
         self.drive(until=lambda: self.settled and not self.lock)
         assert self.settled
@@ -377,7 +379,7 @@ class TwoSets(Mesh):
 BLUE = {f"{NAME}-{number}": True for number in range(SIZE)}
 
 
-def as_before(world: TwoSets) -> None:
+def as_before(world: TwoPools) -> None:
     """Blue votes and serves; nothing of green is left, and nothing was accepted."""
     assert world.raft == BLUE
     assert world.leader == "x-0"
