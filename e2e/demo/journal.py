@@ -19,6 +19,24 @@ _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _RETRY_SECONDS = 0.2
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """The time of a write: its order, and when it was observed.
+
+    Each watch delivers in its own time, so arrival does not order the events of two kinds. Their
+    resourceVersions do: one etcd holds every kind of the cluster, and counts all of its writes.
+    (KEP-5504 promises the order for one kind only, which is why the product does not rely on it.)
+    """
+
+    revision: int
+    at: float = field(compare=False)
+    """time.monotonic() at its arrival."""
+
+    def __sub__(self, earlier: "Moment") -> float:
+        """Return the seconds between two arrivals."""
+        return self.at - earlier.at
+
+
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """One watch event.
@@ -30,6 +48,11 @@ class JournalEntry:
     kind: str
     change: Change
     object: Object
+
+    @property
+    def moment(self) -> Moment:
+        """When it was written."""
+        return moment_of(self.object, self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +210,11 @@ class Journal:
 
 def _items(listed: Object) -> dict[str, Object]:
     return {uid_of(item): item for item in listed["items"] or ()}
+
+
+def moment_of(obj: Object, at: float) -> Moment:
+    """Return when this version of an object was written, given when it was observed."""
+    return Moment(_version(obj), at)
 
 
 def _version(obj: Object) -> int:

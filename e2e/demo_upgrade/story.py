@@ -9,7 +9,7 @@ from e2e.demo import audit, speed, table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install
-from e2e.demo.journal import Journal, View, cluster_views
+from e2e.demo.journal import Journal, Moment, View, cluster_views
 from e2e.demo.objects import Object, condition, labels_of
 from e2e.demo.place import OnRig
 from e2e.demo.sample import Sample, marked, prepare_namespace, remove
@@ -180,5 +180,5 @@ def _words(cluster: Object | None) -> str:
     return str(found["message"]) if found else "the operator takes notice of the new version"
 
 
-def _since(began: float, moment: float | None) -> str:
+def _since(began: Moment, moment: Moment | None) -> str:
     return "-" if moment is None else f"{moment - began:.1f} s"

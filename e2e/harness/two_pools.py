@@ -11,6 +11,7 @@ from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import DEMOTING, IDLE
+from e2e.demo.journal import Moment, moment_of
 from e2e.demo.objects import Object, labels_of, name_of, status_of, uid_of
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, Life
 
@@ -25,7 +26,7 @@ class Phase:
     """A phase of status.blueGreen, and when it was first observed."""
 
     name: str
-    at: float
+    at: Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Directed:
     """The revisions that a Service selects, and since when."""
 
     revisions: frozenset[str]
-    at: float
+    at: Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,10 @@ class TwoPools:
                 continue
             name = blue_green(entry.object).get("phase") or IDLE
             if name != (found[-1].name if found else IDLE):
-                found.append(Phase(name, entry.at))
+                found.append(Phase(name, entry.moment))
         return found
 
-    def began(self, phase: str) -> float | None:
+    def began(self, phase: str) -> Moment | None:
         """Return when a phase began first."""
         return next((one.at for one in self.phases() if one.name == phase), None)
 
@@ -86,10 +87,10 @@ class TwoPools:
         Pods that are created later count as well: whether a selector matches does not depend on
         whether the pods exist.
         """
-        made = min((life.made or 0.0 for life in self.lives(self.green)), default=None)
-        entries = [(0.0, one) for one in self.services if name_of(one) == service]
+        made = min((life.made for life in self.lives(self.green) if life.made), default=None)
+        entries = [(moment_of(one, 0.0), one) for one in self.services if name_of(one) == service]
         entries += [
-            (entry.at, entry.object) for entry in self.history.entries
+            (entry.moment, entry.object) for entry in self.history.entries
             if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
         found: list[Directed] = []
@@ -147,7 +148,7 @@ class TwoPools:
             if entry.kind == CLUSTERS and name_of(entry.object) == self.history.cluster
         ]  # fmt: skip
 
-    def _marks(self, at: float) -> list[Mapping[str, str]]:
+    def _marks(self, at: Moment) -> list[Mapping[str, str]]:
         """The labels of all voters of both pools that existed at that time."""
         gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
         pods = {uid_of(pod): pod for pod in self.history.before}

@@ -1,14 +1,14 @@
 """Evaluates the recorded watch events of pods, leaders and Jobs during an upgrade. Pure.
 
-Times are time.monotonic() at the arrival of an event, as in `service_client`: timestamps in objects
-have whole seconds only.
+Times are ordered by what the API server stored first, and tell seconds by the arrival of an event:
+timestamps in objects have whole seconds only.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from contracts.naming import labels
-from e2e.demo.journal import JournalEntry
+from e2e.demo.journal import JournalEntry, Moment
 from e2e.demo.objects import (
     Object,
     condition,
@@ -34,10 +34,10 @@ class Life:
     uid: str
     image: str
     revision: str
-    made: float | None = None
-    ready: float | None = None
-    terminating: float | None = None
-    gone: float | None = None
+    made: Moment | None = None
+    ready: Moment | None = None
+    terminating: Moment | None = None
+    gone: Moment | None = None
     restarts: int = 0
     """How often its server was started again in it."""
 
@@ -47,8 +47,8 @@ class StepDown:
     """A Job that requested a step-down."""
 
     name: str
-    made: float
-    ended: float | None
+    made: Moment
+    ended: Moment | None
     """When it was seen Complete or Failed."""
     succeeded: bool
 
@@ -67,14 +67,16 @@ class History:
         for life, pod in zip(found.values(), self.before, strict=True):
             life.restarts = _restarts(pod)
         for entry in self._pods():
-            life = found.setdefault(uid_of(entry.object), _life(entry.object, entry.at))
+            life = found.setdefault(uid_of(entry.object), _life(entry.object, entry.moment))
             _live_on(life, entry)
         return list(found.values())
 
     def replaced(self) -> list[str]:
         """Return the names of the deleted pods, in order."""
-        ended = [life for life in self.lives() if life.terminating is not None]
-        return [life.name for life in sorted(ended, key=lambda life: life.terminating or 0.0)]
+        ended = [
+            (life.terminating, life.name) for life in self.lives() if life.terminating is not None
+        ]
+        return [name for _, name in sorted(ended)]
 
     def leaders(self) -> list[str]:
         """Return the leaders in order; a name twice means that it became leader again."""
@@ -97,14 +99,14 @@ class History:
                 made.setdefault(uid_of(entry.object), []).append(entry)
         return [_step_down(seen) for seen in made.values()]
 
-    def first(self, kind: str, test: Callable[[Object], bool]) -> float | None:
+    def first(self, kind: str, test: Callable[[Object], bool]) -> Moment | None:
         """Return when an object of a kind first passed the test."""
         for entry in self.entries:
             if entry.kind == kind and entry.change != "DELETED" and test(entry.object):
-                return entry.at
+                return entry.moment
         return None
 
-    def first_touch(self) -> float | None:
+    def first_touch(self) -> Moment | None:
         """Return when the first server pod was terminating or deleted."""
         times = [
             at for life in self.lives() for at in (life.terminating, life.gone) if at is not None
@@ -145,7 +147,7 @@ def finished(cluster: Object, version: str) -> bool:
     )
 
 
-def _life(pod: Object, made: float | None = None) -> Life:
+def _life(pod: Object, made: Moment | None = None) -> Life:
     revision = labels_of(pod).get(_REVISION, "")
     return Life(name_of(pod), uid_of(pod), image_of(pod), revision, made)
 
@@ -153,13 +155,13 @@ def _life(pod: Object, made: float | None = None) -> Life:
 def _live_on(life: Life, entry: JournalEntry) -> None:
     pod = entry.object
     if entry.change == "DELETED":
-        life.gone = entry.at
+        life.gone = entry.moment
         return
     life.restarts = _restarts(pod)
     if life.ready is None and is_ready(pod):
-        life.ready = entry.at
+        life.ready = entry.moment
     if life.terminating is None and is_terminating(pod):
-        life.terminating = entry.at
+        life.terminating = entry.moment
 
 
 def _leads(pod: Object) -> bool:
@@ -173,8 +175,8 @@ def _restarts(pod: Object) -> int:
 def _step_down(seen: Sequence[JournalEntry]) -> StepDown:
     ends = [(one, _ended(one.object)) for one in seen if _ended(one.object)]
     first = seen[0]
-    ended, how = (ends[0][0].at, ends[0][1]) if ends else (None, "")
-    return StepDown(name_of(first.object), first.at, ended, how == "Complete")
+    ended, how = (ends[0][0].moment, ends[0][1]) if ends else (None, "")
+    return StepDown(name_of(first.object), first.moment, ended, how == "Complete")
 
 
 def _ended(job: Object) -> str:

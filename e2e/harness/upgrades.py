@@ -73,10 +73,10 @@ class Record:
         assert began is not None
         return ended - began
 
-    def await_first_touch(self, seconds: float = 60.0) -> float:
-        """Wait until the first server is terminating, and return when that was."""
+    def await_first_touch(self, seconds: float = 60.0) -> None:
+        """Wait until the first server is terminating."""
         try:
-            return until(
+            until(
                 "the first server is told to end", lambda: self.history.first_touch(), seconds,
                 every=0.02,
             )  # fmt: skip

@@ -47,7 +47,7 @@ def test_no_server_is_touched_before_the_snapshot_is_kept(
         seconds = record.await_finished(FIRST, UPGRADE_SECONDS)
         history = record.history
     kept = history.first(BACKUPS, lambda found: is_before(found) and phase(found) == "Completed")
-    # The word of the spec and the word of the status are two sights: this one is the later.
+    # In the status: an upgrade begins when the operator accepts the version of the spec.
     rolling = history.first(CLUSTERS, lambda found: accepted(found) == FIRST)
     touched = history.first_touch()
     assert kept is not None

@@ -3,7 +3,7 @@
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from e2e.demo.journal import Change, JournalEntry
+from e2e.demo.journal import Change, JournalEntry, Moment
 from e2e.demo.objects import Object
 from e2e.harness.two_pools import HEADERS, SERVICES, SETS, TwoPools, row
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History
@@ -35,8 +35,13 @@ def cluster(phase: str, **more: str) -> Object:
     }
 
 
-def entry(at: float, obj: Object, kind: str, change: Change = "MODIFIED") -> JournalEntry:
-    return JournalEntry(at, kind, change, obj)
+def at(seconds: float) -> Moment:
+    return Moment(round(10 * seconds), seconds)
+
+
+def entry(seconds: float, obj: Object, kind: str, change: Change = "MODIFIED") -> JournalEntry:
+    version = {"resourceVersion": str(at(seconds).revision)}
+    return JournalEntry(seconds, kind, change, obj | {"metadata": obj["metadata"] | version})
 
 
 def job(uid: str, action: str) -> Object:
@@ -68,8 +73,8 @@ def test_which_sets_and_which_phases() -> None:
     found = sets()
     assert (found.blue, found.green) == (BLUE, GREEN)
     phases = [(one.name, one.at) for one in found.phases()]
-    assert phases == [("DeployingGreen", 3.0), ("DemotingBlue", 7.0), ("Idle", 9.0)]
-    assert found.began("DemotingBlue") == 7.0
+    assert phases == [("DeployingGreen", at(3.0)), ("DemotingBlue", at(7.0)), ("Idle", at(9.0))]
+    assert found.began("DemotingBlue") == at(7.0)
     assert found.timeline() == "DeployingGreen 4.0 s, DemotingBlue 2.0 s"
 
 

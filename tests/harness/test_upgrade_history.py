@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from e2e.demo.journal import Change, JournalEntry
+from e2e.demo.journal import Change, JournalEntry, Moment
 from e2e.demo.objects import Object
 from e2e.harness.upgrade_history import (
     CLUSTERS,
@@ -45,8 +45,17 @@ def job(*, complete: bool = False, failed: bool = False, part: str = "upgrade") 
     return {"metadata": meta, "status": {"conditions": conditions}}
 
 
-def entry(at: float, obj: Object, kind: str = PODS, change: Change = "MODIFIED") -> JournalEntry:
-    return JournalEntry(at, kind, change, obj)
+def at(seconds: float, arrival: float | None = None) -> Moment:
+    """When something was written, and when that was observed, if not at once."""
+    return Moment(round(10 * seconds), seconds if arrival is None else arrival)
+
+
+def entry(
+    when: float | Moment, obj: Object, kind: str = PODS, change: Change = "MODIFIED"
+) -> JournalEntry:
+    moment = when if isinstance(when, Moment) else at(when)
+    stored = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(moment.revision)}}
+    return JournalEntry(moment.at, kind, change, stored)
 
 
 BEFORE = [server(0, "a0", leads=True), server(1, "a1")]
@@ -74,8 +83,8 @@ def test_each_pod_has_one_life_and_its_times() -> None:
     lives = {life.uid: life for life in History(CLUSTER, BEFORE, ROLL).lives()}
     assert set(lives) == {"a0", "a1", "b0", "b1"}
     old, new = lives["a1"], lives["b1"]
-    assert (old.made, old.terminating, old.gone, old.image) == (None, 1.0, 2.0, OLD)
-    assert (new.made, new.ready, new.terminating, new.image) == (2.1, 4.0, None, NEW)
+    assert (old.made, old.terminating, old.gone, old.image) == (None, at(1.0), at(2.0), OLD)
+    assert (new.made, new.ready, new.terminating, new.image) == (at(2.1), at(4.0), None, NEW)
     assert (lives["b1"].restarts, lives["b0"].restarts) == (0, 1)
 
 
@@ -83,8 +92,8 @@ def test_the_order_the_leaders_and_the_jobs() -> None:
     history = History(CLUSTER, BEFORE, ROLL)
     assert history.replaced() == ["bao-1", "bao-0"]
     assert history.leaders() == ["bao-0", "bao-1"]
-    assert history.step_downs() == [StepDown("upgrade-bao", 5.0, 6.5, True)]
-    assert history.first_touch() == 1.0
+    assert history.step_downs() == [StepDown("upgrade-bao", at(5.0), at(6.5), True)]
+    assert history.first_touch() == at(1.0)
 
 
 def test_a_lead_that_comes_back_counts_again() -> None:
@@ -95,18 +104,18 @@ def test_a_lead_that_comes_back_counts_again() -> None:
 def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
     gone = [entry(3.0, server(0, "a0", leads=True), change="DELETED")]
     history = History(CLUSTER, BEFORE, gone)
-    assert history.first_touch() == 3.0
+    assert history.first_touch() == at(3.0)
     assert history.leaders() == ["bao-0"]
 
 
 @pytest.mark.parametrize(
     ("last", "ended", "succeeded"),
-    [(job(), None, False), (job(failed=True), 2.0, False), (job(complete=True), 2.0, True)],
+    [(job(), None, False), (job(failed=True), at(2.0), False), (job(complete=True), at(2.0), True)],
 )
-def test_how_a_job_ended(last: Object, ended: float | None, succeeded: bool) -> None:
+def test_how_a_job_ended(last: Object, ended: Moment | None, succeeded: bool) -> None:
     seen = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
     (found,) = History(CLUSTER, [], seen).step_downs()
-    assert (found.made, found.ended, found.succeeded) == (1.0, ended, succeeded)
+    assert (found.made, found.ended, found.succeeded) == (at(1.0), ended, succeeded)
 
 
 def test_jobs_and_pods_of_others_are_left_out() -> None:
@@ -151,12 +160,23 @@ def test_what_is_left_is_no_end(left: Object) -> None:
 
 
 def test_when_something_was_first_so() -> None:
-    seen = [entry(at, done(currentVersion=version), CLUSTERS) for at, version in
+    seen = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], seen)
-    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.1")) == 2.0
+    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.1")) == at(2.0)
     assert history.first(CLUSTERS, lambda found: finished(found, "2.4.2")) is None
     assert history.first(PODS, lambda _: True) is None
+
+
+def test_two_kinds_are_ordered_by_what_was_stored_first_not_by_what_arrived_first() -> None:
+    touched = entry(at(3.0, arrival=3.000), server(0, "a0", ending=True))
+    accepted = entry(at(2.0, arrival=3.001), done(), CLUSTERS)
+    history = History(CLUSTER, BEFORE, [touched, accepted])
+    began, first_touch = history.first(CLUSTERS, lambda _: True), history.first_touch()
+    assert began is not None
+    assert first_touch is not None
+    assert began < first_touch
+    assert first_touch - began == pytest.approx(-0.001)
 
 
 def test_a_row_has_a_cell_for_each_heading() -> None:
