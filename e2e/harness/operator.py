@@ -60,6 +60,11 @@ class Operator:
         """Send a signal to this process."""
         self.process.send_signal(number)
 
+    def freeze(self) -> None:
+        """Stop an operator of e2e.harness.freezing_operator between two callbacks of its loop."""
+        self.process.send_signal(signal.SIGUSR1)
+        until(f"{self.name} is frozen", self._frozen, 5.0, every=0.002)
+
     def stop(self) -> int:
         """Send SIGTERM, SIGKILL after a timeout, and return the exit status."""
         if self.alive:
@@ -93,9 +98,16 @@ class Operator:
 
     def processor_seconds(self) -> float:
         """Return its CPU time, user and system."""
-        # proc(5): the name in brackets may hold blanks; utime and stime are fields 14 and 15.
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = self._stat()
+        # utime and stime
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _frozen(self) -> bool:
+        return self._stat()[0] == "T"
+
+    def _stat(self) -> list[str]:
+        """The fields of proc(5) after the name, which may have blanks: state, ppid, ..."""
+        return Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
 
     def _logged_or_ended(self, event: str) -> bool:
         if not self.alive:

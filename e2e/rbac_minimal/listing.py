@@ -14,16 +14,16 @@ def list_every_kind(
     audit: AuditLog,
     identity: Identity,
     kinds: Collection[Resource],
-    *arguments: str,
+    *command: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run it until it has listed these kinds.
+    """Run a command of baoctl until it has listed these kinds.
 
     Its caches start once it is elected, so that the election alone does not show them.
     """
     mark, plurals = audit.mark(), {kind.plural for kind in kinds}
-    module = ("e2e.harness.listing_operator", "run")
-    lister = launcher.start(identity, *arguments, module=module, environment=environment)
+    module = ("e2e.harness.listing_operator", *command)
+    lister = launcher.start(identity, module=module, environment=environment)
 
     def missing() -> set[str]:
         entries = audit.since(mark, identity.user)

@@ -73,7 +73,7 @@ def lived(
     install_datacenters(rig)
     image, home = rig.load_operator_image(), make_namespace()
     mark, watch = audit.mark(), Stopwatch()
-    list_every_kind(launcher, audit, controller, LISTED, NO_ELECTION, environment=ON)
+    list_every_kind(launcher, audit, controller, LISTED, "run", NO_ELECTION, environment=ON)
     print(f"\n  {watch.seconds:.1f} s: every kind was listed", end="")
     operator = launcher.start(controller, NO_ELECTION, environment=ON)
     datacenter = DatacenterUnderTest(api, f"zrh{uuid.uuid4().hex[:6]}", home)

@@ -86,7 +86,7 @@ def lived(
     for lease in ("openbao-operator", "openbao-operator-provisioner"):
         api.delete(LEASE, OPERATOR_NAMESPACE, lease)
     mark, watch = audit.mark(), Stopwatch()
-    provisioner = start_opener(launcher, opener)
+    provisioner = start_opener(launcher, audit, opener)
     where = {"name": home, "namespace": OPERATOR_NAMESPACE}
     spec = {"targetNamespace": home, **BOUNDS}
     api.create(TENANTS, {"metadata": where, "spec": spec})
@@ -159,15 +159,11 @@ def change_bounds(api: Api, home: str) -> None:
     until("the bounds are others", others, 20.0)
 
 
-def start_opener(launcher: Launcher, opener: Identity) -> Operator:
+def start_opener(launcher: Launcher, audit: AuditLog, opener: Identity) -> Operator:
     """Start the provisioner twice: on an API server that streams no lists, and as usual."""
-    lister = launcher.start(
-        opener,
-        module=("e2e.harness.listing_operator", "provision"),
-        environment={**READS, "OPERATOR_SERVICE_ACCOUNT_NAME": CONTROLLER},
-    )
-    lister.await_leading()
-    assert lister.stop() == 0, lister.tail()
+    account = {**READS, "OPERATOR_SERVICE_ACCOUNT_NAME": CONTROLLER}
+    kinds = (TENANTS, CLUSTERS)
+    list_every_kind(launcher, audit, opener, kinds, "provision", environment=account)
     provisioner = start_provisioner(launcher, opener, CONTROLLER, READS, elect=True)
     provisioner.await_leading()
     return provisioner
@@ -180,7 +176,7 @@ def start_controller(
     address = api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIP"]
     tenants = {**READS, "TENANCY_MODE": "multi-tenant", "KUBERNETES_SERVICE_HOST": address}
     kinds, unnamed = (CLUSTERS, *life.OWNED, POD, PVC), {**tenants, "POD_NAME": "none"}
-    list_every_kind(launcher, audit, worker, kinds, environment=unnamed)
+    list_every_kind(launcher, audit, worker, kinds, "run", environment=unnamed)
     environment = {**tenants, "OPERATOR_IMAGE": rig.load_operator_image()}
     operator = launcher.start(worker, environment=environment)
     operator.await_leading()

@@ -21,6 +21,7 @@ LEASE_SECONDS = 15.0
 # A candidate looks every 2 to 4.4 seconds.
 TAKEOVER_WITHIN = LEASE_SECONDS + 20.0
 ENDS_WITHIN = 30.0
+FREEZING = ("e2e.harness.freezing_operator", "run")
 
 
 def holder(api: Api) -> str:
@@ -37,7 +38,7 @@ def test_a_frozen_leader_never_writes_again(
     rival: Identity,
     namespace: str,
 ) -> None:
-    leader = launcher.start(controller)
+    leader = launcher.start(controller, module=FREEZING)
     leader.await_leading()
     standby = launcher.start(rival)
     first = Cluster(api, namespace, "first")
@@ -52,7 +53,7 @@ def test_a_frozen_leader_never_writes_again(
     for cluster in others:
         api.create(CLUSTERS, manifest(namespace, cluster.name))
     until("its first write", lambda: writes(audit.since(mark, controller.user)), 5.0, every=0.002)
-    leader.signal(signal.SIGSTOP)
+    leader.freeze()
     watch = Stopwatch()
     lost = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
     api.delete(CONFIG_MAP, namespace, names.config_map(first.name))
