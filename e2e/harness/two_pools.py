@@ -19,6 +19,8 @@ SERVICES, SETS = "services", "statefulsets"
 VIEWS = (f"v1/{SERVICES}", f"apps/v1/{SETS}")
 """What has to be watched beside what every record watches."""
 _OF_JOB = "batch.kubernetes.io/job-name"
+_BEFORE = Moment(0, 0.0)
+"""Before every event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class TwoPools:
         Pods that are created later count as well: whether a selector matches does not depend on
         whether the pods exist.
         """
-        made = min((life.made for life in self.lives(self.green) if life.made), default=None)
+        made = min((life.made or _BEFORE for life in self.lives(self.green)), default=None)
         entries = [(moment_of(one, 0.0), one) for one in self.services if name_of(one) == service]
         entries += [
             (entry.moment, entry.object) for entry in self.history.entries

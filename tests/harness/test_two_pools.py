@@ -94,6 +94,12 @@ def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
     assert turns == [{"", GREEN.revision}, {GREEN.revision}]
 
 
+def test_green_servers_that_were_there_before_count_from_the_start() -> None:
+    history = History(NAME, [pod(BLUE), pod(GREEN)], SEEN)
+    turns = TwoPools(history, [service(BLUE.selector)]).directed(SERVICE)
+    assert [one.revisions for one in turns] == [{"", GREEN.revision}, {""}, {GREEN.revision}]
+
+
 def test_a_service_that_turned_back_is_seen_to() -> None:
     back = [*SEEN[:-2], entry(7.8, service(OF_BLUE), SERVICES)]
     turns = [one.revisions for one in sets(back).directed(SERVICE)]
