@@ -9,6 +9,7 @@ from baoctl.settings import Settings
 from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.clock import Clock
+from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder
 from runtime.leader.shard_elector import Election
 from runtime.metrics.metrics import Metrics
@@ -28,5 +29,6 @@ class Parts:
     elector: Election | None
     informers: InformerSet
     events: EventRecorder
+    loop_slice: LoopSlice
     runnables: list[Runnable] = field(default_factory=list)
     """What else runs as long as the caches do."""

@@ -69,7 +69,9 @@ def build_tenant_controller(
         metrics=parts.metrics,
         workers=parts.settings.workers,
         options=ControllerOptions(
-            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0), fair=True
+            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0),
+            fair=True,
+            loop_slice=parts.loop_slice,
         ),
     )
     watch_tenants(controller, tenants, clusters)

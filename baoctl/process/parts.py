@@ -22,6 +22,7 @@ from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.controller.controller import Controller
+from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder, Reporter
 from runtime.leader.leader import LeaderOptions
 from runtime.metrics.metrics import Metrics
@@ -70,6 +71,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         elector=elector,
         informers=InformerSet(client, clock=clock, rng=rng, metrics=metrics),
         events=EventRecorder(client, reporter, clock=clock),
+        loop_slice=LoopSlice(clock),
     )
 
 

@@ -232,5 +232,6 @@ def _controller(
             limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0),
             fair=workers is None,
             owns=owns or parts.settings.shard.owns,
+            loop_slice=parts.loop_slice,
         ),
     )

@@ -16,9 +16,10 @@ from typing import Any, Protocol
 import structlog
 from structlog.contextvars import bind_contextvars
 
-from runtime.clock import Clock, yield_to_loop
+from runtime.clock import Clock
 from runtime.controller.event import Event, Predicate
 from runtime.controller.handler import Handler
+from runtime.controller.loop_slice import LoopSlice
 from runtime.controller.ratelimit import ItemExponentialFailure, RateLimiter
 from runtime.controller.watchdog import Watchdog, Worker
 from runtime.controller.workqueue import LOW, NORMAL, ShutDown, Workqueue
@@ -29,10 +30,6 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.types import Object, Request, key_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
-
-SLICE_PASSES = 16
-SLICE_SECONDS = 0.001
-"""What the workers may do in one turn of the loop, if nothing in it suspends them."""
 
 
 class Reconciler(Protocol):
@@ -72,7 +69,8 @@ class ControllerOptions:
     workers are kept free for other namespaces than those whose passes hold them
     (runtime.controller.flows). `owns`: whether a request is for this process; all others are
     dropped. It is asked before the request is enqueued, and again before the pass: what a request
-    is about may not have been in the caches before.
+    is about may not have been in the caches before. `loop_slice` is shared by all controllers of an
+    event loop; None: this one has it for itself.
     """
 
     deadline: float = 120.0
@@ -81,6 +79,7 @@ class ControllerOptions:
     reconcile_id: Callable[[], str] = field(default_factory=numbered_ids)
     fair: bool = False
     owns: Callable[[Request], bool] = lambda _: True
+    loop_slice: LoopSlice | None = None
 
 
 Add = Callable[[Request, int], None]
@@ -155,6 +154,7 @@ class Controller:
             workers=workers if self._options.fair else None,
         )
         self._sources: list[EventSource] = []
+        self._loop_slice = self._options.loop_slice or LoopSlice(clock)
         self._watchdog = Watchdog(clock, self._options.deadline)
         self._active = 0
         self._series.active_workers.set_function(lambda: self._active)
@@ -220,28 +220,23 @@ class Controller:
     async def _work(self) -> None:
         worker = _current_task()
         bind_contextvars(controller=self.name)
-        passes, slice_end = 0, 0.0
         while True:
             try:
                 request = await self._queue.get()
             except ShutDown:
                 return
             try:
-                ended = await self._process(request, worker)
+                # A reconciler that finds everything in stores never suspends by itself: a full
+                # queue would hold up watches, lease renewals and probes.
+                await self._loop_slice.enter()
+                await self._process(request, worker)
             finally:
                 self._queue.done(request)
             if worker.cancelling():
                 # The reconciler made something else of the end of this task.
                 raise asyncio.CancelledError
-            # A reconciler that finds everything in stores never suspends by itself: without a
-            # turn now and then a full queue would hold up watches, lease renewals and probes.
-            passes += 1
-            if passes >= SLICE_PASSES or ended >= slice_end:
-                await yield_to_loop()
-                passes, slice_end = 0, self._clock.monotonic() + SLICE_SECONDS
 
-    async def _process(self, request: Request, worker: Worker) -> float:
-        """One pass; answers the monotonic time of its end."""
+    async def _process(self, request: Request, worker: Worker) -> None:
         started = self._clock.monotonic()
         # Each worker has a context of its own, and the next pass overwrites these.
         bind_contextvars(
@@ -256,12 +251,10 @@ class Controller:
         finally:
             expired = self._watchdog.end(worker)
             self._active -= 1
-            ended = self._clock.monotonic()
-            self._series.seconds.observe(ended - started)
+            self._series.seconds.observe(self._clock.monotonic() - started)
         if expired:
             self._series.timeouts.inc()
         self._settle(request, verdict)
-        return ended
 
     async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
         """Call the reconciler; what it raises is returned, unless it is the end of this task."""

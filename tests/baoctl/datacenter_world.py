@@ -15,6 +15,7 @@ from contracts.api.group import BACKUPS, RESTORES
 from runtime.builtin_kinds import EVENT, INGRESS
 from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION
+from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder, Reporter
 from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
@@ -62,6 +63,7 @@ class World(Objects):
             elector=None,
             informers=InformerSet(client, clock=clock, rng=rng, metrics=metrics),
             events=EventRecorder(client, Reporter("t.example.com/op", "1"), clock=clock),
+            loop_slice=LoopSlice(clock),
         )
         controllers = build_controllers(parts)
         async with asyncio.TaskGroup() as group:

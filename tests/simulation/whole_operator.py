@@ -30,6 +30,7 @@ from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION
 from runtime.cache.selection import Selection
 from runtime.client.transport import HttpRequest, HttpResponse
+from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder, Reporter
 from runtime.limits.nesting import shallow
 from runtime.metrics.metrics import Metrics
@@ -122,6 +123,7 @@ class World:
             elector=None,
             informers=InformerSet(client, clock=self.clock, rng=rng, metrics=metrics),
             events=EventRecorder(client, Reporter("t.example.com/op", "1"), clock=self.clock),
+            loop_slice=LoopSlice(self.clock),
         )
         controllers = build_controllers(parts)
         clusters = parts.informers.informer(Selection(CLUSTERS, transform=shallow))

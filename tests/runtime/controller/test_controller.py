@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from runtime.clock import yield_to_loop
-from runtime.controller.controller import SLICE_PASSES, SLICE_SECONDS, Controller
+from runtime.controller.controller import Controller
+from runtime.controller.loop_slice import SLICE_PASSES, SLICE_SECONDS
 from runtime.controller.workqueue import LOW
 from runtime.errors import Conflict, LeaseLost, StatusInfo, TerminalError, Transient
 from runtime.outcome import Blocked, Done, Outcome, Wait
