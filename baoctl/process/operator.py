@@ -15,8 +15,9 @@ from runtime.clock import Clock
 
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
 # all of them again and again while a large list comes in, and holds the event loop for 200 ms. Of
-# new objects it frees what ended TLS connections left, in parts small enough for the event loop.
-GC_THRESHOLDS = (10_000, 50, 100)
+# new objects it frees what ended TLS connections left, in parts small enough for the event loop: a
+# collection of survivors walks 50,000 objects, of which all may be in caches by then.
+GC_THRESHOLDS = (10_000, 5, 1_000)
 
 
 async def run(settings: Settings, clock: Clock) -> None:
