@@ -19,6 +19,8 @@ from baoctl import __version__
 from e2e.rig.binaries import obtain
 from e2e.rig.paths import REPOSITORY, Cache, cache_root
 from e2e.rig.versions import KUBECTL
+from release.bundle.csv import PACKAGE
+from release.bundle.files import EXTRAS, bundle_archive, bundle_files, extras_file
 from release.chart.archive import NAME as CHART
 from release.chart.archive import archive
 from release.chart.files import chart_files
@@ -49,11 +51,15 @@ class Release:
 
 
 def write_manifests(checkout: Checkout, release: Release, out: Path) -> None:
-    """Write what is made of text alone: the installation files, the chart and the notes."""
+    """Write what is made of text alone: installation files, chart, bundle and notes."""
     for name, text in install_files(checkout, release.image, release.version).items():
         (out / name).write_text(text, encoding="utf-8")
     chart = archive(chart_files(checkout, release.version, release.image))
     (out / f"{CHART}-{release.version}.tgz").write_bytes(chart)
+    bundle = bundle_files(checkout, release.version, release.image, release.source.home)
+    archived = bundle_archive(bundle, release.version)
+    (out / f"{PACKAGE}-bundle-{release.version}.tgz").write_bytes(archived)
+    (out / EXTRAS).write_text(extras_file(checkout, release.version), encoding="utf-8")
     changes = [path for path in (checkout.root / "changes").glob("*.*.md")]
     texts = ((path.name, path.read_text(encoding="utf-8")) for path in changes)
     (out / NOTES).write_text(release_notes(release.version, texts), encoding="utf-8")

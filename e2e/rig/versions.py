@@ -51,6 +51,7 @@ AWS_KMS = "v2.3.0"
 KUBE_ROUTER = "v2.1.0"
 # Installs the chart (e2e/helm).
 HELM = "v3.22.0"
+OPERATOR_FRAMEWORK = "v0.45.0"
 # Not a server: only its CustomResourceDefinitions are used.
 GATEWAY_API = "v1.6.3"
 
@@ -182,5 +183,7 @@ HELM_TOOL = Server(
     f" -X {_HELM_KUBERNETES}Minor={KUBERNETES.split('.')[1]}",
     cost=62,
 )
+# Our own program around the validators that `operator-sdk bundle validate` runs.
+BUNDLE_VALIDATOR = Server("bundle-validator", "bundle-validator", "tools/bundle-validator", cost=60)
 # The object store with real credentials. A test server only, and never shipped (AGPL-3).
 MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio", cost=112)

@@ -19,6 +19,7 @@ SERVERS = (
     versions.COSIGN_TOOL,
     versions.CRANE_TOOL,
     versions.HELM_TOOL,
+    versions.BUNDLE_VALIDATOR,
     versions.REGISTRY_SERVER,
     versions.MINIO_SERVER,
     versions.HCL_READER,
@@ -37,6 +38,7 @@ OURS = (
     versions.COREDNS_SERVER,
     versions.KUBE_ROUTER_SERVER,
     versions.KMS_PLUGIN_PROGRAM,
+    versions.BUNDLE_VALIDATOR,
 )
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
@@ -47,6 +49,7 @@ REQUIRED = {
     "cosign": ("github.com/sigstore/cosign/v3", versions.COSIGN),
     "crane": ("github.com/google/go-containerregistry", versions.CRANE),
     "helm": ("helm.sh/helm/v3", versions.HELM),
+    "bundle-validator": ("github.com/operator-framework/api", versions.OPERATOR_FRAMEWORK),
     "registry": ("github.com/distribution/distribution/v3", versions.REGISTRY),
     "minio": ("github.com/minio/minio", versions.MINIO),
     "bao": ("github.com/openbao/openbao", versions.OPENBAO_SOURCE),

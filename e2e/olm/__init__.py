@@ -1,0 +1,1 @@
+"""The bundle for OLM: accepted by its validators, and complete: nothing else is needed to run."""

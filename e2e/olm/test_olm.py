@@ -1,0 +1,122 @@
+"""An operator that has what OLM makes of the bundle, and nothing else, runs a cluster.
+
+In a namespace of its own, so that the rights of the rig's usual operator hide no missing one.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contracts.admission.operator_writes import RESTRICT_SECRETS
+from contracts.api.group import CLUSTERS
+from e2e.conftest import sweep
+from e2e.demo.manifests import as_list, documents, set_variable
+from e2e.harness.asking import Asking, account
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import ACCOUNT, install
+from e2e.harness.kubernetes import Api, ApiError
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.overlays import copied, remove_objects
+from e2e.harness.waiting import Stopwatch, until
+from e2e.olm.bundle import VERSION, checkout_of, installed_by_olm, write_bundle
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from release.bundle.files import extras_file
+from release.manifests import Checkout
+from runtime.builtin_kinds import POD, SECRET
+from runtime.types import Object, Resource
+
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
+HOME, NAME = "bao-olm", "openbao-operator"
+OPERATORS = "app.kubernetes.io/name=openbao-operator"
+SECONDS = 60.0
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """The manifests for our namespace."""
+    shutil.copytree(REPOSITORY / "release" / "bundle", tmp_path / "release" / "bundle")
+    return checkout_of(copied(tmp_path, HOME))
+
+
+@pytest.fixture
+def installed(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterator[None]:
+    """Install the operator as OLM does, with the image repository of a Subscription's config."""
+    repository, _, _ = rig.load_operator_image().rpartition(":")
+    rig.tag_image(rig.load_operator_image(), f"{repository}:{VERSION}")
+    write_bundle(checkout, repository, tmp_path / "bundle")
+    objects = installed_by_olm(tmp_path / "bundle" / "manifests", HOME)
+    (deployment,) = [one for one in objects if one["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"{repository}:{VERSION}"
+    set_variable(container, "RELATED_IMAGE_OPENBAO", IMAGE_REPOSITORY)
+    api.make_namespace(HOME)
+    apply(rig, objects)
+    try:
+        until("both pods are ready", lambda: ready(api) == 2, SECONDS)
+        yield
+    finally:
+        api.delete(DEPLOYMENT, HOME, NAME)
+        until("the pods are gone", lambda: not api.list(POD, HOME, OPERATORS), SECONDS)
+        remove_objects(rig, objects)
+        install(rig)
+        sweep(api, HOME)
+
+
+def apply(rig: Rig, objects: list[Object]) -> None:
+    """Apply objects on the server's side."""
+    argv = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+    rig.kubectl(*argv, input=as_list(objects), timeout=120.0)
+
+
+def ready(api: Api) -> int:
+    """How many pods of the operator are ready."""
+    return int((api.get(DEPLOYMENT, HOME, NAME).get("status") or {}).get("readyReplicas", 0))
+
+
+def refusal(rig: Rig, namespace: str) -> str:
+    """The error when the operator creates a Secret that belongs to no cluster."""
+    metadata = {"name": "somebodys", "namespace": namespace}
+    try:
+        Asking(rig, account(HOME, ACCOUNT)).create(SECRET, {"metadata": metadata}, dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.usefixtures("installed")
+def test_it_runs_a_cluster_and_is_refused_nothing(
+    rig: Rig, api: Api, audit: AuditLog, checkout: Checkout, namespace: str
+) -> None:
+    mark, watch = audit.mark(), Stopwatch()
+    api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
+    made = Cluster(api, namespace, "one")
+    made.await_available()
+    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
+    print(f"\nAvailable and logged in after {watch.seconds:.1f} s")
+    assert not refusal(rig, namespace)
+
+    extras = documents(extras_file(checkout, VERSION))
+    apply(rig, extras)
+    try:
+        until(
+            "the policies hold",
+            lambda: RESTRICT_SECRETS.name in refusal(rig, namespace),
+            SECONDS,
+        )
+        api.delete(CLUSTERS, namespace, "one")
+        until("the cluster is gone", lambda: made.find() is None, SECONDS)
+    finally:
+        remove_objects(rig, extras)
+
+    user = account(HOME, ACCOUNT).name
+    # The dry runs of this test are no requests of the operator.
+    ours = [one for one in audit.since(mark) if one.user == user and one.agent != "asking"]
+    assert ours
+    assert not (no := refused(ours)), "\n".join(map(str, no))

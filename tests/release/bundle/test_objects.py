@@ -1,0 +1,88 @@
+"""Which object of an overlay goes where, and that none gets lost."""
+
+from typing import Any
+
+import pytest
+
+from contracts.installation import CONTROLLER, NAMESPACE
+from release.bundle.objects import UnknownObjectError, divide
+
+GROUP = "rbac.authorization.k8s.io"
+LEASES = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]}
+PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+
+
+def made(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **more}
+
+
+def bound(kind: str, role: str, account: str = CONTROLLER) -> dict[str, Any]:
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
+    reference = {"apiGroup": GROUP, "kind": kind, "name": role}
+    return made(f"{kind}Binding", f"bind-{role}", roleRef=reference, subjects=[subject])
+
+
+OVERLAY = [
+    made("Namespace", NAMESPACE),
+    made("CustomResourceDefinition", "things.example.com"),
+    made("ServiceAccount", CONTROLLER),
+    made("ServiceAccount", "marker"),
+    made("Role", "own", rules=[LEASES]),
+    bound("Role", "own"),
+    made("ClusterRole", "all", rules=[PODS]),
+    bound("ClusterRole", "all"),
+    made("ClusterRole", "for-people", rules=[]),
+    made("Deployment", "operator", spec={}),
+    made("Service", "metrics"),
+    made("PodDisruptionBudget", "operator"),
+    made("NetworkPolicy", "operator"),
+    made("ValidatingAdmissionPolicy", "rule"),
+]
+
+
+def names(objects: Any) -> set[tuple[str, str]]:
+    return {(one["kind"], one["metadata"]["name"]) for one in objects}
+
+
+def test_rights_of_the_controller_become_permissions() -> None:
+    parts = divide(OVERLAY)
+    assert parts.permissions == (LEASES,)
+    assert parts.cluster_permissions == (PODS,)
+
+
+def test_what_olm_refuses_goes_beside_the_bundle() -> None:
+    assert names(divide(OVERLAY).extras) == {
+        ("ServiceAccount", "marker"),
+        ("NetworkPolicy", "operator"),
+        ("ValidatingAdmissionPolicy", "rule"),
+    }
+
+
+def test_what_the_bundle_holds_has_no_namespace() -> None:
+    held = divide(OVERLAY).others
+    assert names(held) == {
+        ("ClusterRole", "for-people"),
+        ("Service", "metrics"),
+        ("PodDisruptionBudget", "operator"),
+    }
+    assert not [one for one in held if "namespace" in one["metadata"]]
+
+
+def test_nothing_gets_lost() -> None:
+    parts = divide(OVERLAY)
+    kept = names((parts.deployment, *parts.definitions, *parts.others, *parts.extras))
+    by_olm = {
+        ("Namespace", NAMESPACE),
+        ("ServiceAccount", CONTROLLER),
+        ("Role", "own"),
+        ("RoleBinding", "bind-own"),
+        ("ClusterRole", "all"),
+        ("ClusterRoleBinding", "bind-all"),
+    }
+    assert kept | by_olm == names(OVERLAY)
+    assert not kept & by_olm
+
+
+def test_rights_of_another_account_are_refused() -> None:
+    with pytest.raises(UnknownObjectError, match=r"RoleBinding bind-own is for .*'somebody'"):
+        divide([*OVERLAY, bound("Role", "own", "somebody")])
