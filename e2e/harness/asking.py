@@ -17,6 +17,7 @@ import orjson
 
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
+from runtime.builtin_kinds import SECRET
 from runtime.types import Object, Resource
 
 _KINDS = {"POST": "application/json", "PATCH": "application/merge-patch+json"}
@@ -125,3 +126,13 @@ def _message_of(content: bytes) -> str:
         return str(orjson.loads(content).get("message", ""))
     except orjson.JSONDecodeError:
         return content.decode(errors="replace")
+
+
+def foreign_secret_refusal(rig: Rig, operator: Somebody, namespace: str) -> str:
+    """Return the error when an operator creates a Secret that belongs to no cluster; "" if none."""
+    metadata = {"name": "somebodys", "namespace": namespace}
+    try:
+        Asking(rig, operator).create(SECRET, {"metadata": metadata}, dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""

@@ -11,14 +11,13 @@ from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import KUBECTL
 from release.bundle.files import bundle_files
-from release.manifests import Checkout
+from release.manifests import Checkout, Object
 
 VERSION = "1.2.3"
 HOME_PAGE = "https://forge.example.com/openbao-operator"
 _CSV = "ClusterServiceVersion"
 _NAMESPACED = frozenset({"Service", "PodDisruptionBudget"})
 _RBAC = "rbac.authorization.k8s.io"
-Object = dict[str, Any]
 
 
 def checkout_of(root: Path) -> Checkout:

@@ -16,11 +16,11 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS, TENANTS
 from e2e.conftest import sweep
 from e2e.demo.manifests import Installation, as_list, operator_objects
-from e2e.harness.asking import Asking, account
+from e2e.harness.asking import account, foreign_secret_refusal
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import ACCOUNT, install
-from e2e.harness.kubernetes import Api, ApiError, missing_ok
+from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import IMAGE_REPOSITORY
@@ -30,7 +30,7 @@ from e2e.harness.tenants import make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from release.manifests import MODES
-from runtime.builtin_kinds import NAMESPACE, POD, ROLE, SECRET
+from runtime.builtin_kinds import NAMESPACE, POD, ROLE
 from runtime.types import Object, Resource
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
@@ -143,16 +143,6 @@ def _is_gone(api: Api, namespace: str) -> bool:
     return api.find(NAMESPACE, None, namespace) is None
 
 
-def refusal(rig: Rig, namespace: str) -> str:
-    """The error when the operator creates a Secret that belongs to no cluster."""
-    metadata = {"name": "somebodys", "namespace": namespace}
-    try:
-        Asking(rig, account(HOME, ACCOUNT)).create(SECRET, {"metadata": metadata}, dry_run=True)
-    except ApiError as error:
-        return str(error)
-    return ""
-
-
 @pytest.mark.timeout(300)
 def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
     rig: Rig, api: Api, audit: AuditLog, installed: Installed, metrics: Prometheus
@@ -167,7 +157,8 @@ def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
     print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
 
     assert_is_scraped(api, metrics)
-    bound = RESTRICT_SECRETS.name in refusal(rig, namespace)
+    refusal = foreign_secret_refusal(rig, account(HOME, ACCOUNT), namespace)
+    bound = RESTRICT_SECRETS.name in refusal
     assert bound == (installed.overlay != "without-admission")
 
     api.delete(CLUSTERS, namespace, "one")
