@@ -1,13 +1,12 @@
 """Mallory: a ServiceAccount with edit permissions in one namespace, and its token."""
 
-import http.client
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from e2e.harness.kubernetes import Api, Object
-from e2e.rig.kube import MERGE_PATCH, Kube
+from e2e.rig.kube import MERGE_PATCH, PATIENCE, Kube
 from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
@@ -61,18 +60,13 @@ class Mallory:
         """Send one request."""
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
-        connection = http.client.HTTPSConnection(
-            self.kube.host, self.kube.port, context=self.kube.context, timeout=20.0
+        data = None if body is None else orjson.dumps(body)
+        response = self.kube.pool.urlopen(
+            method, path, data, headers, retries=False, timeout=PATIENCE
         )
-        try:
-            data = None if body is None else orjson.dumps(body)
-            connection.request(method, path, body=data, headers=headers)
-            response = connection.getresponse()
-            words = response.read().decode(errors="replace")
-        finally:
-            connection.close()
         if response.status < 300:
             return Answer(response.status, "")
+        words = response.data.decode(errors="replace")
         return Answer(response.status, str(orjson.loads(words).get("message", words)))
 
 

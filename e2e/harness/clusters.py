@@ -80,7 +80,7 @@ class Cluster:
         """Wait for a condition and return it; a failure lists all conditions."""
         what = " ".join(filter(None, (f"{self.namespace}/{self.name}", kind, status, reason)))
         try:
-            return until(what, lambda: self.condition(kind, status, reason), seconds, every=0.05)
+            return until(what, lambda: self.condition(kind, status, reason), seconds)
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 

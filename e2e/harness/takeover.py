@@ -68,7 +68,7 @@ class Takeover:
     def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
         """Wait for a condition, and for its events; a failure has all recorded ones."""
         try:
-            found = until(what, look, seconds, every=0.05)
+            found = until(what, look, seconds)
             self.record.catch_up()
             return found
         except NotSoError as error:
@@ -139,7 +139,7 @@ def all_of(servers: ServerPool, size: int) -> set[str]:
     return {servers.pod(ordinal) for ordinal in range(size)}
 
 
-def set_names(cluster: Cluster) -> set[str]:
+def stateful_sets(cluster: Cluster) -> set[str]:
     """Return the names of the StatefulSets of voters."""
     wanted = labels.selector_text(labels.base(cluster.name))
     found = cluster.api.list(STATEFUL_SET, cluster.namespace, wanted)

@@ -78,4 +78,4 @@ def await_reason(
         found = provisioned(api, name, home)
         return found if found is not None and found["reason"] == reason else None
 
-    return until(f"tenant {home}/{name} is told {reason}", reported, seconds, every=0.05)
+    return until(f"tenant {home}/{name} is told {reason}", reported, seconds)

@@ -130,7 +130,7 @@ class TwoPools:
         }  # fmt: skip
         return {name: sum(job == name for job, _ in pods) for name in names}
 
-    def sets_seen(self, servers: ServerPool) -> list[Object]:
+    def stateful_sets(self, servers: ServerPool) -> list[Object]:
         """Return all observed versions of the StatefulSet of one pool."""
         return [
             entry.object for entry in self.history.entries

@@ -3,24 +3,28 @@
 Used by the rig itself (readiness, volumes); tests use kubectl or the operator's own client.
 """
 
-import http.client
 import ssl
 import tempfile
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
 # Seconds to an answer. An API server that shares two cores with everything else needs some at
 # times, and those after its start until it knows its admission policies.
 PATIENCE = 20.0
+# Of a scenario that call at the same time; each keeps its connection.
+THREADS = 4
 # As often as client-go asks again when a server says that it is not ready yet.
 TRIES = 11
 # A question about conditions is an error while there are none; with the names come the first ones.
@@ -48,11 +52,12 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kube:
-    """One API server and one identity. Each call opens a new connection."""
+    """One API server and one identity.
 
-    host: str
-    port: int
-    context: ssl.SSLContext
+    Connections stay open: scenarios poll, and a handshake costs both sides more than a read.
+    """
+
+    pool: HTTPConnectionPool
     user_agent: str = "openbao-rig"
 
     @classmethod
@@ -68,17 +73,14 @@ class Kube:
             pair.write(b64decode(user["client-key-data"]))
             pair.flush()
             context.load_cert_chain(pair.name)
-        address = urlsplit(cluster["server"])
-        return cls(address.hostname or "", address.port or 443, context, user_agent)
+        return cls(_pool(cluster["server"], context), user_agent)
 
     @classmethod
     def anonymous(cls, path: Path) -> "Kube":
         """Read the address and the CA of the API server, without an identity."""
         cluster = orjson.loads(path.read_bytes())["clusters"][0]["cluster"]
         authority = b64decode(cluster["certificate-authority-data"]).decode()
-        address = urlsplit(cluster["server"])
-        context = ssl.create_default_context(cadata=authority)
-        return cls(address.hostname or "", address.port or 443, context)
+        return cls(_pool(cluster["server"], ssl.create_default_context(cadata=authority)))
 
     def get(self, path: str) -> Object:
         """GET a JSON document. Raises ApiError, OSError.
@@ -115,42 +117,65 @@ class Kube:
         """Yield watch events until the server ends the watch. Raises ApiError, OSError."""
         query = urlencode({"watch": "1", "resourceVersion": resource_version})
         # Longer than the server's own limit: a watch may be silent for as long as it lasts.
-        connection = self._connect(None)
+        response = self._request("GET", f"{path}?{query}", None, streams=True)
         try:
-            connection.request("GET", f"{path}?{query}", headers={"User-Agent": self.user_agent})
-            response = connection.getresponse()
             if response.status != 200:
-                raise ApiError(response.status, response.read(512).decode(errors="replace"))
-            while line := response.readline():
-                yield orjson.loads(line)
+                raise _refusal(response, response.read(512))
+            yield from map(orjson.loads, _lines(response))
         finally:
-            connection.close()
-
-    def _connect(self, timeout: float | None) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection(
-            self.host, self.port, context=self.context, timeout=timeout
-        )
+            response.close()
 
     def _call(self, method: str, path: str, body: Object | None) -> Object:
         found: Object = orjson.loads(self._send(method, path, body))
         return found
 
     def _send(self, method: str, path: str, body: Object | None) -> bytes:
+        response = self._request(method, path, body)
+        if response.status >= 300:
+            raise _refusal(response, response.data)
+        return response.data
+
+    def _request(
+        self, method: str, path: str, body: Object | None, *, streams: bool = False
+    ) -> BaseHTTPResponse:
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         headers = {"User-Agent": self.user_agent, "Accept": "application/json, text/plain"}
         data = None
         if body is not None:
             data = orjson.dumps(body)
             headers["Content-Type"] = kind
-        connection = self._connect(PATIENCE)
-        try:
-            connection.request(method, path, body=data, headers=headers)
-            response = connection.getresponse()
-            content = response.read()
-        finally:
-            connection.close()
-        if response.status >= 300:
-            again = response.headers.get("Retry-After", "")
-            words = content[:512].decode(errors="replace")
-            raise ApiError(response.status, words, float(again) if again.isdigit() else None)
-        return content
+        timeout = None if streams else PATIENCE
+        with _as_os_error():
+            return self.pool.urlopen(
+                method, path, data, headers,
+                retries=False, timeout=timeout, preload_content=not streams,
+            )  # fmt: skip
+
+
+def _pool(server: str, context: ssl.SSLContext) -> HTTPConnectionPool:
+    address = urlsplit(server)
+    return HTTPSConnectionPool(
+        address.hostname or "", address.port, maxsize=THREADS, ssl_context=context
+    )
+
+
+def _lines(response: BaseHTTPResponse) -> Iterator[bytes]:
+    rest = b""
+    with _as_os_error():
+        for chunk in response.stream():
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except HTTPError as error:
+        raise ConnectionError(str(error)) from error
+
+
+def _refusal(response: BaseHTTPResponse, content: bytes) -> ApiError:
+    again = response.headers.get("Retry-After", "")
+    words = content[:512].decode(errors="replace")
+    return ApiError(response.status, words, float(again) if again.isdigit() else None)

@@ -36,7 +36,7 @@ from e2e.harness.takeover import (
     members,
     rests,
     serving,
-    set_names,
+    stateful_sets,
     taking_over,
     with_blue_green,
 )
@@ -195,7 +195,7 @@ def assert_blue_alone_is_left(cluster: Cluster, seen: TwoPools) -> None:
     """Check that green is deleted with its volumes, and that the upgrade is not retried."""
     blue, green = seen.blue, seen.green
     assert green != blue
-    assert set_names(cluster) == {blue.stateful_set}
+    assert stateful_sets(cluster) == {blue.stateful_set}
     assert [name_of(pod) for pod in cluster.pods()] == [blue.pod(0)]
     until("its volume is gone", lambda: not claims_of(cluster, green), 10.0)
     assert claims_of(cluster, blue) == {blue.data_claim(0)}
@@ -233,7 +233,7 @@ def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None
     green = serving(cluster)
     assert green == seen.green
     assert members(cluster) == {green.pod(0): True, READER: False}
-    assert set_names(cluster) == {green.stateful_set}
+    assert stateful_sets(cluster) == {green.stateful_set}
     assert image_of(cluster.api.get(POD, cluster.namespace, READER)) == new.image
     assert cluster.server(READER).health()["cluster_id"] in cluster.cluster_ids()
     assert cluster.condition("ReadReplicasReady", "True", "AllReadReplicasReady") is not None

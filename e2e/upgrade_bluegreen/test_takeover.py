@@ -45,7 +45,7 @@ from e2e.harness.takeover import (
     rests,
     second,
     serving,
-    set_names,
+    stateful_sets,
     taking_over,
     with_blue_green,
 )
@@ -154,7 +154,7 @@ def assert_in_order(seen: TwoPools) -> None:
 
 
 def assert_clients_are_sent_over_once(seen: TwoPools) -> None:
-    """From the first server of green on, clients are sent to one set alone."""
+    """From the first server of green on, clients are sent to one pool alone."""
     turns = seen.directed(names.public_service(NAME))
     assert [one.revisions for one in turns] == [{seen.blue.revision}, {seen.green.revision}], turns
     switched = seen.began(DEMOTING)
@@ -181,7 +181,7 @@ def assert_blue_stays_until_it_is_not_needed(seen: TwoPools) -> None:
 def assert_green_alone_is_left(cluster: Cluster, seen: TwoPools, version: str) -> None:
     """It votes, and the cluster says that nothing is left to do."""
     blue, green = seen.blue, seen.green
-    assert set_names(cluster) == {green.stateful_set}
+    assert stateful_sets(cluster) == {green.stateful_set}
     assert members(cluster) == dict.fromkeys(all_of(green, SIZE), True)
     pods = cluster.pods()
     assert {name_of(pod) for pod in pods} == all_of(green, SIZE)
@@ -272,7 +272,7 @@ def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
     turns = [one.revisions for one in seen.directed(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
     assert_no_server_of_blue_was_touched(seen)
-    assert set_names(cluster) == {blue.stateful_set}
+    assert stateful_sets(cluster) == {blue.stateful_set}
     assert {name_of(pod) for pod in cluster.pods()} == all_of(blue, SIZE)
     assert members(cluster) == dict.fromkeys(all_of(blue, SIZE), True)
     until("its volumes are gone", lambda: not claims_of(cluster, green), 10.0)
@@ -359,11 +359,14 @@ def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
 
 
 def assert_frozen(seen: TwoPools) -> None:
-    """No Job and no set of the attempt knows what was asked for on the way."""
+    """No Job and no StatefulSet of the attempt knows what was asked for on the way."""
     both = (seen.blue, seen.green)
-    for one in (*seen.jobs().values(), *(one for each in both for one in seen.sets_seen(each))):
+    for one in (
+        *seen.jobs().values(),
+        *(one for each in both for one in seen.stateful_sets(each)),
+    ):
         text = orjson.dumps(one).decode()
         assert ABSENT not in text
         assert not any(each.pod(SIZE) in text for each in both)
-    sizes = {one["spec"]["replicas"] for one in seen.sets_seen(seen.green)}
+    sizes = {one["spec"]["replicas"] for one in seen.stateful_sets(seen.green)}
     assert sizes == {SIZE}

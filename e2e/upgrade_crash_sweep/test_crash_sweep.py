@@ -3,13 +3,19 @@
 A status may be written once more or less than in the clean run; the kinds of writes are the same.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from e2e.conftest import MakeNamespace, sweep
+from e2e.demo.objects import name_of
 from e2e.harness.audit import AuditLog, refused
-from e2e.harness.crash_points import Moment, batches, ends, never_reached, numbered
+from e2e.harness.clusters import Cluster
+from e2e.harness.crash_points import batches, ends, never_reached, numbered
+from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import STEADFAST
+from e2e.harness.waiting import until
 from e2e.rig.versions import OPENBAO_UPGRADES
 from e2e.upgrade_crash_sweep.sweep import Case, Sweep
 
@@ -18,6 +24,11 @@ VERSIONS = OPENBAO_UPGRADES[1:]
 # As many as two cores bear side by side, beside other scenarios.
 BATCH, BIG_BATCH = 12, 3
 SECONDS = 300.0
+# Where an upgrade of three servers crashes: at an eviction, by its turn, or at the Job (None).
+SAMPLE: tuple[tuple[tuple[int | None, Position], ...], ...] = (
+    ((0, "after"), (1, "at"), (2, "before")),
+    ((2, "after"), (None, "before"), (None, "after")),
+)
 
 
 @pytest.mark.timeout(900)
@@ -55,29 +66,27 @@ def test_a_sample_of_the_upgrade_of_three_servers(
 ) -> None:
     """The pods, the Job that asks the leader, and what is written down between them."""
     size: dict[str, object] = {"replicas": 3, "configuration": STEADFAST}
-    (first,) = campaign.bring_up(make_namespace, 1, NAME, **size)
-    clean = numbered(campaign.writes_of(first, VERSIONS[0]))
-    sweep(campaign.api, first.namespace)
-    print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
-    pods = [one for one in clean if one[0].subresource == "eviction"]
-    (job,) = (one for one in clean if one[0].verb == "create" and one[0].resource == "jobs")
-    assert len(pods) == 3
-    moments: list[Moment] = [
-        (pods[0][0], 1, "after"),
-        (pods[1][0], 1, "at"),
-        (pods[2][0], 1, "before"),
-        (pods[2][0], 1, "after"),
-        (job[0], 1, "before"),
-        (job[0], 1, "after"),
-    ]
+    clusters = campaign.bring_up(make_namespace, BIG_BATCH, NAME, **size)
+    clean = [key for key, _ in numbered(campaign.writes_of(clusters[0], VERSIONS[0]))]
+    print("\n" + "\n".join(f"  {key}" for key in clean))
+    evictions = [key for key in clean if key.subresource == "eviction"]
+    (job,) = (key for key in clean if key.verb == "create" and key.resource == "jobs")
+    assert len(evictions) == size["replicas"]
     cases: list[Case] = []
-    for batch in batches(moments, BIG_BATCH):
-        clusters = campaign.bring_up(make_namespace, len(batch), NAME, **size)
-        made = [Case(one, *moment) for one, moment in zip(clusters, batch, strict=True)]
-        campaign.run(made, VERSIONS[0], SECONDS)
+    for version, batch in zip(VERSIONS[1:], SAMPLE, strict=True):
+        made = []
+        for cluster, (turn, position) in zip(clusters, batch, strict=True):
+            key = job if turn is None else replace(evictions[0], name=turns(cluster)[turn])
+            made.append(Case(cluster, key, 1, position))
+        campaign.run(made, version, SECONDS)
         cases += made
-        for one in clusters:
-            sweep(campaign.api, one.namespace)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     # Names of Jobs and who leads differ from run to run; what did not come was no crash.
     assert sum(bool(case.result and case.result.crashed) for case in cases) >= 3
+
+
+def turns(cluster: Cluster) -> list[str]:
+    """Return the pods in the order in which a rolling upgrade evicts them: the leader last."""
+    leader = name_of(until("a server leads", cluster.leader, 30.0))
+    standbys = {name_of(pod) for pod in cluster.pods()} - {leader}
+    return [*sorted(standbys, reverse=True), leader]

@@ -16,7 +16,7 @@ from e2e.harness.crash_points import Moment, batches, never_reached, numbered
 from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import CLIENT, SECRETS
-from e2e.harness.takeover import claims_of, members, serving, set_names, with_blue_green
+from e2e.harness.takeover import claims_of, members, serving, stateful_sets, with_blue_green
 from e2e.harness.two_pools import blue_green
 from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
@@ -61,7 +61,7 @@ CRASHES = (
 
 
 @pytest.mark.timeout(1800)
-def test_whoever_comes_next_ends_it_and_one_set_is_left(
+def test_whoever_comes_next_ends_it_and_one_pool_is_left(
     campaign: Sweep,
     make_namespace: MakeNamespace,
     audit: AuditLog,
@@ -110,8 +110,8 @@ def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
     status, servers = blue_green(cluster.live()), serving(cluster)
     if status.get("phase", "Idle") != "Idle" or status.get("greenRevision"):
         found.append(f"the upgrade goes on: {status}")
-    if set_names(cluster) != {servers.stateful_set}:
-        found.append(f"sets: {set_names(cluster)}")
+    if stateful_sets(cluster) != {servers.stateful_set}:
+        found.append(f"StatefulSets: {stateful_sets(cluster)}")
     if [name_of(pod) for pod in cluster.pods()] != [servers.pod(0)]:
         found.append(f"pods: {[name_of(pod) for pod in cluster.pods()]}")
     if members(cluster) != {servers.pod(0): True}:

@@ -35,7 +35,7 @@ class StatefulSet:
     reader: bool = False
     """The one of the read replicas."""
     revision: str = ""
-    """Of the voters; "" for the set without one."""
+    """Of the voters; "" for the pool without one."""
     foreign: bool = False
     """Another operator made it."""
 

@@ -69,7 +69,7 @@ def sets(seen: list[JournalEntry] = SEEN) -> TwoPools:
     return TwoPools(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
 
 
-def test_which_sets_and_which_phases() -> None:
+def test_which_pools_and_which_phases() -> None:
     found = sets()
     assert (found.blue, found.green) == (BLUE, GREEN)
     phases = [(one.name, one.at) for one in found.phases()]
@@ -106,13 +106,13 @@ def test_a_service_that_turned_back_is_seen_to() -> None:
     assert turns == [{""}, {GREEN.revision}, {""}]
 
 
-def test_pods_jobs_and_sets_are_told_apart() -> None:
+def test_pods_jobs_and_stateful_sets_are_told_apart() -> None:
     found = sets()
     assert [life.name for life in found.lives(BLUE)] == [BLUE.pod(0)]
     assert [life.name for life in found.lives(GREEN)] == [GREEN.pod(0)]
     assert found.actions() == ["join"]
-    assert len(found.sets_seen(GREEN)) == 1
-    assert found.sets_seen(BLUE) == []
+    assert len(found.stateful_sets(GREEN)) == 1
+    assert found.stateful_sets(BLUE) == []
 
 
 def test_how_often_a_hook_ran() -> None:

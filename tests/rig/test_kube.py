@@ -1,12 +1,11 @@
 """The rig's own client: when it asks again, and when it does not."""
 
-import http.client
-import ssl
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from urllib3 import HTTPConnectionPool
 
 from e2e.rig.kube import TRIES, ApiError, Kube
 
@@ -18,25 +17,24 @@ OTHERS = {
 }
 
 
-class _Plain(Kube):
-    __slots__ = ()
-
-    def _connect(self, timeout: float | None) -> http.client.HTTPSConnection:
-        # The same methods, without TLS.
-        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)  # type: ignore[return-value]
-
-
-class _Server(HTTPServer):
+class _Server(ThreadingHTTPServer):
     """Answers with what stands in `answers`, in turn, and then with an empty object."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: list[tuple[int, dict[str, str]]] = []
         self.asked = 0
+        self.connections = 0
+        self.closes = False
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
 
     def do_GET(self) -> None:
         self.server.asked += 1
@@ -44,8 +42,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         for name, value in headers.items():
             self.send_header(name, value)
+        self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
+        self.close_connection = self.server.closes
 
     do_POST = do_GET  # noqa: N815  the name is that of the library
 
@@ -67,7 +67,7 @@ def server() -> Iterator[_Server]:
 @pytest.fixture
 def kube(server: _Server) -> Kube:
     host, port = server.server_address[:2]
-    return _Plain(str(host), port, ssl.create_default_context())
+    return Kube(HTTPConnectionPool(str(host), port))
 
 
 def test_a_server_that_is_not_ready_to_list_is_asked_again(kube: Kube, server: _Server) -> None:
@@ -97,3 +97,22 @@ def test_what_changes_something_is_sent_once(kube: Kube, server: _Server) -> Non
     with pytest.raises(ApiError):
         kube.create("/things", {})
     assert server.asked == 1
+
+
+def test_calls_share_a_connection(kube: Kube, server: _Server) -> None:
+    for _ in range(3):
+        kube.get("/things")
+    assert server.connections == 1
+
+
+def test_a_connection_that_the_server_closed_is_replaced(kube: Kube, server: _Server) -> None:
+    server.closes = True
+    for _ in range(3):
+        kube.get("/things")
+    assert server.connections == 3
+
+
+def test_no_answer_is_an_os_error(kube: Kube, server: _Server) -> None:
+    server.server_close()
+    with pytest.raises(OSError, match="refused"):
+        Kube(HTTPConnectionPool("127.0.0.1", 1)).get("/things")

@@ -10,8 +10,8 @@ SETS = {"blue": ("c-0",), "green": ("c-g-0",)}
 WRONG: dict[str, tuple[Order, str]] = {
     "unknown": (Order("reboot", "r"), "'reboot' is no action of an upgrade"),
     "nobody to ask": (Order(STEP_DOWN, "r"), f"{STEP_DOWN} needs the name of a pod"),
-    "no sets": (Order(JOIN, "r"), f"{JOIN} needs the names of all pods of blue and of green"),
-    "half of the sets": (
+    "no pools": (Order(JOIN, "r"), f"{JOIN} needs the names of all pods of blue and of green"),
+    "half of the pools": (
         Order(DEMOTE, "r", green=("c-g-0",)),
         f"{DEMOTE} needs the names of all pods of blue and of green",
     ),

@@ -1,4 +1,4 @@
-"""contracts.pools.fenced_pods: only a fence around a server of the set that serves is heeded."""
+"""contracts.pools.fenced_pods: only a fence around a server of the pool that serves is heeded."""
 
 from typing import Any
 

@@ -32,5 +32,5 @@ async def begun(
 
 
 def of(revision: str, count: int = 3) -> set[str]:
-    """Names of the pods of a set."""
+    """Names of the pods of a pool."""
     return {ServerPool("x", revision).pod(number) for number in range(count)}

@@ -179,7 +179,7 @@ async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
     assert seen.life.status.release.image is None
 
 
-async def test_pods_alone_bear_witness_when_the_set_is_gone(
+async def test_pods_alone_bear_witness_when_the_stateful_set_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = await healthy(monkeypatch)

@@ -57,7 +57,7 @@ def text(desired: Desired) -> str:
 
 
 def as_plain(told: str) -> str:
-    """The text with the names of the set as those of a set without a revision."""
+    """The text with the names of the pool as those of a pool without a revision."""
     named = told.replace(f"{NEWER.stateful_set}-config", "x-config").replace(f"-{REVISION}", "")
     return named.replace(f', "{labels.REVISION}": "{REVISION}"', "")
 
@@ -101,13 +101,13 @@ class TestWhoMayLead:
         found = servers_of(on(REVISION).read())
         assert found == tuple(NEWER.pod(ordinal) for ordinal in range(3))
 
-    def test_jobs_ask_both_sets_while_there_are_two(self) -> None:
+    def test_jobs_ask_both_pools_while_there_are_two(self) -> None:
         cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
         second = ServerPool("x", OTHER)
         first = tuple(f"x-{ordinal}" for ordinal in range(3))
         assert servers_of(cluster) == first + tuple(second.pod(ordinal) for ordinal in range(3))
 
-    def test_a_leader_of_either_set_is_seen(self) -> None:
+    def test_a_leader_of_either_pool_is_seen(self) -> None:
         leader = gen.pod(1).of(OTHER).ready(leading=True).facts()
         seen = gen.world().with_pods(gen.pod(0).ready()).facts()
         both = replace(seen, green=replace(seen.green, pods=(leader,)))
@@ -165,7 +165,7 @@ class TestTraffic:
     def test_clients_are_sent_to_all_servers(self) -> None:
         assert self.selector("") == labels.servers("x")
 
-    def test_the_first_set_is_told_by_a_label_of_its_pods(self) -> None:
+    def test_the_first_pool_is_told_by_a_label_of_its_pods(self) -> None:
         found = self.selector("", first=True)
         assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
         assert not found.items() <= ServerPool("x", OTHER).pod_labels.items()

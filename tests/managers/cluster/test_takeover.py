@@ -75,7 +75,7 @@ class TestFromIdleToIdle:
         for reason in ("UpgradeStarted", "TrafficSwitched", "UpgradeComplete"):
             assert world.told.count(reason) == 1
 
-    async def test_no_pod_of_either_set_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_no_pod_of_either_pool_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = await begun(monkeypatch)
         await world.settle()
         for _ in range(10):

@@ -1,4 +1,4 @@
-"""managers.cluster.plan.green_pool in a pass: what stands beside the set that serves, phase by
+"""managers.cluster.plan.green_pool in a pass: what stands next to the pool that serves, phase by
 phase.
 """
 

@@ -75,7 +75,7 @@ class TestWritten:
         assert status.release is not None
         assert status.release.version == "2.4.0"
 
-    def test_a_pass_that_decides_nothing_about_sets_keeps_it(self) -> None:
+    def test_a_pass_that_decides_nothing_about_pools_keeps_it(self) -> None:
         rest = {"phase": "Idle", "blueRevision": GREEN, "failedRevision": "0" * 16}
         quiet = PLAIN.having(
             release={"version": "2.4.1"},

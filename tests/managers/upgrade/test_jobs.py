@@ -41,7 +41,7 @@ async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
     assert len(api.of(JOB)) == 1
 
 
-async def test_an_order_about_sets_has_a_job_of_its_own() -> None:
+async def test_an_order_about_pools_has_a_job_of_its_own() -> None:
     api = FakeApi()
     made = await ensure_order(Jobs(api), upgrader(), OWNER, ORDER)
     assert made.name == names.upgrade_job("x", PROMOTE, "run-1")

@@ -231,7 +231,9 @@ async def test_an_operator_that_comes_anew_after_each_pass_ends_it_too(
     assert life.gone == ["x-2", "x-1", "x-0"]
 
 
-async def test_no_set_is_ever_rolled_by_kubernetes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_stateful_set_is_ever_rolled_by_kubernetes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     life = await serving(monkeypatch)
     strategy = life.api.objects[(STATEFUL_SET, KEY)]["spec"]["updateStrategy"]
     assert strategy == {"type": "OnDelete"}

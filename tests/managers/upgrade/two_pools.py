@@ -121,7 +121,7 @@ class TwoPools(Mesh):
 
     @property
     def revision(self) -> str:
-        """Revision of green, or of the set that would be green."""
+        """Revision of green, or of the pool that would be green."""
         found = self.known.green_revision
         return found or bluegreen.revision_of(Release.requested(self.read()), self.spec["replicas"])
 
@@ -257,10 +257,10 @@ class TwoPools(Mesh):
         if found is None:
             self.write(lambda: self._make_set(wanted))
         if found is not None and self.known.operation_id:
-            assert found.replicas == wanted.replicas, "a set is resized while an upgrade goes on"
+            assert found.replicas == wanted.replicas, "a pool is resized while an upgrade goes on"
 
     def _make_set(self, wanted: PoolSpec) -> None:
-        assert wanted.revision, "the set that was there before is never made anew"
+        assert wanted.revision, "the pool that was there before is never made anew"
         self.sets[wanted.revision] = self.born(wanted.revision, wanted.replicas)
         for pod in self.sets[wanted.revision].pods:
             assert f"data-{pod}" not in self.claims, "an old volume is used again"

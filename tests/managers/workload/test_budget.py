@@ -65,8 +65,8 @@ GUARDED = {
         ONE,
         servers(2).pods(*pods(2), gen.pod(2).terminating()),
     ),
-    "the set is being made anew around its pods": (ONE, servers(3).set_to(None)),
-    "somebody scaled the set, and its pods are still there": (
+    "the StatefulSet is being made anew around its pods": (ONE, servers(3).set_to(None)),
+    "somebody scaled the StatefulSet, and its pods are still there": (
         ONE,
         servers(3).set_to(gen.stateful_set().sized(1)),
     ),
@@ -131,7 +131,7 @@ def test_from_three_to_one_it_goes_with_the_third_server() -> None:
     assert not guards(planned(ONE, servers(2).facts()))
 
 
-def test_servers_of_both_sets_count() -> None:
+def test_servers_of_both_pools_count() -> None:
     assert guards(planned(TWO, beside(servers(2), 2)))
     assert not guards(planned(ONE, beside(servers(1), 1)))
     assert guards(planned(FIVE, beside(servers(5), 5)))

@@ -41,7 +41,7 @@ def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
     )  # fmt: skip
 
 
-def test_a_name_of_the_former_set_is_told_to_fence_nobody() -> None:
+def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
     status, reason, message = found(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "FencingRefused")
     assert message.startswith("No server is fenced. x-2 in spec.fencedPods fences nobody")

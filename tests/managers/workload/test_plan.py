@@ -179,7 +179,7 @@ class TestImmutableFields:
         assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
         assert "storageClassName" not in claim["spec"]
 
-    def test_a_new_set_is_made_as_the_spec_asks(self) -> None:
+    def test_a_new_stateful_set_is_made_as_the_spec_asks(self) -> None:
         cluster = OLD.wanting(storage={"size": "5Gi", "storageClassName": "fast"})
         (claim,) = set_of(planned(cluster, EMPTY))["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "5Gi"

@@ -33,7 +33,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         f"Config: UPGRADE_ACTION='reboot': must be one of {', '.join(HANDLERS)}",
     ),
     "no target": ({"UPGRADE_TARGET_POD": ""}, f"Config: {STEP_DOWN} needs the name of a pod"),
-    "no sets": (
+    "no pools": (
         {"UPGRADE_ACTION": JOIN},
         f"Config: {JOIN} needs the names of all pods of blue and of green",
     ),

@@ -13,7 +13,7 @@ FINE: dict[str, dict[str, Any]] = {
     },
     "the shortest and the longest rotation period": {"tls": {"rotationPeriod": "1h"}},
     "a fence around a server": {"fencedPods": ["c-2"]},
-    "a fence around a server of a set with a revision": {"fencedPods": ["c-0123456789abcdef-2"]},
+    "a fence around a server of a pool with a revision": {"fencedPods": ["c-0123456789abcdef-2"]},
     "self-init off": {"selfInit": {"enabled": False}},
     "a role of a JWT login that is enabled before": {
         "selfInit": {

@@ -143,7 +143,7 @@ def test_pods_come_in_the_order_of_their_ordinals() -> None:
 
 
 @pytest.mark.parametrize("name", ["x-backup-1", "y-0", "x-01", "x", "x--1", "x-a", "x-0-abc"])
-def test_a_pod_that_is_not_of_the_set_is_passed_over(name: str) -> None:
+def test_a_pod_that_is_not_of_the_pool_is_passed_over(name: str) -> None:
     pod = gen.pod().object()
     pod["metadata"]["name"] = name
     assert pod_facts(ServerPool("x"), [pod]) == ()

@@ -73,7 +73,7 @@ async def test_servers_beyond_what_a_spec_may_ask_for_are_found_while_they_are_t
     assert len(bench.mirrors[PVC].list()) == there
 
 
-def test_the_number_of_a_set_counts_if_the_set_is_of_this_very_cluster() -> None:
+def test_the_number_of_a_stateful_set_counts_if_it_is_of_this_very_cluster() -> None:
     mine = gen.stateful_set().sized(5).object()
     earlier = gen.stateful_set().sized(5).object()
     earlier["metadata"]["ownerReferences"][0]["uid"] = "uid-of-an-earlier-cluster"

@@ -105,7 +105,7 @@ def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> N
     )
 
 
-def test_sets_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
+def test_pools_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
     assert seen().unknown_pools == ()
     assert seen({}).unknown_pools == (f"x-{BLUE}", f"x-{GREEN}")
     assert seen({}, blueRevision=BLUE).unknown_pools == ("x", f"x-{GREEN}")

@@ -30,7 +30,7 @@ GREEN = PoolSpec(
     images=ImageChoice("registry.example.com/openbao@sha256:1", records=(("proof", "it"),)),
 )
 OLD = gen.cluster().initialized()
-BLUES = {"the first set": "", "a set with a revision": BEFORE}
+BLUES = {"the first pool": "", "a pool with a revision": BEFORE}
 
 
 def serving(blue: str, cluster: gen.Cluster = OLD) -> Resolved:

@@ -1,4 +1,4 @@
-"""managers.upgrade.bluegreen.facts: what a pass says of two sets, in the words of the table."""
+"""managers.upgrade.bluegreen.facts: what a pass says of two pools, in the words of the table."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
 
 # sentence: (cluster, revisions in sight)
 SIGHTS: dict[str, tuple[gen.Cluster, tuple[str, ...]]] = {
-    "one set": (gen.cluster().initialized(), ("",)),
+    "one pool": (gen.cluster().initialized(), ("",)),
     "the one that would be next": (RUNNING, ("", GREEN)),
     "none is next by another strategy": (RUNNING.wanting(upgrade=None), ("",)),
     "none is next as all is as asked": (RUNNING.wanting(version="2.4.0"), ("",)),
@@ -152,7 +152,7 @@ HOOK: dict[str, str] = {
 
 
 @pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
-def test_which_sets_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
+def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
     assert pools_to_observe(cluster.read()) == tuple(ServerPool("x", one) for one in wanted)
 
 

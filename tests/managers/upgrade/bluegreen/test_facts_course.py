@@ -113,7 +113,7 @@ class TestWhoDecides:
         assert not told.is_blue_green
         assert told.upgrade is not None
 
-    def test_nothing_is_decided_about_sets_at_rest(self) -> None:
+    def test_nothing_is_decided_about_pools_at_rest(self) -> None:
         for cluster in (PLAIN, PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})):
             assert not course(cluster).is_blue_green
 

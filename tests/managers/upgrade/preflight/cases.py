@@ -95,7 +95,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     "a fenced pod": (
         CLUSTER.wanting(fencedPods=["x-2"]), FINE, "fences wait PodsFenced", "x-2",
     ),
-    "a fenced pod of a set with a revision": (
+    "a fenced pod of a pool with a revision": (
         CLUSTER.wanting(fencedPods=[f"x-{REVISION}-2"]).having(
             blueGreen={"blueRevision": REVISION}
         ),

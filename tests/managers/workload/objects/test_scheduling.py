@@ -1,4 +1,4 @@
-"""managers.workload.objects.scheduling: where the pods of one set may run."""
+"""managers.workload.objects.scheduling: where the pods of one pool may run."""
 
 from collections.abc import Mapping
 from typing import Any

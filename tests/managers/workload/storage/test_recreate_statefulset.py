@@ -63,7 +63,7 @@ def other_service(observed: Observed) -> Observed:
 
 
 class TestLargerVolumes:
-    def test_once_all_have_grown_the_set_is_made_anew(self) -> None:
+    def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
         made = planned(LARGER, GROWN)
         (effect,) = [one for one in made.effects if one.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
@@ -170,7 +170,7 @@ class TestNotYet:
         assert not recreated(made)
 
     def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
-        """Its only pod must not be left to a set that is told of no data."""
+        """Its only pod must not be left to a StatefulSet that is told of no data."""
         there = GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0])
         assert not recreated(planned(LARGER, there, other_service))
 
