@@ -267,7 +267,7 @@ real: servers ## integration and life side by side: the one waits where the othe
 
 .PHONY: e2e
 e2e: servers ## All other scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
-	@E2E_OPENBAO=$(OPENBAO) $(PY) -m pytest --timeout 900 --durations 15 \
+	@E2E_OPENBAO=$(OPENBAO) $(PY) -m pytest --timeout 900 --durations 40 \
 	  $(if $(SCENARIO)$(OPENBAO),,$(addprefix --ignore ,$(ALONE))) \
 	  $(if $(SCENARIO),--capture no $(call SCENARIO_FOLDER,$(SCENARIO)), \
 	    $(if $(OPENBAO),$(addprefix e2e/,$(CORE)),e2e) $(call SIDE_BY_SIDE,$(RIGS)))

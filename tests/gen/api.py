@@ -6,7 +6,6 @@ knows names, uids, versions and nothing else.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -97,12 +96,12 @@ class FakeApi(Client):
     def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
         """Put objects there, as if they had always been."""
         for resource, obj in objects:
-            self._store(resource, copy.deepcopy(obj))
+            self._store(resource, _copy(obj))
         return self
 
     def of(self, resource: Resource) -> list[Object]:
         """Copies of all objects of a kind."""
-        return [copy.deepcopy(obj) for (kind, _), obj in self.objects.items() if kind == resource]
+        return [_copy(obj) for (kind, _), obj in self.objects.items() if kind == resource]
 
     def refuse(self, what: str, error: Exception) -> None:
         """Answer the next request that reads `what` ("create Secret x") with an error."""
@@ -125,7 +124,7 @@ class FakeApi(Client):
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
     ) -> Object:
         self._note(Call("peek" if metadata_only else "get", resource.kind, key.name))
-        live = copy.deepcopy(self._find(resource, key))
+        live = _copy(self._find(resource, key))
         return {f: live[f] for f in ("apiVersion", "kind", "metadata")} if metadata_only else live
 
     @_answering
@@ -138,13 +137,13 @@ class FakeApi(Client):
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        body = copy.deepcopy(body)
+        body = _copy(body)
         if subresource == "token":
             return self._token(body)
         if prefix := body["metadata"].pop("generateName", ""):
             body["metadata"]["name"] = f"{prefix}{next(self._versions)}"
         key = key_of(body)
-        self._note(Call("create", resource.kind, key.name, copy.deepcopy(body)))
+        self._note(Call("create", resource.kind, key.name, _copy(body)))
         if (resource, key) in self.objects:
             _fail(409, "AlreadyExists", f"{key.name} exists")
         return self._store(resource, body)
@@ -182,7 +181,7 @@ class FakeApi(Client):
         merged = self.admitted(_merged(left or {}, body))
         if merged == live:
             # Nothing new: the version stays, as it does on a real server.
-            return ApplyResult(copy.deepcopy(live), created=False)
+            return ApplyResult(_copy(live), created=False)
         return ApplyResult(self._store(resource, merged), created=live is None)
 
     def _without_former(
@@ -194,7 +193,7 @@ class FakeApi(Client):
         gone = former - present
         if live is None or not gone:
             return live
-        status = copy.deepcopy(live["status"])
+        status = _copy(live["status"])
         for steps in gone:
             _drop(status, steps)
         return {**live, "status": status}
@@ -218,7 +217,7 @@ class FakeApi(Client):
         dry_run: bool = False,
     ) -> Object:
         self._note(Call("patch", resource.kind, key.name, list(ops)))
-        live = copy.deepcopy(self._find(resource, key))
+        live = _copy(self._find(resource, key))
         try:
             for op in ops:
                 _patch(live, op)
@@ -276,7 +275,8 @@ class FakeApi(Client):
         metadata["resourceVersion"] = str(next(self._versions))
         metadata.setdefault("uid", f"uid-{metadata['name']}")
         self.objects[(resource, key_of(obj))] = obj
-        return copy.deepcopy(obj)
+        copied: Object = _copy(obj)
+        return copied
 
 
 def api_error(code: int) -> ApiError:
@@ -307,11 +307,16 @@ def _drop(value: Object, steps: Steps) -> None:
         value.pop(first, None)
 
 
+def _copy(value: Any) -> Any:
+    # Objects are JSON, and this is ten times faster than copy.deepcopy.
+    return orjson.loads(orjson.dumps(value))
+
+
 def _merged(live: Object, wanted: Object) -> Object:
-    merged = copy.deepcopy(live)
+    merged = {**live}
     for field, value in wanted.items():
         both = isinstance(value, dict) and isinstance(merged.get(field), dict)
-        merged[field] = _merged(merged[field], value) if both else copy.deepcopy(value)
+        merged[field] = _merged(merged[field], value) if both else _copy(value)
     return merged
 
 
