@@ -4,6 +4,9 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
+# Some machines turn it on. Operators start hundreds of times in a run, and each would compile all
+# modules anew: half a second of a processor.
+unexport PYTHONDONTWRITEBYTECODE
 
 # rig: the node that e2e/rig brings up. existing: the cluster that your KUBECONFIG points at.
 CLUSTER ?= rig
