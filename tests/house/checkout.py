@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,13 +39,14 @@ class Source:
         return self.text.splitlines()
 
 
-@lru_cache(maxsize=1024)
+# Unbounded: each rule goes through all files, and a smaller cache would drop each before its turn.
+@cache
 def parse(text: str) -> ast.Module:
     """Parse a Python file."""
     return ast.parse(text)
 
 
-@lru_cache(maxsize=1024)
+@cache
 def walk(text: str) -> tuple[ast.AST, ...]:
     """Walk a Python file once for all rules."""
     return tuple(ast.walk(parse(text)))
