@@ -29,7 +29,7 @@ _PLATFORM_FILE = "datacenters.yaml"
 _KUSTOMIZE = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Writes equal parts in full, and long CEL on lines of its own."""
 
     def ignore_aliases(self, data: object) -> bool:

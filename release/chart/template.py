@@ -92,7 +92,7 @@ annotations:
 _END = "{{- end }}\n"
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Writes equal parts in full."""
 
     def ignore_aliases(self, data: object) -> bool:
