@@ -178,7 +178,7 @@ class FakeApi(Client):
         left = live
         if subresource == "status":
             left = self._without_former(live, (resource, key, field_manager), body)
-        merged = self.admitted(_merged(left or {}, body))
+        merged = self.admitted(_merged(_copy(left or {}), body))
         if merged == live:
             # Nothing new: the version stays, as it does on a real server.
             return ApplyResult(_copy(live), created=False)
