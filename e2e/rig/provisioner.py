@@ -6,7 +6,6 @@ all StorageClasses with provisioner storage.PROVISIONER, so a scenario may add i
 by fsGroup, as for a new file system. An expansion is granted immediately; sizes are not enforced.
 """
 
-import http.client
 import shutil
 import sys
 import threading
@@ -99,7 +98,7 @@ def follow(kube: Kube, path: str, act: Callable[[Object], None]) -> None:
                     break
                 if event["type"] in {"ADDED", "MODIFIED"}:
                     attempt(act, event["object"])
-        except (ApiError, OSError, http.client.HTTPException, ValueError) as error:
+        except (ApiError, OSError, ValueError) as error:
             print(f"{path}: {error!r}", file=sys.stderr, flush=True)
             time.sleep(0.2)
 

@@ -67,7 +67,7 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     """The pods, the Job that asks the leader, and what is written down between them."""
     size: dict[str, object] = {"replicas": 3, "configuration": STEADFAST}
     clusters = campaign.bring_up(make_namespace, BIG_BATCH, NAME, **size)
-    clean = [key for key, _ in numbered(campaign.writes_of(clusters[0], VERSIONS[0]))]
+    clean = campaign.writes_of(clusters[0], VERSIONS[0])
     print("\n" + "\n".join(f"  {key}" for key in clean))
     evictions = [key for key in clean if key.subresource == "eviction"]
     (job,) = (key for key in clean if key.verb == "create" and key.resource == "jobs")
