@@ -28,7 +28,7 @@ from e2e.rig.versions import BASE_IMAGE, BASE_PACKAGES, BASE_PYTHON, BASE_SUITE,
 
 _DOCKERFILE = REPOSITORY / "Dockerfile"
 _REQUIREMENTS = REPOSITORY / "requirements" / "image.txt"
-_CODE = ("runtime", "contracts", "managers", "baoctl")
+_CODE = ("runtime", "contracts", "managers", "baoctl", "release/minimal_root.py")
 # Where the builder keeps notes about blobs; the path is compiled in.
 _BUILDER_STATE = Path("/var/lib/containers")
 _UNUSED = ("man", "locale", "doc", "info")
@@ -39,7 +39,8 @@ def _digest(*parts: bytes) -> str:
 
 
 def _code_files() -> list[Path]:
-    files = (path for name in _CODE for path in sorted((REPOSITORY / name).rglob("*")))
+    parts = [REPOSITORY / name for name in _CODE]
+    files = (path for part in parts for path in (part, *sorted(part.rglob("*"))))
     return [path for path in files if path.is_file() and "__pycache__" not in path.parts]
 
 
@@ -148,8 +149,7 @@ def _platform() -> list[str]:
 
 
 def _assemble(shop: Workshop, base: Path, progress: Progress) -> None:
-    for name in _CODE:
-        shutil.rmtree(shop.context / name, ignore_errors=True)
+    shutil.rmtree(shop.context)
     for path in _code_files():
         target = shop.context / path.relative_to(REPOSITORY)
         target.parent.mkdir(parents=True, exist_ok=True)
