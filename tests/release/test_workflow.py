@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from release.bundle.csv import PACKAGE
 from release.checksums import FILE as CHECKSUMS
 from release.main import NOTES
 from release.sbom import FILE as SBOM
@@ -43,6 +44,12 @@ def test_it_writes_the_files_before_anything_is_public_and_signs_them() -> None:
     everything = "\n".join(scripts)
     for name in (CHECKSUMS, NOTES, SBOM):
         assert f"dist/{name}" in everything
+
+
+def test_it_builds_the_bundle_from_the_archive_of_the_release() -> None:
+    (script,) = [step["run"] for step in _STEPS if "bundle.Dockerfile" in step.get("run", "")]
+    names = set(re.findall(r"/(openbao-operator-bundle-\$VERSION)", script))
+    assert names == {f"{PACKAGE}-bundle-$VERSION"}
 
 
 def test_no_script_takes_in_what_others_write() -> None:
