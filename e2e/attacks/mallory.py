@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from e2e.harness.kubernetes import Api, Object
-from e2e.rig.kube import MERGE_PATCH, PATIENCE, Kube
+from e2e.rig.kube import Kube
 from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
@@ -34,7 +34,6 @@ class Mallory:
     """Calls with nothing but her own token; what is said is returned, never raised."""
 
     kube: Kube
-    token: str
     namespace: str
 
     def create(self, resource: Resource, body: Object, *, dry: bool = False) -> Answer:
@@ -58,12 +57,7 @@ class Mallory:
 
     def ask(self, method: str, path: str, body: Object | None) -> Answer:
         """Send one request."""
-        kind = MERGE_PATCH if method == "PATCH" else "application/json"
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
-        data = None if body is None else orjson.dumps(body)
-        response = self.kube.pool.urlopen(
-            method, path, data, headers, retries=False, timeout=PATIENCE
-        )
+        response = self.kube.request(method, path, body)
         if response.status < 300:
             return Answer(response.status, "")
         words = response.data.decode(errors="replace")
@@ -87,5 +81,5 @@ def make(api: Api, namespace: str, *, admin: bool = False) -> Mallory:
                 "subjects": [subject],
             },
         )
-    kube = Kube.anonymous(api.rig.kubeconfig)
-    return Mallory(kube, api.token(namespace, NAME), namespace)
+    kube = Kube.with_token(api.rig.kubeconfig, api.token(namespace, NAME))
+    return Mallory(kube, namespace)

@@ -59,6 +59,8 @@ class Kube:
 
     pool: HTTPConnectionPool
     user_agent: str = "openbao-rig"
+    token: str = ""
+    """A bearer token; empty for the identity of the connection."""
 
     @classmethod
     def from_kubeconfig(cls, path: Path, user_agent: str = "openbao-rig") -> "Kube":
@@ -76,11 +78,12 @@ class Kube:
         return cls(_pool(cluster["server"], context), user_agent)
 
     @classmethod
-    def anonymous(cls, path: Path) -> "Kube":
-        """Read the address and the CA of the API server, without an identity."""
+    def with_token(cls, path: Path, token: str) -> "Kube":
+        """Read the address and the CA of the API server; the token is the only identity."""
         cluster = orjson.loads(path.read_bytes())["clusters"][0]["cluster"]
         authority = b64decode(cluster["certificate-authority-data"]).decode()
-        return cls(_pool(cluster["server"], ssl.create_default_context(cadata=authority)))
+        context = ssl.create_default_context(cadata=authority)
+        return cls(_pool(cluster["server"], context), token=token)
 
     def get(self, path: str) -> Object:
         """GET a JSON document. Raises ApiError, OSError.
@@ -117,7 +120,7 @@ class Kube:
         """Yield watch events until the server ends the watch. Raises ApiError, OSError."""
         query = urlencode({"watch": "1", "resourceVersion": resource_version})
         # Longer than the server's own limit: a watch may be silent for as long as it lasts.
-        response = self._request("GET", f"{path}?{query}", None, streams=True)
+        response = self.request("GET", f"{path}?{query}", None, streams=True)
         try:
             if response.status != 200:
                 raise _refusal(response, response.read(512))
@@ -130,16 +133,19 @@ class Kube:
         return found
 
     def _send(self, method: str, path: str, body: Object | None) -> bytes:
-        response = self._request(method, path, body)
+        response = self.request(method, path, body)
         if response.status >= 300:
             raise _refusal(response, response.data)
         return response.data
 
-    def _request(
+    def request(
         self, method: str, path: str, body: Object | None, *, streams: bool = False
     ) -> BaseHTTPResponse:
+        """Send one request and return the response, whatever its status. Raises OSError."""
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         headers = {"User-Agent": self.user_agent, "Accept": "application/json, text/plain"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         data = None
         if body is not None:
             data = orjson.dumps(body)
