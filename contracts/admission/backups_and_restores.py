@@ -31,7 +31,7 @@ _NAME = "object.metadata.?name.orValue('')"
 
 VALIDATE_BACKUP = AdmissionPolicy(
     name="validate-openbaobackup",
-    why="People ask for backups in their own name; those of the schedule are the operator's.",
+    why="Users create manual backups only; the operator creates scheduled ones.",
     matches=(Match(GROUP, (BACKUPS.plural,), ("CREATE",), (VERSION,), scope="Namespaced"),),
     conditions=(_NOT_OPERATOR,),
     variables=(NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),),
@@ -40,7 +40,7 @@ VALIDATE_BACKUP = AdmissionPolicy(
             rule_id="backup-origin",
             field="spec.origin",
             expression=f"{_ORIGIN} == 'Manual'",
-            message="must be Manual, because only the operator speaks for others; remove it",
+            message="must be Manual: only the operator creates other backups; remove the field",
         ),
         Validation(
             rule_id="backup-name",
@@ -50,8 +50,8 @@ VALIDATE_BACKUP = AdmissionPolicy(
                 f"!{_NAME}.substring(size({NOW}.cluster)).matches(r'{OF_SCHEDULE}')"
             ),
             message=(
-                "must not be <cluster>-<date>-<time>, because the schedule makes backups of these "
-                "names; choose another one"
+                "must not be <cluster>-<date>-<time>, because the schedule uses these names; "
+                "choose another name"
             ),
         ),
     ),
@@ -69,7 +69,8 @@ _MAY_CREATE = (
 
 VALIDATE_RESTORE = AdmissionPolicy(
     name="validate-openbaorestore",
-    why="What the writer of a restore must hold, and who may decide about one that nobody knows.",
+    why="Permissions that the writer of a restore requires, and those to resolve an unknown "
+    "outcome.",
     matches=(
         Match(GROUP, (RESTORES.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
@@ -122,7 +123,7 @@ _ACCOUNT = (
 
 PROTECT_STATUS = AdmissionPolicy(
     name="protect-run-status",
-    why="How a backup or a restore went is said by the operator, and by the job that did it.",
+    why="Only the operator and the Job of a run report its result.",
     matches=(
         Match(
             GROUP,
@@ -139,7 +140,7 @@ PROTECT_STATUS = AdmissionPolicy(
             rule_id="status-account",
             field="status",
             expression=f"request.userInfo.username == {_ACCOUNT}",
-            message="only the operator and the job of this object write its status",
+            message="only the operator and the Job of this object may write its status",
         ),
         Validation(
             rule_id="status-fields",

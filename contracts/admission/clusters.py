@@ -57,7 +57,7 @@ def used(use: Use) -> Validation:
 
 VALIDATE_CLUSTER = AdmissionPolicy(
     name="validate-openbaocluster",
-    why="Verbs and objects that the writer of a cluster must hold; see docs/admission.md.",
+    why="Permissions that the writer of a cluster requires; see docs/admission.md.",
     matches=MATCHES,
     conditions=CONDITIONS,
     variables=(*SPECS, *(NamedExpression(verb.variable, verb.allowed()) for verb in VERBS)),

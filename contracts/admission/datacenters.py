@@ -49,8 +49,8 @@ GATES: Final = (
 VALIDATE_DATACENTER = AdmissionPolicy(
     name="validate-datacenter",
     why=(
-        "Services of a datacenter run beside the operator's own account in no case, and see of "
-        "their node what a holder of the verb allowed."
+        "Services of a datacenter stay out of the operator's namespace, and access only what "
+        "an administrator allowed of their node."
     ),
     matches=(
         Match(GROUP, (DATACENTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Cluster"),
@@ -120,7 +120,7 @@ VALIDATE_DATACENTER = AdmissionPolicy(
 
 LOCK_ROWS = AdmissionPolicy(
     name="lock-bootstrap-workloads",
-    why="A row says what became of a service: the operator writes it, people read it.",
+    why="Only the operator writes a BootstrapWorkload.",
     matches=(Match(GROUP, (WORKLOADS.plural, f"{WORKLOADS.plural}/status"), _EVERY),),
     validations=(
         Validation(
@@ -143,7 +143,7 @@ OF_A_ROW: Final = (
 
 RESTRICT_SERVICES = AdmissionPolicy(
     name="restrict-controller-services",
-    why="The operator runs Deployments and DaemonSets for datacenters, and for nothing else.",
+    why="The operator creates Deployments and DaemonSets for datacenters only.",
     matches=(Match(APPS, ("daemonsets", "deployments"), _EVERY),),
     conditions=(NamedExpression("by-the-operator", IS_CONTROLLER),),
     # As it stood: the operator takes over nothing by putting its labels on.

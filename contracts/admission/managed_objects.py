@@ -257,7 +257,7 @@ _MANAGED = {"matchLabels": {labels.MANAGED_BY: labels.OPERATOR}}
 
 LOCK_MANAGED = AdmissionPolicy(
     name="lock-managed-resource-mutations",
-    why="Objects of a cluster are changed by its operator, and by whoever Kubernetes needs for it.",
+    why="Only the operator and components of Kubernetes change the objects of a cluster.",
     matches=MATCHES,
     object_selector=_MANAGED,
     variables=VARIABLES,
@@ -289,7 +289,7 @@ LOCK_MANAGED = AdmissionPolicy(
 # A scale carries no labels, but the selector of the pods.
 LOCK_SCALE = AdmissionPolicy(
     name="lock-managed-scale",
-    why="Servers are added and removed by spec.replicas of their cluster, one member at a time.",
+    why="The number of servers is set by spec.replicas of the cluster, not by the StatefulSet.",
     matches=(Match(APPS, ("deployments/scale", "statefulsets/scale"), ("UPDATE",)),),
     conditions=(
         NamedExpression(
@@ -306,7 +306,7 @@ LOCK_SCALE = AdmissionPolicy(
                 f"{IS_CONTROLLER} || dyn(object).?spec.?replicas == dyn(oldObject).?spec.?replicas"
             ),
             message=(
-                "the operator keeps this size: scale the OpenBaoCluster instead (kubectl scale "
+                "the operator sets this size: scale the OpenBaoCluster instead (kubectl scale "
                 "openbaocluster), or change the replicas of the service of its Datacenter"
             ),
         ),

@@ -117,7 +117,8 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
                     "variables.it.spec.?completions.orValue(dyn(1)) == 1 && "
                     f"{_POD}.?restartPolicy.orValue('') == 'Never'"
                 ),
-                message="a Job of the operator runs one pod, once: a restore must not happen twice",
+                message="a Job of the operator must run one pod, once: a restore must not run "
+                "twice",
             ),
             Validation(
                 rule_id="job-account",
@@ -141,8 +142,8 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
                     f"!has(source.secret) || ({_PROJECTED})))"
                 ),
                 message=(
-                    "a job reads no root token and no recovery share, of certificates the "
-                    "authority alone, and the unseal key only to test a backup"
+                    "a Job must not read a root token, a recovery share or a certificate key, "
+                    "and may read the unseal key only to test a backup"
                 ),
             ),
         ),
@@ -153,8 +154,8 @@ _IT = NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dy
 
 RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
     name="restrict-controller-wishes",
-    why="The operator deletes no cluster and no backup of people, and makes a cluster for restores "
-    "and datacenters only.",
+    why="The operator deletes no cluster and no backup of a user, and creates clusters only "
+    "for restores and datacenters.",
     matches=(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "DELETE")),
         Match(GROUP, (BACKUPS.plural,), ("DELETE",)),
@@ -169,9 +170,7 @@ RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
                 f"request.resource.resource != '{CLUSTERS.plural}' || variables.it.metadata"
                 f".?annotations[?'{labels.RESTORE_ORIGIN}'].orValue('') != '' || {OF_A_ROW}"
             ),
-            message=(
-                "the operator makes and deletes no cluster but that of a restore or of a datacenter"
-            ),
+            message=("the operator creates and deletes only clusters of restores and datacenters"),
         ),
         Validation(
             rule_id="backup-of-its-own",
@@ -180,7 +179,7 @@ RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
                 f"request.resource.resource != '{BACKUPS.plural}' || variables.it.metadata"
                 f".?labels[?'{labels.MANAGED_BY}'].orValue('') == '{labels.OPERATOR}'"
             ),
-            message="the operator deletes no OpenBaoBackup but those that it made",
+            message="the operator deletes only OpenBaoBackups that it created",
         ),
     ),
 )

@@ -99,7 +99,7 @@ def _template(expression: str) -> str:
 
 LOCK_PODS = AdmissionPolicy(
     name="lock-controller-statefulset-mutations",
-    why="Not even the operator makes a pod that could do more than `restricted` allows.",
+    why="The operator creates no pod that exceeds the pod security level `restricted`.",
     matches=(
         Match(APPS, ("daemonsets", "deployments", "statefulsets"), ("CREATE", "UPDATE")),
         Match(BATCH, ("jobs",), ("CREATE", "UPDATE")),
@@ -118,7 +118,8 @@ LOCK_PODS = AdmissionPolicy(
                 "!variables.pod.?shareProcessNamespace.orValue(false) && "
                 f"!{_POD}.?windowsOptions.?hostProcess.orValue(false)"
             ),
-            message="a pod of the operator shares no network, processes or memory with its node",
+            message="a pod of the operator must not share network, processes or memory with "
+            "its node",
         ),
         Validation(
             rule_id="pod-volumes",
@@ -141,7 +142,7 @@ LOCK_PODS = AdmissionPolicy(
                 "container.?volumeMounts.orValue(dyn([])).all(mount, "
                 "!(mount.name in variables.ofTheNode) || mount.?readOnly.orValue(false))"
             ),
-            message="a folder of the node is mounted read-only",
+            message="a directory of the node must be mounted read-only",
         ),
         Validation(
             rule_id="pod-token",
@@ -152,8 +153,8 @@ LOCK_PODS = AdmissionPolicy(
                 "!(variables.pod.?serviceAccountName.orValue('') in ['', 'default']))"
             ),
             message=(
-                "must be false: a token is mounted where it is needed and nowhere else (a service "
-                "of a datacenter gets that of the ServiceAccount that it names)"
+                "must be false: only a service of a datacenter that names a ServiceAccount "
+                "mounts its token"
             ),
         ),
         Validation(
@@ -169,8 +170,8 @@ LOCK_PODS = AdmissionPolicy(
                 "container.?ports.orValue(dyn([])).all(port, port.?hostPort.orValue(dyn(0)) == 0)"
             ),
             message=(
-                "a container drops all capabilities, gains no privileges and opens no port of its "
-                "node"
+                "a container must drop all capabilities, must not gain privileges and must not"
+                " open a port of its node"
             ),
         ),
         Validation(

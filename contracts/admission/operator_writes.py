@@ -51,7 +51,7 @@ _RULE = (
 
 RESTRICT_RBAC = AdmissionPolicy(
     name="restrict-controller-rbac",
-    why="The operator gives rights to servers, to their own pods, and to jobs, to their own run.",
+    why="The operator grants servers access to their own pods, and Jobs access to their own run.",
     matches=(Match(RBAC, ("rolebindings", "roles"), _EVERY),),
     conditions=BY_THE_OPERATOR,
     variables=(*VARIABLES, RUN),
@@ -80,7 +80,8 @@ RESTRICT_RBAC = AdmissionPolicy(
                 "one.?namespace.orValue('') == request.namespace && "
                 f"one.name + '-role' == variables.it.roleRef.name)) || {BINDING_OF_RUN}"
             ),
-            message="a RoleBinding of the operator binds one ServiceAccount beside it to its Role",
+            message="a RoleBinding of the operator must bind one ServiceAccount of its "
+            "namespace to its Role",
         ),
     ),
 )
@@ -92,7 +93,7 @@ SECRET_NAME: Final = rf"^(-({_KEYS})|\.[0-9]{{1,6}}-unseal-key)$"
 _OLD = "dyn(oldObject).metadata"
 RESTRICT_SECRETS = AdmissionPolicy(
     name="restrict-controller-secret-writes",
-    why="The operator writes the Secrets that it makes, and none of a user.",
+    why="The operator writes its own Secrets, and no Secret of a user.",
     matches=(Match(CORE, ("secrets",), _EVERY),),
     conditions=BY_THE_OPERATOR,
     variables=VARIABLES,
@@ -105,7 +106,7 @@ RESTRICT_SECRETS = AdmissionPolicy(
                 "variables.name.startsWith(variables.cluster) && "
                 f"variables.name.substring(size(variables.cluster)).matches(r'{SECRET_NAME}')"
             ),
-            message="no name of a Secret that the operator makes",
+            message="must be the name of a Secret of the operator",
         ),
         Validation(
             rule_id="secret-of-a-user",
@@ -130,7 +131,8 @@ _OWN = (
 )
 RESTRICT_ACCOUNTS = AdmissionPolicy(
     name="restrict-controller-serviceaccounts",
-    why="The operator makes accounts that mount nothing, and tokens of its own account alone.",
+    why="The operator creates ServiceAccounts without mounted tokens, and tokens of its own "
+    "account only.",
     matches=(Match(CORE, ("serviceaccounts", "serviceaccounts/token"), _EVERY),),
     conditions=BY_THE_OPERATOR,
     variables=VARIABLES,
@@ -138,7 +140,7 @@ RESTRICT_ACCOUNTS = AdmissionPolicy(
         Validation(
             rule_id="own-token",
             expression=f"!({_IS_TOKEN}) || (request.namespace == {NAMESPACE} && {_OWN})",
-            message="the operator makes tokens of its own ServiceAccount only",
+            message="the operator creates tokens of its own ServiceAccount only",
         ),
         Validation(
             rule_id="account-of-a-cluster",
@@ -154,7 +156,7 @@ RESTRICT_ACCOUNTS = AdmissionPolicy(
                 "(variables.it.?automountServiceAccountToken == optional.of(false) && "
                 "size(variables.it.?secrets.orValue(dyn([]))) == 0)"
             ),
-            message="must be false, and the account names no Secrets",
+            message="must be false, and the ServiceAccount must not list Secrets",
         ),
     ),
 )

@@ -70,7 +70,8 @@ RESTRICT_GRANTS = AdmissionPolicy(
                 "one == 'serviceaccounts/token') && "
                 f"!rule.verbs.exists(one, one in {_POWERS}))"
             ),
-            message="no wildcard, no token of others and no way to more rights",
+            message="must not have wildcards, tokens of other accounts, or verbs that escalate"
+            " privileges",
         ),
         Validation(
             rule_id="grant-secrets-by-name",
@@ -80,7 +81,8 @@ RESTRICT_GRANTS = AdmissionPolicy(
                 f"variables.rules.all(rule, {_ONLY_SECRETS} && {_SECRET_VERBS} && "
                 f"({_BY_NAME} || ({_CREATES}))) : !variables.rules.exists(rule, {_ON_SECRETS})"
             ),
-            message="Secrets are granted by name, in the Roles for Secrets, and never listed",
+            message="Secrets must be granted by name, in the Roles for Secrets, and without "
+            "list and watch",
         ),
         Validation(
             rule_id="grant-to-the-operator",
@@ -92,14 +94,14 @@ RESTRICT_GRANTS = AdmissionPolicy(
                 "variables.it.subjects.all(one, one.kind == 'ServiceAccount' && "
                 f"one.name == {_CONTROLLER} && one.?namespace.orValue('') == {NAMESPACE}))"
             ),
-            message="a RoleBinding of a tenant binds the operator's ServiceAccount to its own Role",
+            message="a RoleBinding of a tenant must bind the operator's ServiceAccount to its Role",
         ),
     ),
 )
 
 RESTRICT_GOVERNANCE = AdmissionPolicy(
     name="restrict-provisioner-governance",
-    why="The provisioner keeps the quota and the limit range of a tenant, and no other.",
+    why="The provisioner writes the quota and the limit range of a tenant, and no other.",
     matches=(Match(CORE, ("limitranges", "resourcequotas"), _EVERY),),
     conditions=BY_THE_PROVISIONER,
     variables=VARIABLES[:2],
@@ -136,14 +138,15 @@ def _kept(field: str, free: str) -> str:
 _NEW, _BEFORE = _map("labels", "object"), _map("labels", "oldObject")
 RESTRICT_NAMESPACES = AdmissionPolicy(
     name="restrict-provisioner-namespaces",
-    why="The provisioner makes the pods of a namespace safer, and changes nothing else of it.",
+    why="The provisioner raises the pod security level of a namespace, and changes nothing "
+    "else of it.",
     matches=(Match(CORE, ("namespaces",), _EVERY),),
     conditions=BY_THE_PROVISIONER,
     validations=(
         Validation(
             rule_id="namespace-is-not-its-own",
             expression="request.operation == 'UPDATE'",
-            message="the provisioner makes and deletes no namespaces",
+            message="the provisioner must not create or delete namespaces",
         ),
         Validation(
             rule_id="namespace-labels",
@@ -167,7 +170,7 @@ RESTRICT_NAMESPACES = AdmissionPolicy(
                 f"{_BEFORE}[key] == {_NEW}[key])) && "
                 f"{_BEFORE}.all(key, !{_LEVEL} || key in {_NEW}))"
             ),
-            message="the level of pod security is made restricted, and never laxer",
+            message="the pod security level must be restricted",
         ),
     ),
 )

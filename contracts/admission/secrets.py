@@ -128,7 +128,7 @@ def _position(position: int) -> Validation:
     return Validation(
         rule_id=f"secret-{position}",
         expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
-        message="spec names a Secret that its writer may neither read nor use",
+        message="spec names a Secret that its writer may neither get nor use",
         message_expression=(
             f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
             f"{entry}.namespace + {_ADVICE}"

@@ -41,7 +41,7 @@ def _computes(part: str) -> str:
 
 VALIDATE_FREE_DATA = AdmissionPolicy(
     name="validate-openbaocluster-free-data",
-    why="Options and payloads of free shape that would read or overwrite files of the servers.",
+    why="Options and payloads without a schema that would read or overwrite files of the servers.",
     matches=(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),

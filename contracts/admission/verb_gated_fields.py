@@ -56,25 +56,25 @@ IMAGE_TRUST_ROOTS = Verb(
     "useimagetrustroots",
     "mayUseImageTrustRoots",
     "use-image-trust-roots",
-    "Whose signatures make an image good for profile Hardened.",
+    "Signers that profile Hardened accepts.",
 )
 CLOUD_IDENTITIES = Verb(
     "usecloudidentities",
     "mayUseCloudIdentities",
     "use-cloud-identities",
-    "Metadata by which a cloud gives a pod its rights.",
+    "Metadata that gives a pod a cloud identity.",
 )
 PUBLISH_NETWORKING = Verb(
     "publishnetworking",
     "mayPublishNetworking",
     "publish-networking",
-    "Ways in from outside of the Kubernetes cluster.",
+    "Access from outside of the Kubernetes cluster.",
 )
 RESTORE = Verb(
     "restore",
     "mayRestore",
     "restore",
-    "Put a snapshot in the place of all that a cluster holds.",
+    "Restores, which replace the whole content of a cluster.",
 )
 VERBS: Final = (CUSTOM_EXECUTABLES, IMAGE_TRUST_ROOTS, CLOUD_IDENTITIES, PUBLISH_NETWORKING)
 """Verbs that writers of clusters are asked for."""

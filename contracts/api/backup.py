@@ -25,10 +25,10 @@ Origin = Literal["Manual", "Scheduled", "PreUpgrade"]
 
 
 class BackupSpec(ApiModel):
-    """What to take a snapshot of. Never changes."""
+    """Cluster to take a snapshot of. Immutable."""
 
     cluster: str = Field(
-        description="OpenBaoCluster in the same namespace; its spec.backup says where to and how.",
+        description="OpenBaoCluster in the same namespace. Its spec.backup has the store.",
         examples=["production"],
         min_length=1,
         max_length=CLUSTER_NAME_MAX,
@@ -36,27 +36,29 @@ class BackupSpec(ApiModel):
     )
     origin: Origin = Field(
         default="Manual",
-        description="Who asks: a person, the schedule, or an upgrade that is to begin.",
+        description="Who requests the backup: a person, the schedule, or an upgrade before it "
+        "starts.",
     )
     scheduled_time: Timestamp | None = Field(
-        default=None, description="Time of the schedule that it is for."
+        default=None, description="Scheduled time of this backup."
     )
 
 
 class Proof(ApiModel):
     """What a restore of the snapshot into a throw-away server showed."""
 
-    outcome: Literal["Passed", "Failed", "Unknown"] = Field(description="How it ended.")
-    reason: Word = Field(description="Why, in one word.")
-    message: Text = Field(default="", description="Why, for a person.")
-    at: Timestamp | None = Field(default=None, description="When it ended.")
-    digest: Digest | None = Field(default=None, description="SHA-256 of what was restored.")
+    outcome: Literal["Passed", "Failed", "Unknown"] = Field(description="Result.")
+    reason: Word = Field(description="Reason, one word in CamelCase.")
+    message: Text = Field(default="", description="Message for people.")
+    at: Timestamp | None = Field(default=None, description="Time at which it ended.")
+    digest: Digest | None = Field(default=None, description="SHA-256 of the restored snapshot.")
     run: Word = Field(default="", description="Id of the run.")
     request: Name = Field(
-        default="", description="Value of the annotation that it answered; empty if none asked."
+        default="",
+        description="Value of the annotation that requested it; empty without a request.",
     )
     checks: tuple[Text, ...] = Field(
-        default=(), description="Each check and what it found.", max_length=16
+        default=(), description="Checks and their results.", max_length=16
     )
 
 
@@ -68,51 +70,54 @@ class ProofRun(ApiModel):
 
     run: Word = Field(description="Id of the run.")
     cause: Cause = Field(
-        description="Who asks: a person, the schedule, or the number of new backups."
+        description="Who requested the test: a person, the schedule, or the number of new backups."
     )
     request: Name = Field(default="", description="Value of the annotation that asked for it.")
-    job_name: Name = Field(description="Job that does it.")
-    job_uid: Word = Field(default="", alias="jobUID", description="UID of that Job.")
-    started_at: Timestamp = Field(description="When it was decided.")
+    job_name: Name = Field(description="Name of the Job.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
+    started_at: Timestamp = Field(description="Time of the decision.")
 
 
 class BackupObjectStatus(StoredStatus):
-    """How far it is."""
+    """Observed state of a backup."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    phase: BackupPhase | None = Field(default=None, description="Where it is in its life.")
-    reason: Word = Field(default="", description="Why it is there, in one word.")
-    message: Text = Field(default="", description="Why it is there, for a person.")
-    job_name: Name = Field(default="", description="Job that does it.")
-    job_uid: Word = Field(default="", alias="jobUID", description="UID of that Job.")
+    phase: BackupPhase | None = Field(default=None, description="State of the service.")
+    reason: Word = Field(default="", description="Reason of the phase, one word in CamelCase.")
+    message: Text = Field(default="", description="Message for people.")
+    job_name: Name = Field(default="", description="Name of the Job.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
     cluster_uid: Word = Field(
         default="", alias="clusterUID", description="UID of the OpenBaoCluster."
     )
     lock_epoch: int | None = Field(
-        default=None, description="Epoch of the operation lock that it runs under.", ge=0
+        default=None, description="Epoch of the operation lock of this run.", ge=0
     )
-    key: Text = Field(default="", description="Object key that the snapshot gets.")
-    started_at: Timestamp | None = Field(default=None, description="When its Job was made.")
-    completed_at: Timestamp | None = Field(default=None, description="When it ended.")
-    snapshot: Snapshot | None = Field(default=None, description="What was stored.")
-    proof: Proof | None = Field(default=None, description="The last test of it; absent if none.")
-    test: ProofRun | None = Field(
-        default=None, description="The test of it that runs; absent if none."
+    key: Text = Field(default="", description="Object key of the snapshot.")
+    started_at: Timestamp | None = Field(
+        default=None, description="Time at which the Job was created."
     )
+    completed_at: Timestamp | None = Field(default=None, description="Time at which it ended.")
+    snapshot: Snapshot | None = Field(default=None, description="The stored snapshot.")
+    proof: Proof | None = Field(
+        default=None, description="Last restore test of the snapshot; absent if none."
+    )
+    test: ProofRun | None = Field(default=None, description="Running restore test; absent if none.")
     test_report: ProofReport | None = Field(
-        default=None, description="What the job of a test says; written by that job alone."
+        default=None, description="Report of the Job of a restore test, which only that Job writes."
     )
     report: BackupReport | None = Field(
-        default=None, description="What the job itself says; written by the job alone."
+        default=None, description="Report of the Job, which only the Job writes."
     )
     counted: bool | None = Field(
-        default=None, description="Whether status.backup of the cluster counts its end already."
+        default=None,
+        description="Whether status.backup of the cluster counts the result of this backup.",
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Completed: whether there is a snapshot, and why not.",
+        description="Conditions. Completed is True when the snapshot is stored.",
         max_length=8,
         json_schema_extra=as_map("type"),
     )

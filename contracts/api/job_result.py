@@ -23,53 +23,56 @@ backup's own."""
 class JobReport(ApiModel):
     """How a job ended, in its own words."""
 
-    job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job that says so.")
-    outcome: Literal["Succeeded", "Failed"] = Field(description="How it ended.")
-    failure: FailureClass | None = Field(default=None, description="What kind of step failed.")
-    message: Text = Field(default="", description="Why, for a person; no secret is in it.")
-    finished_at: Timestamp | None = Field(default=None, description="When it ended.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job that reports.")
+    outcome: Literal["Succeeded", "Failed"] = Field(description="Result of the Job.")
+    failure: FailureClass | None = Field(default=None, description="Step that failed.")
+    message: Text = Field(default="", description="Message for people, without secrets.")
+    finished_at: Timestamp | None = Field(default=None, description="Time at which the Job ended.")
 
 
 class BackupReport(JobReport):
     """The end of a backup job."""
 
-    snapshot: Snapshot | None = Field(default=None, description="What was stored.")
-    seconds: float | None = Field(default=None, description="How long it took.", ge=0)
+    snapshot: Snapshot | None = Field(default=None, description="The stored snapshot.")
+    seconds: float | None = Field(default=None, description="Duration in seconds.", ge=0)
     deleted: Count = Field(default=0, description="Number of old snapshots that retention removed.")
     retention_message: Text = Field(
-        default="", description="What retention could not do, or would do in a dry run."
+        default="", description="What retention failed to delete, or would delete without dryRun."
     )
 
 
 class RestoreReport(JobReport):
     """The end of a restore job."""
 
-    snapshot: Snapshot | None = Field(default=None, description="What was sent.")
-    seconds: float | None = Field(default=None, description="How long it took.", ge=0)
+    snapshot: Snapshot | None = Field(default=None, description="Snapshot that was sent.")
+    seconds: float | None = Field(default=None, description="Duration in seconds.", ge=0)
     untouched: bool = Field(
         default=False,
-        description="Whether it is certain that no server took the snapshot, although it was sent.",
+        description="Whether it is certain that no server accepted the snapshot, although it "
+        "was sent.",
     )
     sealed: bool = Field(
-        default=False, description="Whether the servers were sealed after they took the snapshot."
+        default=False, description="Whether the servers were sealed after the restore."
     )
 
 
 class SubmissionClaim(ApiModel):
     """The one permission of a restore job to send the snapshot; never given twice."""
 
-    pod_uid: Word = Field(alias="podUID", description="UID of the pod that sends.")
-    pod_name: Name = Field(default="", description="Its name.")
-    target: Name = Field(default="", description="Pod of the server that is sent to.")
-    digest: Word = Field(description="SHA-256 of what is sent.")
-    size: int = Field(description="Bytes that are sent.", ge=0)
-    claimed_at: Timestamp | None = Field(default=None, description="When.")
+    pod_uid: Word = Field(alias="podUID", description="UID of the sending pod.")
+    pod_name: Name = Field(default="", description="Name of that pod.")
+    target: Name = Field(default="", description="Pod of the receiving server.")
+    digest: Word = Field(description="SHA-256 of the sent snapshot.")
+    size: int = Field(description="Size of the sent snapshot in bytes.", ge=0)
+    claimed_at: Timestamp | None = Field(default=None, description="Time of the claim.")
 
 
 class ProofReport(JobReport):
     """The end of a test."""
 
-    reason: Word = Field(default="", description="Which check decided, in one word.")
-    checks: tuple[Text, ...] = Field(default=(), description="Each check.", max_length=16)
-    snapshot: Snapshot | None = Field(default=None, description="What was restored.")
-    seconds: float | None = Field(default=None, description="How long it took.", ge=0)
+    reason: Word = Field(
+        default="", description="Check that decided the result, one word in CamelCase."
+    )
+    checks: tuple[Text, ...] = Field(default=(), description="Checks.", max_length=16)
+    snapshot: Snapshot | None = Field(default=None, description="The restored snapshot.")
+    seconds: float | None = Field(default=None, description="Duration in seconds.", ge=0)

@@ -284,20 +284,24 @@ class Condition(ApiModel):
     """One answer about the cluster, in the shape of metav1.Condition."""
 
     type: str = Field(
-        description="What the condition is about.",
+        description="Type of the condition.",
         pattern=r"^[A-Za-z][A-Za-z0-9]*$",
         max_length=64,
     )
-    status: Literal["True", "False", "Unknown"] = Field(description="The answer.")
+    status: Literal["True", "False", "Unknown"] = Field(
+        description="Status of the condition: True, False or Unknown."
+    )
     reason: str = Field(
-        description="Why, in one word that programs may rely on.",
+        description="Stable reason, one word in CamelCase.",
         pattern=r"^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$",
         max_length=128,
     )
-    message: str = Field(description="Why, for a person, and what to do.", max_length=1024)
+    message: str = Field(
+        description="Message for people: the cause and the next step.", max_length=1024
+    )
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that was looked at.", ge=0
+        default=0, description="metadata.generation of the observed spec.", ge=0
     )
     last_transition_time: Timestamp | None = Field(
-        default=None, description="When the status last changed."
+        default=None, description="Time of the last change of status."
     )

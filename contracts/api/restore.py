@@ -41,7 +41,7 @@ class RestoreSource(ApiModel):
 
     backup: SubdomainName | None = Field(
         default=None,
-        description="OpenBaoBackup in the same namespace. This, or target and key.",
+        description="OpenBaoBackup in the same namespace. Excludes target and key.",
         examples=["production-20260101-030000"],
     )
     target: BackupTarget | None = Field(default=None, description="Where the snapshot is kept.")
@@ -70,10 +70,10 @@ class RestoreSource(ApiModel):
 
 
 class RestoreSpec(ApiModel):
-    """What to put back, and where. Never changes."""
+    """Snapshot to restore, and its target. Immutable."""
 
     cluster: str = Field(
-        description="OpenBaoCluster in the same namespace that gets the data.",
+        description="OpenBaoCluster in the same namespace to restore into.",
         examples=["production"],
         min_length=1,
         max_length=CLUSTER_NAME_MAX,
@@ -89,27 +89,28 @@ class RestoreSpec(ApiModel):
         default=None, description="Secret whose key `token` holds a token that may restore."
     )
     image: Image | None = Field(
-        default=None, description="Image of the executor; left out, that of backups."
+        default=None, description="Image of the restore Job; left out, that of backups."
     )
     force: bool = Field(
         default=False,
         description=(
-            "Restore whatever the state of the cluster, and let the server take a snapshot of "
-            "another seal key: it may stay sealed."
+            "Restore regardless of the state of the cluster, and accept a snapshot of another "
+            "seal key: the servers may stay sealed."
         ),
     )
     override_operation_lock: bool = Field(
-        default=False, description="Take the lock from a backup or an upgrade. Needs force."
+        default=False,
+        description="Take the operation lock from a backup or an upgrade. Requires force.",
     )
     cluster_template: ClusterTemplate | None = Field(
-        default=None, description="Make the cluster, of one server, and restore into it."
+        default=None, description="Create a cluster of one server and restore into it."
     )
     target_lifecycle: Literal["Retain", "Disposable"] | None = Field(
-        default=None, description="Keep or delete the cluster that was made; left out, Retain."
+        default=None, description="Whether to keep or delete the created cluster; left out, Retain."
     )
     cleanup_after_seconds: int = Field(
         default=0,
-        description="Seconds to keep a Disposable cluster for a look, up to a day.",
+        description="Seconds for which a Disposable cluster is kept, up to a day.",
         ge=0,
         le=86400,
     )
@@ -119,61 +120,69 @@ class Execution(ApiModel):
     """Receipts: what was written down before it was done, so that nothing is done twice."""
 
     operation_id: Word = Field(default="", alias="operationID", description="Id of this run.")
-    stage: Stage = Field(description="How far it is.")
-    job_name: Name = Field(default="", description="Job that does it.")
-    job_uid: Word = Field(default="", alias="jobUID", description="UID of that Job.")
+    stage: Stage = Field(description="Stage of the run.")
+    job_name: Name = Field(default="", description="Name of the Job.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
     target_uid: Word = Field(default="", alias="targetUID", description="UID of the cluster.")
     lock_epoch: int = Field(default=0, description="Epoch of the lock that it runs under.", ge=0)
-    prepared_at: Timestamp | None = Field(default=None, description="When it was prepared.")
+    prepared_at: Timestamp | None = Field(default=None, description="Time of the preparation.")
     committed_at: Timestamp | None = Field(
-        default=None, description="When it was decided to make the Job, once."
+        default=None, description="Time of the decision to create the Job."
     )
-    created_at: Timestamp | None = Field(default=None, description="When the Job was seen.")
+    created_at: Timestamp | None = Field(
+        default=None, description="Time at which the Job was observed."
+    )
     terminal_result: Literal["Succeeded", "Failed"] | None = Field(
-        default=None, description="How the Job ended."
+        default=None, description="Result of the Job."
     )
-    terminal_observed_at: Timestamp | None = Field(
-        default=None, description="When that was written down."
-    )
+    terminal_observed_at: Timestamp | None = Field(default=None, description="Time of this record.")
 
 
 class FreshTarget(ApiModel):
     """The cluster that a restore with clusterTemplate made."""
 
-    uid: Word = Field(default="", description="UID of that OpenBaoCluster.")
+    uid: Word = Field(default="", description="UID of the OpenBaoCluster.")
     cleanup: Literal["Pending", "Complete", "Failed"] | None = Field(
-        default=None, description="How far its deletion is; only if it is Disposable."
+        default=None, description="Progress of its deletion; only for Disposable clusters."
     )
 
 
 class RestoreObjectStatus(StoredStatus):
-    """How far it is."""
+    """Observed state of a restore."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    phase: RestorePhase | None = Field(default=None, description="Where it is in its life.")
-    message: Text = Field(default="", description="What it does or waits for, for a person.")
-    start_time: Timestamp | None = Field(default=None, description="When it began.")
-    completion_time: Timestamp | None = Field(default=None, description="When it ended.")
-    snapshot_key: Text | None = Field(default=None, description="Key of what is put back.")
-    snapshot_size: Size | None = Field(default=None, description="Its size in bytes.")
-    execution: Execution | None = Field(default=None, description="Receipts of the run.")
+    phase: RestorePhase | None = Field(default=None, description="State of the service.")
+    message: Text = Field(
+        default="", description="Message for people: what the restore does or waits for."
+    )
+    start_time: Timestamp | None = Field(
+        default=None, description="Time at which the restore started."
+    )
+    completion_time: Timestamp | None = Field(
+        default=None, description="Time at which the restore ended."
+    )
+    snapshot_key: Text | None = Field(
+        default=None, description="Object key of the restored snapshot."
+    )
+    snapshot_size: Size | None = Field(default=None, description="Size in bytes.")
+    execution: Execution | None = Field(default=None, description="Records of the run.")
     target: FreshTarget | None = Field(
-        default=None, description="The cluster that was made for it; only with clusterTemplate."
+        default=None, description="Created cluster; only with clusterTemplate."
     )
     submission_claim: SubmissionClaim | None = Field(
-        default=None, description="Written by the job alone, before it sends anything."
+        default=None, description="Claim that the Job writes before it sends the snapshot."
     )
     report: RestoreReport | None = Field(
-        default=None, description="What the job itself says; written by the job alone."
+        default=None, description="Report of the Job, which only the Job writes."
     )
     administrator_disposition: Literal["Resume", "Abandon"] | None = Field(
-        default=None, description="What a person decided about an outcome that nobody knows."
+        default=None, description="Decision of a person about a restore with an unknown outcome."
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Answers about the restore; RestoreComplete sums them up.",
+        description="Conditions of the restore. RestoreComplete is the summary.",
         max_length=8,
         json_schema_extra=as_map("type"),
     )
@@ -184,7 +193,7 @@ class InvalidRestoreError(InvalidClusterError):
 
 
 class OpenBaoRestore(ApiObject):
-    """A request to put a snapshot back."""
+    """A restore of a snapshot."""
 
     invalid = InvalidRestoreError
 

@@ -54,10 +54,15 @@ Scope = Literal[
 class ScopeRequirement(ApiModel):
     """One condition on the pods that a quota counts, as in a ResourceQuota."""
 
-    scope_name: Literal[Scope, "PriorityClass"] = Field(description="What is asked about a pod.")
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="How.")
+    scope_name: Literal[Scope, "PriorityClass"] = Field(description="Name of the scope.")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
+        description="Operator of the expression."
+    )
     values: tuple[Word, ...] = Field(
-        default=(), description="For In and NotIn.", max_length=64, json_schema_extra=as_set()
+        default=(),
+        description="Values for In and NotIn.",
+        max_length=64,
+        json_schema_extra=as_set(),
     )
 
 
@@ -65,7 +70,7 @@ class ScopeSelector(ApiModel):
     """Conditions on the pods that a quota counts, as in a ResourceQuota."""
 
     match_expressions: tuple[ScopeRequirement, ...] = Field(
-        default=(), description="All of them hold.", max_length=8
+        default=(), description="Expressions; all must hold.", max_length=8
     )
 
 
@@ -74,17 +79,17 @@ class TenantQuota(ApiModel):
 
     hard: Quantities = Field(
         default_factory=dict,
-        description="Bounds by resource.",
+        description="Quota by resource.",
         examples=[{"pods": "80", "limits.memory": "256Gi"}],
     )
     scopes: tuple[Scope, ...] = Field(
         default=(),
-        description="Which pods count; left out, all.",
+        description="Pods that count, by scopes; left out, all pods.",
         max_length=8,
         json_schema_extra=as_set(),
     )
     scope_selector: ScopeSelector | None = Field(
-        default=None, description="Which pods count, by conditions; left out, all."
+        default=None, description="Pods that count, by scope expressions; left out, all pods."
     )
 
 
@@ -92,16 +97,14 @@ class TenantLimit(ApiModel):
     """Bounds and defaults of one kind, as in a LimitRange."""
 
     type: Literal["Container", "Pod", "PersistentVolumeClaim"] = Field(
-        description="What is bounded."
+        description="Type of the limit."
     )
-    default: Quantities = Field(default_factory=dict, description="Limits where none are named.")
-    default_request: Quantities = Field(
-        default_factory=dict, description="Requests where none are named."
-    )
-    max: Quantities = Field(default_factory=dict, description="The most that may be asked for.")
-    min: Quantities = Field(default_factory=dict, description="The least that may be asked for.")
+    default: Quantities = Field(default_factory=dict, description="Default limits.")
+    default_request: Quantities = Field(default_factory=dict, description="Default requests.")
+    max: Quantities = Field(default_factory=dict, description="Maximum.")
+    min: Quantities = Field(default_factory=dict, description="Minimum.")
     max_limit_request_ratio: Quantities = Field(
-        default_factory=dict, description="How far a limit may lie above its request."
+        default_factory=dict, description="Largest ratio of limit to request."
     )
 
 
@@ -114,7 +117,7 @@ class TenantLimits(ApiModel):
 
 
 class TenantSpec(ApiModel):
-    """Which namespace is opened, and its bounds."""
+    """Namespace of the tenant, its quota and limits."""
 
     target_namespace: NamespaceName = Field(
         description=(
@@ -153,28 +156,31 @@ class Grant(ApiModel):
 
 
 class TenantStatus(StoredStatus):
-    """How far the namespace is prepared."""
+    """Observed state of the tenant."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    provisioned: bool = Field(default=False, description="Clusters of the namespace are served.")
+    provisioned: bool = Field(
+        default=False, description="Whether the operator serves clusters of the namespace."
+    )
     last_error: str = Field(
-        default="", description="Why they are not; empty if they are.", max_length=1024
+        default="", description="Last error; empty without one.", max_length=1024
     )
     reads: Literal["watch", "poll"] | None = Field(
         default=None,
-        description="How the controller may read objects: by list and watch, or one by one.",
+        description="How the controller may read objects: with list and watch, or by name.",
     )
     grants: tuple[Grant, ...] = Field(
         default=(),
-        description="The clusters whose Secrets the controller may use.",
+        description="Clusters whose Secrets the controller may use.",
         max_length=GRANTS_MAX,
         json_schema_extra=as_map("cluster"),
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Provisioned: whether clusters of the namespace are served, and why not.",
+        description="Conditions. Provisioned is True when the operator serves clusters of the "
+        "namespace.",
         max_length=8,
         json_schema_extra=as_map("type"),
     )
@@ -189,7 +195,7 @@ class InvalidTenantError(InvalidClusterError):
 
 
 class OpenBaoTenant(ApiObject):
-    """A namespace that is opened for OpenBao clusters."""
+    """A namespace in which the operator serves OpenBao clusters."""
 
     invalid = InvalidTenantError
     values_max = VALUES_MAX

@@ -32,13 +32,14 @@ class Volume(ApiModel):
         examples=["spool"],
     )
     mount_path: AbsolutePath = Field(
-        description="Where the container has it.", examples=["/var/spool/shipper"]
+        description="Path of the mount in the container.", examples=["/var/spool/shipper"]
     )
     kind: Literal["EmptyDir", "Persistent", "HostPath"] = Field(
         default="EmptyDir",
         description=(
-            "EmptyDir is gone with the pod; Persistent is for kind StatefulSet only; HostPath is a "
-            "directory of the node, for kind DaemonSet only and always read-only."
+            "EmptyDir lasts as long as the pod. Persistent is a volume for each pod, for kind "
+            "StatefulSet only. HostPath is a directory of the node, for kind DaemonSet only "
+            "and always read-only."
         ),
     )
     host_path: NodePath | None = Field(
@@ -51,12 +52,12 @@ class Volume(ApiModel):
     )
     size: StorageSize | None = Field(
         default=None,
-        description="Its size; must be there for Persistent.",
+        description="Size of the volume; required for kind Persistent.",
         examples=["10Gi"],
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
-        description="StorageClass of a Persistent one; left out, the default one.",
+        description="StorageClass of a Persistent volume; left out, the default class.",
         examples=["fast"],
     )
     read_only: bool = Field(default=False, description="Mount it for reading only.")
@@ -66,10 +67,10 @@ class ConfigFile(ApiModel):
     """A file of the configuration; a changed one rolls the pods."""
 
     path: AbsolutePath = Field(
-        description="Where the container finds it.", examples=["/etc/shipper/shipper.conf"]
+        description="Path in the container.", examples=["/etc/shipper/shipper.conf"]
     )
     content: str = Field(
-        description="What is in it. No place for secrets.",
+        description="Content of the file. Do not put secrets here.",
         examples=["[service]\nflush 5\n"],
         max_length=65536,
     )

@@ -32,8 +32,8 @@ class NodeAccess(ApiModel):
     host_paths: tuple[NodePath, ...] = Field(
         default=(),
         description=(
-            "Directories of the node that services may mount, each with everything below it, "
-            "always read-only."
+            "Directories of the node that services may mount read-only, each with everything "
+            "below it."
         ),
         examples=[["/var/log"]],
         max_length=HOST_PATHS_MAX,
@@ -74,8 +74,9 @@ class ObjectKind(ApiModel):
     deletion_policy: Literal["Delete", "Retain"] | None = Field(
         default=None,
         description=(
-            "What becomes of its objects when no service brings them any more. Left out, Delete; "
-            "for a CustomResourceDefinition Retain, because all objects of that kind go with it."
+            "What happens to objects that no service has any more. Left out, Delete; for a "
+            "CustomResourceDefinition Retain, because its deletion deletes all objects of that"
+            " kind."
         ),
         examples=["Retain"],
     )

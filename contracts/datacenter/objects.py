@@ -61,11 +61,11 @@ class RedeployRequest(ApiModel):
 
 
 class DatacenterSpec(ApiModel):
-    """Where a datacenter is, whether it may be touched, and which services it declares."""
+    """Location, state and services of a datacenter."""
 
     provider: _Place = Field(
         default=KUBERNETES,
-        description="Who runs its services.",
+        description="Provider of the services.",
         examples=["kubernetes"],
     )
     region: _Place | None = Field(
@@ -81,30 +81,31 @@ class DatacenterSpec(ApiModel):
     )
     namespace: NamespaceName = Field(
         description=(
-            "Namespace of its services, which must exist. Nothing is ever made in another one. "
-            "Never changes."
+            "Namespace of the services, which must exist. The operator creates nothing in "
+            "another namespace. Immutable."
         ),
         examples=["dc-fra1"],
     )
     state: State = Field(
         default="Active",
         description=(
-            "Maintenance changes nothing and goes on looking; Draining retires nothing that is "
-            "missing from the lists; Offline touches nothing in the namespace."
+            "Active reconciles. Maintenance changes nothing and updates the status. Draining "
+            "removes no service that is missing from the lists. Offline does nothing in the "
+            "namespace."
         ),
     )
     node_access: NodeAccess | None = Field(
         default=None,
         description=(
-            "What services may see of their node, whichever source they come from; left out, "
-            "nothing. Writing it takes the verb usenodeaccess on the Datacenter."
+            "Access that services of all sources have to their node; left out, none. Requires "
+            "the verb usenodeaccess on the Datacenter."
         ),
     )
     object_kinds: tuple[ObjectKind, ...] = Field(
         default=(),
         description=(
-            "Kinds of which services of kind Objects may bring objects, whichever source they "
-            "come from. Writing it takes the verb useobjectkinds on the Datacenter."
+            "Kinds that services of kind Objects may use, for all sources. Requires the verb "
+            "useobjectkinds on the Datacenter."
         ),
         max_length=OBJECT_KINDS_MAX,
         json_schema_extra={
@@ -115,8 +116,8 @@ class DatacenterSpec(ApiModel):
     bootstrap_services: tuple[BootstrapService, ...] | None = Field(
         default=None,
         description=(
-            "Services that this datacenter declares. Left out, those that it declared before are "
-            "left alone; an empty list retires them."
+            "Services of this datacenter. Left out, services that it declared before are kept;"
+            " an empty list removes them."
         ),
         max_length=SERVICES_MAX,
         json_schema_extra=as_map("name"),
@@ -124,8 +125,8 @@ class DatacenterSpec(ApiModel):
     redeploy: tuple[RedeployRequest, ...] = Field(
         default=(),
         description=(
-            "Orders to replace the pods of services, whatever source they come from; each is "
-            "carried out once whenever its text changes."
+            "Requests to replace the pods of services of any source. A changed token replaces "
+            "the pods once."
         ),
         max_length=SERVICES_MAX,
         json_schema_extra=as_map("name"),
@@ -133,8 +134,8 @@ class DatacenterSpec(ApiModel):
     forget_sources: tuple[SourceName, ...] = Field(
         default=(),
         description=(
-            "Sources that do not answer any more and never will, such as the hook of a package "
-            "that was removed: their services are retired."
+            "Sources that no longer exist, such as the hook of a removed package. Their "
+            "services are removed."
         ),
         examples=[["hook/network"]],
         max_length=SOURCES_MAX,
@@ -146,30 +147,34 @@ class SourceStatus(ApiModel):
     """One source of services, as it answered last."""
 
     name: SourceName = Field(description="One of declared, set/<name> and hook/<name>.")
-    priority: int = Field(default=0, description="Which one wins a name; the higher one.")
-    services: Count = Field(default=0, description="How many services it contributes.")
-    last_good: Word = Field(default="", description="Digest of its last good answer.")
+    priority: int = Field(default=0, description="Priority of the source; the higher number wins.")
+    services: Count = Field(default=0, description="Number of services of the source.")
+    last_good: Word = Field(default="", description="Digest of the last valid answer.")
     last_good_time: Timestamp | None = Field(
-        default=None, description="When it first gave that answer."
+        default=None, description="Time of the first answer with this digest."
     )
-    error: Text = Field(default="", description="Why it does not answer; empty if it does.")
+    error: Text = Field(
+        default="", description="Error of the last request to the source; empty if it succeeded."
+    )
 
 
 class DatacenterStatus(StoredStatus):
-    """What became of the services of a datacenter."""
+    """Observed state of the services of a datacenter."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    services: Count = Field(default=0, description="Services that are wanted.")
-    running: Count = Field(default=0, description="Services that run as they are wanted.")
-    failed: Count = Field(default=0, description="Services whose last attempt failed.")
-    summary: str = Field(default="", description="Running of wanted services.", max_length=64)
+    services: Count = Field(default=0, description="Number of desired services.")
+    running: Count = Field(
+        default=0, description="Number of services that run in their desired state."
+    )
+    failed: Count = Field(default=0, description="Number of services whose last attempt failed.")
+    summary: str = Field(
+        default="", description="Running services of desired services.", max_length=64
+    )
     sources: tuple[SourceStatus, ...] = Field(
         default=(),
-        description=(
-            "Where services come from, as each answered last, the winners of names first."
-        ),
+        description=("Sources of services with their last answers, by priority."),
         max_length=SOURCES_MAX,
         json_schema_extra=as_map("name"),
     )
@@ -182,7 +187,7 @@ class DatacenterStatus(StoredStatus):
 
 
 class Datacenter(DatacenterModel):
-    """A place with shared services."""
+    """A datacenter with shared services."""
 
     api_version: str = API_VERSION
     kind: str = DATACENTER_KIND
@@ -197,32 +202,42 @@ class DatacenterSelector(ApiModel):
     """Which datacenters; everything that is named must be so, and nothing named means all."""
 
     providers: tuple[_Place, ...] = Field(
-        default=(), description="One of these providers.", max_length=16, json_schema_extra=as_set()
+        default=(),
+        description="The provider must be one of these.",
+        max_length=16,
+        json_schema_extra=as_set(),
     )
     regions: tuple[_Place, ...] = Field(
-        default=(), description="One of these regions.", max_length=64, json_schema_extra=as_set()
+        default=(),
+        description="The region must be one of these.",
+        max_length=64,
+        json_schema_extra=as_set(),
     )
     zones: tuple[_Place, ...] = Field(
-        default=(), description="One of these zones.", max_length=64, json_schema_extra=as_set()
+        default=(),
+        description="The zone must be one of these.",
+        max_length=64,
+        json_schema_extra=as_set(),
     )
     labels: Labels = Field(
         default_factory=dict,
-        description="All of these in spec.labels of the datacenter.",
+        description="The datacenter must have all of these in spec.labels.",
         examples=[{"tier": "edge"}],
     )
 
 
 class ServiceSetSpec(ApiModel):
-    """Services, and the datacenters that get them."""
+    """Services, and which datacenters get them."""
 
     selector: DatacenterSelector = Field(
-        default_factory=DatacenterSelector, description="Which datacenters."
+        default_factory=DatacenterSelector, description="Selects datacenters."
     )
     priority: int = Field(
         default=0,
         description=(
-            "Which of two sources wins the name of a service: the higher one, then the name that "
-            "comes first. What a datacenter declares itself always wins."
+            "Priority of this source when two sources have a service of the same name: the "
+            "higher number wins, then the name that sorts first. A service that the datacenter"
+            " itself declares always wins."
         ),
         ge=-1_000_000,
         le=1_000_000,
@@ -236,7 +251,7 @@ class ServiceSetSpec(ApiModel):
 
 
 class BootstrapServiceSet(DatacenterModel):
-    """Services that every datacenter of some kind gets."""
+    """Services that all selected datacenters get."""
 
     api_version: str = API_VERSION
     kind: str = SERVICE_SET_KIND

@@ -26,30 +26,42 @@ from runtime.types import Resource
 _READY = '.status.conditions[?(@.type=="Ready")]'
 _AGE: Column = ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0)
 _DATACENTER_COLUMNS: tuple[Column, ...] = (
-    ("Provider", "string", ".spec.provider", "Who runs its services.", 0),
+    ("Provider", "string", ".spec.provider", "Provider of the services.", 0),
     ("Region", "string", ".spec.region", "Region.", 0),
-    ("State", "string", ".spec.state", "Whether it may be touched.", 0),
-    ("Services", "string", ".status.summary", "Running of wanted services.", 0),
-    ("Ready", "string", f"{_READY}.status", "Whether all of its services run.", 0),
+    (
+        "State",
+        "string",
+        ".spec.state",
+        "State of the datacenter: Active, Maintenance, Draining or Offline.",
+        0,
+    ),
+    ("Services", "string", ".status.summary", "Running services of desired services.", 0),
+    ("Ready", "string", f"{_READY}.status", "Whether all services run.", 0),
     _AGE,
-    ("Reason", "string", f"{_READY}.reason", "Why it is ready or not.", 1),
+    ("Reason", "string", f"{_READY}.reason", "Reason of the condition Ready.", 1),
 )
 _SET_COLUMNS: tuple[Column, ...] = (
-    ("Priority", "integer", ".spec.priority", "Which of two sources wins a name.", 0),
+    ("Priority", "integer", ".spec.priority", "Priority of this source over others.", 0),
     _AGE,
 )
 _WORKLOAD_COLUMNS: tuple[Column, ...] = (
-    ("Datacenter", "string", ".spec.datacenter", "Where it is.", 0),
-    ("Service", "string", ".spec.service.name", "Its identity there.", 0),
-    ("Source", "string", ".spec.source.name", "Which source it comes from.", 0),
-    ("Kind", "string", ".spec.service.kind", "What runs it.", 0),
-    ("State", "string", ".status.state", "Where it is in its life.", 0),
-    ("Ready", "string", ".status.ready", "Ready and wanted pods.", 0),
-    ("Attempts", "integer", ".status.attempts", "Failed attempts since the last change.", 0),
+    ("Datacenter", "string", ".spec.datacenter", "Datacenter of the service.", 0),
+    ("Service", "string", ".spec.service.name", "Name of the service in the datacenter.", 0),
+    ("Source", "string", ".spec.source.name", "Source of the service.", 0),
+    ("Kind", "string", ".spec.service.kind", "Kind that runs the service.", 0),
+    ("State", "string", ".status.state", "State of the service.", 0),
+    ("Ready", "string", ".status.ready", "Ready pods of desired pods.", 0),
+    (
+        "Attempts",
+        "integer",
+        ".status.attempts",
+        "Failed attempts since the last change of the spec.",
+        0,
+    ),
     _AGE,
     # A column of type date shows no time that is still to come.
-    ("Next-Retry", "string", ".status.nextRetryTime", "When it is tried again.", 1),
-    ("Message", "string", ".status.message", "What it does or waits for.", 1),
+    ("Next-Retry", "string", ".status.nextRetryTime", "Time of the next attempt.", 1),
+    ("Message", "string", ".status.message", "What the service waits for.", 1),
     ("Error", "string", ".status.lastError.message", "Why the last attempt failed.", 1),
 )
 

@@ -84,12 +84,12 @@ class Variable(ApiModel):
     )
     value: str | None = Field(
         default=None,
-        description="Its value; this or secret.",
+        description="Value of the variable. Excludes secret.",
         examples=["info"],
         max_length=4096,
     )
     secret: SecretValue | None = Field(
-        default=None, description="The Secret that holds its value; this or value."
+        default=None, description="Secret that holds the value. Excludes value."
     )
 
 
@@ -97,10 +97,10 @@ class ServicePort(ApiModel):
     """A port that a container listens on."""
 
     name: PortName = Field(description="Name of the port.", examples=["http"])
-    port: PortNumber = Field(description="Number in the container.", examples=[8080])
+    port: PortNumber = Field(description="Port number in the container.", examples=[8080])
     service_port: PortNumber | None = Field(
         default=None,
-        description="Number at the Service; left out, the same. Sidecars may have ports, too.",
+        description="Port number of the Service; left out, the same as port.",
         examples=[80],
     )
     protocol: Literal["TCP", "UDP"] = Field(default="TCP", description="Protocol of the port.")
@@ -111,35 +111,40 @@ class HealthCheck(ApiModel):
 
     http_path: str | None = Field(
         default=None,
-        description="Path that answers 200 to 399 at `port`.",
+        description="HTTP path at `port`; a status of 200 to 399 means healthy.",
         examples=["/healthz"],
         pattern=r"^/",
         max_length=512,
     )
     port: PortNumber | None = Field(
         default=None,
-        description="Port of the path; alone, it must let itself be opened.",
+        description="Port of httpPath; without httpPath, a TCP connection means healthy.",
         examples=[8080],
     )
     command: tuple[_Word, ...] = Field(
         default=(),
-        description="Command in the container that ends with 0.",
+        description="Command in the container; exit status 0 means healthy.",
         examples=[["cat", "/run/shipper/ready"]],
         max_length=64,
     )
     initial_delay_seconds: int = Field(
-        default=0, description="Seconds before the first look.", ge=0, le=3600
+        default=0, description="Seconds before the first check.", ge=0, le=3600
     )
-    period_seconds: int = Field(default=10, description="Seconds between two looks.", ge=1, le=3600)
+    period_seconds: int = Field(
+        default=10, description="Seconds between two checks.", ge=1, le=3600
+    )
     timeout_seconds: int = Field(
-        default=1, description="Seconds that a look may take.", ge=1, le=600
+        default=1, description="Seconds after which a check times out.", ge=1, le=600
     )
     failure_threshold: int = Field(
-        default=3, description="Looks in a row that must fail.", ge=1, le=100
+        default=3,
+        description="Number of consecutive failures after which the check fails.",
+        ge=1,
+        le=100,
     )
     restart: bool = Field(
         default=False,
-        description="Restart the container, too, when it fails; left out, it only gets no traffic.",
+        description="Restart a container whose check fails; otherwise it only gets no traffic.",
     )
 
 
@@ -147,11 +152,13 @@ class PartResources(ApiModel):
     """Requests and limits of a container."""
 
     requests: Quantities = Field(
-        default_factory=dict, description="What is reserved.", examples=[{"cpu": "50m"}]
+        default_factory=dict,
+        description="What is reserved for the container.",
+        examples=[{"cpu": "50m"}],
     )
     limits: Quantities = Field(
         default_factory=dict,
-        description="What it may use at most.",
+        description="Most that the container may use.",
         examples=[{"memory": "64Mi"}],
     )
 
@@ -162,7 +169,8 @@ class ServicePart(ApiModel):
     name: PartName = Field(description="Name of the container.", examples=["shipper"])
     role: Role = Field(
         default="Main",
-        description="Main is the one that serves; Init ends before it; Sidecar runs beside it.",
+        description="Main serves; Init containers end before it starts; Sidecar containers run"
+        " beside it.",
     )
     image: Image = Field(
         description="Image of the container.", examples=["registry.example.com/shipper:3.1.2"]
@@ -175,43 +183,44 @@ class ServicePart(ApiModel):
     )
     depends_on: tuple[PartName, ...] = Field(
         default=(),
-        description="Inits and sidecars that are started before this init or sidecar.",
+        description="Init and Sidecar containers that start before this one.",
         examples=[["fetch-rules"]],
         max_length=PARTS_MAX,
         json_schema_extra=as_set(),
     )
     env: tuple[Variable, ...] = Field(
         default=(),
-        description="Environment: each a value, or a key of a Secret.",
+        description="Environment variables, each with a value or a key of a Secret.",
         max_length=128,
         json_schema_extra=as_map("name"),
     )
     ports: tuple[ServicePort, ...] = Field(
         default=(),
-        description="Ports that it listens on.",
+        description="Ports that the container listens on.",
         max_length=32,
         json_schema_extra=as_map("name"),
     )
     volumes: tuple[Volume, ...] = Field(
         default=(),
-        description="Volumes: gone with the pod, of its own per pod, or a directory of the node.",
+        description="Volumes of the container.",
         max_length=32,
         json_schema_extra=as_map("name"),
     )
     config_files: tuple[ConfigFile, ...] = Field(
         default=(),
-        description="Files of the configuration; a changed one rolls the pods.",
+        description="Configuration files. A change rolls the pods.",
         max_length=32,
         json_schema_extra=as_map("path"),
     )
     secrets: tuple[SecretFiles, ...] = Field(
         default=(),
-        description="Secrets whose keys become files.",
+        description="Secrets that are mounted as files, one file for each key.",
         max_length=32,
         json_schema_extra=as_map("mountPath"),
     )
     health_check: HealthCheck | None = Field(
-        default=None, description="Whether it is well; left out, it is as soon as it runs."
+        default=None,
+        description="Health check of the container; left out, a running container is healthy.",
     )
     resources: PartResources | None = Field(
         default=None, description="Requests and limits; left out, none."
@@ -226,31 +235,31 @@ class BootstrapService(ApiModel):
     """One shared service of a datacenter."""
 
     name: ServiceName = Field(
-        description="Its identity in the datacenter, whichever source it comes from.",
+        description="Name of the service, unique in the datacenter across all sources.",
         examples=["log-shipper"],
     )
     kind: Kind = Field(
         default="Deployment",
         description=(
-            "What runs it. OpenBaoCluster gives the datacenter a vault of its own; Objects are "
-            "objects of other kinds."
+            "Kind that runs the service. OpenBaoCluster gives the datacenter its own cluster; "
+            "Objects are objects of other kinds."
         ),
     )
     replicas: int | None = Field(
         default=None,
-        description="Pods of a Deployment or StatefulSet; left out, 1.",
+        description="Number of pods of a Deployment or StatefulSet; left out, 1.",
         ge=0,
         le=REPLICAS_MAX,
     )
     services: tuple[ServicePart, ...] = Field(
         default=(),
-        description="Its containers: one Main, and Sidecars and Inits.",
+        description="Containers: one Main, and any number of Sidecar and Init containers.",
         max_length=PARTS_MAX,
         json_schema_extra=as_map("name"),
     )
     openbao: FreeObject | None = Field(
         default=None,
-        description="The spec of the OpenBaoCluster; for that kind, and for no other.",
+        description="Spec of the OpenBaoCluster; for kind OpenBaoCluster only.",
         examples=[{"version": "2.7.2", "replicas": 3, "profile": "Development"}],
     )
     objects: Annotated[tuple[FreeObject, ...], Field(max_length=OBJECTS_MAX)] | None = Field(
@@ -273,12 +282,12 @@ class BootstrapService(ApiModel):
     )
     labels: Labels = Field(
         default_factory=dict,
-        description="Labels of its objects. Those of the operator cannot be overridden.",
+        description="Labels of the objects. Labels of the operator cannot be overridden.",
         examples=[{"team": "platform"}],
     )
     annotations: Annotations = Field(
         default_factory=dict,
-        description="Annotations of its pods.",
+        description="Annotations of the pods.",
         examples=[{"prometheus.io/scrape": "true"}],
     )
     node_selector: Labels = Field(
@@ -287,34 +296,35 @@ class BootstrapService(ApiModel):
         examples=[{"kubernetes.io/arch": "amd64"}],
     )
     tolerations: tuple[Toleration, ...] = Field(
-        default=(), description="Taints that its pods put up with.", max_length=32
+        default=(), description="Tolerations of the pods.", max_length=32
     )
     run_as_user: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         default=None,
         description=(
-            "User id of its pods; left out, the image's own, which must not be root. For 0 (root) "
-            "spec.nodeAccess of the Datacenter must allow it."
+            "User id of the pods; left out, that of the image, which must not be root. User 0 "
+            "(root) must be allowed by spec.nodeAccess of the Datacenter."
         ),
         examples=[65532],
     )
     service_account_name: SubdomainName | None = Field(
         default=None,
-        description="ServiceAccount of its pods, which gets a token; left out, none is mounted.",
+        description="ServiceAccount of the pods, whose token is mounted; left out, no token is"
+        " mounted.",
         examples=["log-shipper"],
     )
     image_pull_secrets: tuple[LocalReference, ...] = Field(
         default=(),
-        description="Secrets with which its images are pulled.",
+        description="Secrets to pull the images with.",
         max_length=16,
         json_schema_extra=as_map("name"),
     )
     deletion_policy: Literal["Delete", "Orphan"] = Field(
         default="Delete",
-        description="Orphan leaves its objects alone when it is no longer wanted.",
+        description="What happens to the objects when the service is removed. Orphan keeps them.",
     )
     volume_policy: Literal["Retain", "Delete"] = Field(
         default="Retain",
-        description="Delete takes the volumes away with it; left out, they are kept.",
+        description="What happens to the volumes when the service is deleted.",
     )
 
     @model_validator(mode="wrap")

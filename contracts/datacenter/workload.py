@@ -27,48 +27,51 @@ class WorkloadSource(ApiModel):
 
 
 class WorkloadSpec(ApiModel):
-    """What one service of a datacenter is to be."""
+    """Desired state of one service of a datacenter."""
 
     datacenter: Name = Field(description="Name of the Datacenter.")
-    namespace: NamespaceName = Field(description="Namespace of its objects.")
-    provider: Name = Field(description="Who runs it.")
-    source: WorkloadSource = Field(description="Which source it comes from.")
-    service: BootstrapService = Field(description="The body, as the source gave it.")
-    digest: Word = Field(description="Names everything in this spec that a change rolls out.")
+    namespace: NamespaceName = Field(description="Namespace of the objects.")
+    provider: Name = Field(description="Provider of the service.")
+    source: WorkloadSource = Field(description="Source of the service.")
+    service: BootstrapService = Field(description="The service, as its source declares it.")
+    digest: Word = Field(description="Digest of everything in this spec that is rolled out.")
     redeploy: Annotated[str, Field(max_length=253)] = Field(
-        default="", description="The last order to replace its pods."
+        default="", description="Token of the last request to replace the pods."
     )
 
 
 class ServiceRef(ApiModel):
     """An object that was made for a service."""
 
-    name: Name = Field(description="What it is for: the name of a container, or of the service.")
+    name: Name = Field(
+        description="Name of the container or the service that the object belongs to."
+    )
     ref: Name = Field(description="Kind, namespace and name of the object.")
 
 
 class BootstrapWorkloadStatus(StoredStatus):
-    """What became of a service. Read by people; nothing is decided by `state`."""
+    """Observed state of a service. For people: the operator decides nothing by `state`."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    state: RowState = Field(default="Pending", description="Where it is in its life.")
-    message: Text = Field(default="", description="What it does or waits for.")
-    digest: Word = Field(default="", description="The spec.digest that was tried last.")
+    state: RowState = Field(default="Pending", description="State of the service.")
+    message: Text = Field(default="", description="What the service waits for.")
+    digest: Word = Field(default="", description="spec.digest of the last attempt.")
     attempts: Count = Field(default=0, description="Attempts since the last change that failed.")
     next_retry_time: Timestamp | None = Field(
-        default=None, description="When it is tried again; absent, when something changes."
+        default=None,
+        description="Time of the next attempt; absent if the next attempt waits for a change.",
     )
     last_error: LastError | None = Field(default=None, description="Why the last attempt failed.")
     running_since: Timestamp | None = Field(
-        default=None, description="Since when it has been Running."
+        default=None, description="Time since which the service is Running."
     )
-    ready: str = Field(default="", description="Ready and wanted pods.", max_length=32)
-    provider_ref: Name = Field(default="", description="The object that runs it.")
+    ready: str = Field(default="", description="Ready pods of desired pods.", max_length=32)
+    provider_ref: Name = Field(default="", description="Object that runs the service.")
     service_refs: tuple[ServiceRef, ...] = Field(
         default=(),
-        description="Every object that was made for it.",
+        description="All objects of the service.",
         max_length=REFS_MAX,
         json_schema_extra=as_map("name"),
     )
@@ -81,7 +84,7 @@ class BootstrapWorkloadStatus(StoredStatus):
 
 
 class BootstrapWorkload(DatacenterModel):
-    """One service of one datacenter. Written by the operator alone."""
+    """One service of one datacenter. Only the operator writes it."""
 
     api_version: str = API_VERSION
     kind: str = WORKLOAD_KIND

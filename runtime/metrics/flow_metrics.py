@@ -23,7 +23,7 @@ class FlowReadings(NamedTuple):
     most_waiting: int
     """Keys to be taken of the flow that has most of them."""
     most_seats: int
-    """Workers of the flow that holds most of them."""
+    """Largest number of workers of one flow."""
 
 
 class FlowFamilies:
@@ -32,18 +32,18 @@ class FlowFamilies:
     def __init__(self, gauge: MakeGauge) -> None:
         both = ("name", "controller")
         self.workqueue_flows = gauge(
-            "workqueue_flows", "Flows (namespaces) with a key that is ready or in hand.", both
+            "workqueue_flows", "Flows (namespaces) with a key that waits or is processed.", both
         )
         self.workqueue_flows_at_limit = gauge(
             "workqueue_flows_at_limit",
-            "Flows whose keys wait because they hold as many workers as they may.",
+            "Flows whose keys wait because they use all workers that a flow may use.",
             both,
         )
         self.workqueue_flow_waiting_max = gauge(
-            "workqueue_flow_waiting_max", "Ready keys of the flow that has most of them.", both
+            "workqueue_flow_waiting_max", "Largest number of waiting keys of one flow.", both
         )
         self.workqueue_flow_seats_max = gauge(
-            "workqueue_flow_seats_max", "Workers of the flow that holds most of them.", both
+            "workqueue_flow_seats_max", "Largest number of workers of one flow.", both
         )
 
     def register(self, name: str, read: Callable[[], FlowReadings]) -> None:

@@ -150,19 +150,19 @@ class Metrics:
         )
         self.requests = self._request_families() if request_details else None
         self.leader_election_master_status = self.gauge(
-            "leader_election_master_status", "1 while this process holds the lease.", ("name",)
+            "leader_election_master_status", "1 while this process holds the Lease.", ("name",)
         )
         self.leader_election_slowpath_total = self.counter(
             "leader_election_slowpath_total",
-            "Renewals that had to read the lease first, because the last write failed.",
+            "Renewals that read the Lease first, because the last write failed.",
             ("name",),
         )
         self.apply_total = self.counter(
-            "apply_total", "Owned applies by what became of them.", ("resource", "outcome")
+            "apply_total", "Owned applies by their outcome.", ("resource", "outcome")
         )
         self.event_loop_lag_seconds = self.histogram(
             "event_loop_lag_seconds",
-            "How late a timer of the event loop fired: the time a callback held the loop.",
+            "Delay of a timer of the event loop: the time for which a callback blocked the loop.",
             (),
             LAG_BUCKETS,
         )
@@ -300,12 +300,12 @@ class Metrics:
         )
         self.controller_runtime_reconcile_panics_total = self.counter(
             "controller_runtime_reconcile_panics_total",
-            "Reconciliations that left with something that is no ordinary exception.",
+            "Reconciliations that ended in a panic.",
             by_name,
         )
         self.controller_runtime_reconcile_timeouts_total = self.counter(
             "controller_runtime_reconcile_timeouts_total",
-            "Reconciliations that ran into the controller's own deadline.",
+            "Reconciliations that exceeded the deadline of the controller.",
             by_name,
         )
         self.reconcile_error_classes_total = self.counter(
@@ -315,7 +315,7 @@ class Metrics:
         )
         self.controller_runtime_reconcile_time_seconds = self._spreads(
             "controller_runtime_reconcile_time_seconds",
-            "Length of a reconciliation.",
+            "Duration of a reconciliation.",
             by_name,
             RECONCILE_BUCKETS,
         )
@@ -323,35 +323,35 @@ class Metrics:
             "controller_runtime_max_concurrent_reconciles", "Workers per controller.", by_name
         )
         self.controller_runtime_active_workers = self.gauge(
-            "controller_runtime_active_workers", "Workers with a key in hand.", by_name
+            "controller_runtime_active_workers", "Workers that process a key.", by_name
         )
 
     def _add_queue_families(self) -> None:
         both = ("name", "controller")
         self.workqueue_depth = self.gauge(
-            "workqueue_depth", "Keys that are ready to be taken.", (*both, "priority")
+            "workqueue_depth", "Keys that wait for a worker.", (*both, "priority")
         )
         self.workqueue_adds_total = self._tallies(
-            "workqueue_adds_total", "Keys that became ready.", both
+            "workqueue_adds_total", "Keys added to the queue.", both
         )
         self.workqueue_queue_duration_seconds = self._spreads(
-            "workqueue_queue_duration_seconds", "From ready to taken.", both, QUEUE_BUCKETS
+            "workqueue_queue_duration_seconds", "Time before processing.", both, QUEUE_BUCKETS
         )
         self.workqueue_work_duration_seconds = self._spreads(
-            "workqueue_work_duration_seconds", "From taken to done.", both, QUEUE_BUCKETS
+            "workqueue_work_duration_seconds", "Time of processing.", both, QUEUE_BUCKETS
         )
         self.workqueue_unfinished_work_seconds = self.gauge(
-            "workqueue_unfinished_work_seconds", "Sum of the ages of all keys in hand.", both
+            "workqueue_unfinished_work_seconds", "Sum of the ages of all running work.", both
         )
         self.workqueue_longest_running_processor_seconds = self.gauge(
-            "workqueue_longest_running_processor_seconds", "Age of the oldest key in hand.", both
+            "workqueue_longest_running_processor_seconds", "Age of the longest running work.", both
         )
         self.workqueue_longest_wait_seconds = self.gauge(
-            "workqueue_longest_wait_seconds", "Age of the oldest ready key.", both
+            "workqueue_longest_wait_seconds", "Age of the oldest waiting key.", both
         )
         self.flows = FlowFamilies(self.gauge)
         self.workqueue_retries_total = self._tallies(
-            "workqueue_retries_total", "Adds that asked for a delay.", both
+            "workqueue_retries_total", "Keys added with a delay.", both
         )
 
     def _request_families(self) -> RequestFamilies:
@@ -359,7 +359,7 @@ class Metrics:
         return RequestFamilies(
             self.histogram(
                 "rest_client_request_duration_seconds",
-                "Length of a request to the API server.",
+                "Duration of a request to the API server.",
                 by_verb,
                 REQUEST_BUCKETS,
             ),
@@ -367,11 +367,11 @@ class Metrics:
                 "rest_client_request_size_bytes", "Size of request bodies.", by_verb, SIZE_BUCKETS
             ),
             self.histogram(
-                "rest_client_response_size_bytes", "Size of answers.", by_verb, SIZE_BUCKETS
+                "rest_client_response_size_bytes", "Size of response bodies.", by_verb, SIZE_BUCKETS
             ),
             self.counter(
                 "rest_client_request_retries_total",
-                "Requests sent again, by the status code of the try before.",
+                "Retried requests, by the status code of the attempt before.",
                 ("code", *by_verb),
             ),
         )
@@ -386,12 +386,12 @@ class Metrics:
         )
         self.informer_last_event_age_seconds = self.gauge(
             "informer_last_event_age_seconds",
-            "Time since the server last sent anything on the watch, bookmarks included.",
+            "Time since the last event of the watch, including bookmarks.",
             by_resource,
         )
         self.informer_store_resource_version = self.gauge(
             "informer_store_resource_version",
-            "Version that the store of an informer has reached; comparable within a resource.",
+            "resourceVersion of the store of an informer; comparable within a resource.",
             by_resource,
         )
         self.watch_events_total = self.counter(

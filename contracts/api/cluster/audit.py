@@ -83,7 +83,7 @@ class AuditFileStorage(ApiModel):
     )
     mount_path: str = Field(
         default=AUDIT,
-        description="Folder in the pods; files of audit devices must be below it.",
+        description="Directory in the pods. Files of audit devices must be below it.",
         pattern=r"^/[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$",
         max_length=256,
     )

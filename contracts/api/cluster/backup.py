@@ -41,12 +41,13 @@ class Retention(ApiModel):
     )
     max_age: Duration | None = Field(
         default=None,
-        description="Age at which a snapshot goes, a Go duration; left out, none goes by age.",
+        description="Age after which a snapshot is deleted, a Go duration; left out, no limit.",
         examples=["720h"],
     )
     dry_run: bool = Field(
         default=False,
-        description="Remove nothing; status.report of an OpenBaoBackup says what would go.",
+        description="Delete nothing; status.report of the OpenBaoBackup lists what would be "
+        "deleted.",
     )
 
 
@@ -130,11 +131,11 @@ class Backup(ApiModel):
         description="Secret whose key `token` holds a token that may take snapshots.",
     )
     retention: Retention | None = Field(
-        default=None, description="Which snapshots go; left out, none."
+        default=None, description="Which snapshots are deleted; left out, none."
     )
     image: Image | None = Field(
         default=None,
-        description="Image of the executor; left out, the operator's own.",
+        description="Image of the backup Job; left out, that of the operator.",
     )
     restore_test: RestoreTest | None = Field(
         default=None, description="Test restores; left out, none."

@@ -19,7 +19,7 @@ class TemplateTls(ApiModel):
 
     enabled: bool = Field(default=True, description="Serve HTTPS. Must be true.")
     mode: Literal["OperatorManaged", "External"] = Field(
-        default="OperatorManaged", description="Who owns the certificates, as in spec.tls."
+        default="OperatorManaged", description="Who issues the certificates, as in spec.tls."
     )
     rotation_period: Annotated[str, Field(max_length=32)] | None = Field(
         default=None, description="As spec.tls.rotationPeriod, a Go duration; left out, 720h."
@@ -74,7 +74,7 @@ class ClusterTemplate(ApiModel):
     )
     tls: TemplateTls | None = Field(default=None, description="Certificates.")
     unseal: TemplateSeal | None = Field(
-        default=None, description="What opens the server; left out, as the cluster's own."
+        default=None, description="Seal of the server; left out, that of the cluster."
     )
     service_account: ServiceAccountSpec | None = Field(
         default=None, description="The ServiceAccount of the pod."

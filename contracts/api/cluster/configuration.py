@@ -154,7 +154,7 @@ class Raft(ApiModel):
         le=10,
     )
     autopilot: Autopilot | None = Field(
-        default=None, description="What raft does with servers that are gone or new."
+        default=None, description="Autopilot of raft: lost and new servers."
     )
 
 
@@ -294,7 +294,7 @@ class Configuration(ApiModel):
         examples=[True],
     )
     disable_cache: bool | None = _flag("Read from the disk every time.")
-    detect_deadlocks: bool | None = _flag("Watch the server's own locks, which is slow.")
+    detect_deadlocks: bool | None = _flag("Detect deadlocks of the server's locks, which is slow.")
     raw_storage_endpoint: bool | None = _flag(
         "Serve sys/raw, which reads and writes the encrypted storage below all policies."
     )

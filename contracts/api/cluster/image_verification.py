@@ -59,16 +59,13 @@ class ImageVerification(ApiModel):
     failure_policy: FailurePolicy = Field(
         default="Block",
         description=(
-            "What happens without a proof. Block: pods stay, and none is made. Warn: the image is "
-            "used by its tag, with an event and a condition."
+            "What happens when verification fails. Block: running pods stay, and no pod is "
+            "created. Warn: the image is used by its tag, with an event and a condition."
         ),
     )
     ignore_tlog: bool = Field(
         default=False,
-        description=(
-            "Ask for no entry in a transparency log, for images signed without one. Public keys "
-            "only."
-        ),
+        description=("Do not require an entry in a transparency log. For public keys only."),
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),

@@ -91,7 +91,7 @@ class ServiceMonitor(ApiModel):
 class MetricsSpec(ApiModel):
     """Metrics of the servers."""
 
-    enabled: bool = Field(default=False, description="Let the servers offer metrics.")
+    enabled: bool = Field(default=False, description="Serve metrics.")
     scrape_profile: Literal["Active", "AllNodes"] = Field(
         default="Active", description="Scrape the leader, or every server."
     )
@@ -105,6 +105,6 @@ class MetricsSpec(ApiModel):
 
 
 class Observability(ApiModel):
-    """What is offered to those who watch."""
+    """Metrics of the servers and their scrape objects."""
 
     metrics: MetricsSpec | None = Field(default=None, description="Metrics of the servers.")

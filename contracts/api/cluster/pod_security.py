@@ -120,12 +120,12 @@ class PodSecurityContext(ApiModel):
 
 
 class WorkloadHardening(ApiModel):
-    """More confinement of the pods, on nodes that have it."""
+    """Further confinement of the pods, on nodes that support it."""
 
     app_armor_enabled: bool = Field(
         default=False,
         description=(
-            "Confine the pods by the AppArmor profile of the container runtime. Needs nodes with "
-            "AppArmor: others refuse the pods."
+            "Use the AppArmor profile of the container runtime. Requires nodes with AppArmor: "
+            "other nodes refuse the pods."
         ),
     )

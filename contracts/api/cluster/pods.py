@@ -76,8 +76,9 @@ class Maintenance(ApiModel):
     enabled: bool = Field(
         default=False,
         description=(
-            "People work on the cluster: StatefulSets and pods carry openbao.org/maintenance, and "
-            "no pod is replaced or taken away until this is false again. Repairs go on."
+            "Maintenance of the cluster: StatefulSets and pods have the annotation "
+            "openbao.org/maintenance, and no pod is replaced or removed until this is false. "
+            "Repairs continue."
         ),
     )
     restart_at: Token | None = Field(

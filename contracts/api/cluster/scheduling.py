@@ -19,7 +19,7 @@ _NodePolicy = Literal["Honor", "Ignore"]
 class Toleration(ApiModel):
     """A taint of nodes that the pods put up with."""
 
-    key: _Key | None = Field(default=None, description="Taint key; left out, every one.")
+    key: _Key | None = Field(default=None, description="Taint key; left out, all keys.")
     operator: Literal["Equal", "Exists", "Lt", "Gt"] | None = Field(
         default=None, description="How the value is compared; left out, Equal."
     )
@@ -27,7 +27,7 @@ class Toleration(ApiModel):
         default=None, description="Taint value."
     )
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
-        default=None, description="Taint effect; left out, every one."
+        default=None, description="Taint effect; left out, all effects."
     )
     toleration_seconds: int | None = Field(
         default=None, description="Seconds to stay after a NoExecute taint; left out, for ever."
@@ -35,20 +35,25 @@ class Toleration(ApiModel):
 
 
 class TopologySpread(ApiModel):
-    """How evenly pods are spread."""
+    """Topology spread constraints of the pods."""
 
-    max_skew: int = Field(description="Largest difference between places.", ge=1, le=1000)
+    max_skew: int = Field(
+        description="Largest difference in the number of pods between two topology domains.",
+        ge=1,
+        le=1000,
+    )
     topology_key: _Key = Field(
-        description="Node label that tells places apart.", examples=["topology.kubernetes.io/zone"]
+        description="Node label that defines a topology domain.",
+        examples=["topology.kubernetes.io/zone"],
     )
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"] = Field(
         description="What to do with a pod that cannot be placed evenly."
     )
     label_selector: LabelSelector | None = Field(
-        default=None, description="Pods that are counted; left out, those of the same set."
+        default=None, description="Pods that are counted; left out, those of the same pool."
     )
     min_domains: int | None = Field(
-        default=None, description="Least number of places; left out, 1.", ge=1, le=1000
+        default=None, description="Least number of topology domains; left out, 1.", ge=1, le=1000
     )
     match_label_keys: _LabelKeys | None = Field(
         default=None, description="Pod labels whose values are added to the selector."
@@ -70,14 +75,14 @@ class Scheduling(ApiModel):
         examples=[{"kubernetes.io/arch": "amd64"}],
     )
     tolerations: tuple[Toleration, ...] = Field(
-        default=(), description="Taints that the pods put up with.", max_length=32
+        default=(), description="Tolerations of the pods.", max_length=32
     )
     affinity: FreeObject | None = Field(
         default=None,
         description="Affinity as in core/v1, up to 500 values; left out, spread over nodes.",
     )
     topology_spread_constraints: tuple[TopologySpread, ...] = Field(
-        default=(), description="How evenly pods are spread.", max_length=16
+        default=(), description="Topology spread constraints of the pods.", max_length=16
     )
     priority_class_name: SubdomainName | None = Field(
         default=None,

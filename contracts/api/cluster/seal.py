@@ -83,7 +83,7 @@ class TransitSeal(ApiModel):
         default=None, description="Namespace of the sealing OpenBao.", examples=["team-a/"]
     )
     disable_renewal: bool | None = Field(
-        default=None, description="Whether the servers leave the renewal of the token to others."
+        default=None, description="Whether the servers do not renew the token."
     )
     tls_ca_cert: File | None = Field(
         default=None,
@@ -102,7 +102,7 @@ class TransitSeal(ApiModel):
     )
     tls_skip_verify: bool | None = Field(
         default=None,
-        description="Whether any certificate is taken for that of the sealing OpenBao. Unsafe.",
+        description="Skip the check of the certificate of the sealing OpenBao. Unsafe.",
     )
 
 
@@ -124,8 +124,8 @@ class AzureKeyVault(ApiModel):
 
     vault_name: Text = Field(description="Name of the vault.", examples=["openbao"])
     key_name: Text = Field(description="Name of the key in the vault.", examples=["unseal"])
-    tenant_id: Text | None = Field(default=None, alias="tenantID", description="Tenant.")
-    client_id: Text | None = Field(default=None, alias="clientID", description="Client.")
+    tenant_id: Text | None = Field(default=None, alias="tenantID", description="Tenant id.")
+    client_id: Text | None = Field(default=None, alias="clientID", description="Client id.")
     client_secret: Inline | None = Field(
         default=None, description=f"Secret of the client. {_DISCOURAGED}"
     )
@@ -176,7 +176,7 @@ class OciKms(ApiModel):
         description="Older field; the server has no such setting.",
     )
     disabled: bool | None = Field(
-        default=None, description="This seal is only the old one of a migration."
+        default=None, description="Marks this seal as the former one of a migration."
     )
 
     @property
@@ -195,13 +195,13 @@ class KmsPlugin(ApiModel):
     )
     config: Options | None = Field(
         default=None,
-        description="What the plugin is told: attributes of its seal stanza. No secrets: they end "
-        "up in a ConfigMap.",
+        description="Attributes of the seal stanza of the plugin. No secrets: they are stored "
+        "in a ConfigMap.",
     )
 
 
 class Unseal(ApiModel):
-    """What opens the servers after a start."""
+    """Seal, which unseals the servers after a start."""
 
     type: SealType = Field(
         default="static",

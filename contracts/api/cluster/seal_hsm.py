@@ -42,17 +42,19 @@ class Kmip(ApiModel):
     )
     timeout: int | None = Field(
         default=None,
-        description="Seconds after which a request is given up.",
+        description="Timeout of a request in seconds.",
         ge=1,
         le=3600,
         examples=[10],
     )
-    encrypt_alg: Algorithm | None = Field(default=None, description="How the key encrypts.")
+    encrypt_alg: Algorithm | None = Field(
+        default=None, description="Encryption algorithm of the key."
+    )
     tls12_ciphers: Text | None = Field(
         default=None, description="Cipher suites of TLS 1.2, separated by commas."
     )
     disabled: bool | None = Field(
-        default=None, description="This seal is only the old one of a migration."
+        default=None, description="Marks this seal as the former one of a migration."
     )
     address: Text | None = Field(default=None, description="Older spelling of endpoint.")
     certificate: File | None = Field(default=None, description="Older spelling of clientCert.")
@@ -90,7 +92,7 @@ class RuntimeSource(ApiModel):
 
 
 class Pkcs11Runtime(ApiModel):
-    """What the library of the vendor needs around it."""
+    """Environment of the library of the vendor."""
 
     library_path: File | None = Field(
         default=None,
@@ -147,10 +149,10 @@ class Pkcs11(ApiModel):
         default=None, alias="rsaOAEPHash", description="Hash of RSA-OAEP."
     )
     disabled: bool | None = Field(
-        default=None, description="This seal is only the old one of a migration."
+        default=None, description="Marks this seal as the former one of a migration."
     )
     runtime: Pkcs11Runtime | None = Field(
-        default=None, description="What the library of the vendor needs around it."
+        default=None, description="Environment of the library of the vendor."
     )
     hmac_key_label: Text | None = Field(
         default=None, description="Older field; the server has no such setting."

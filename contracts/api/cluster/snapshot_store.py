@@ -19,12 +19,12 @@ class WorkloadIdentity(ApiModel):
 
     service_account_annotations: Annotations | None = Field(
         default=None,
-        description="Annotations of the ServiceAccount of the executor.",
+        description="Annotations of the ServiceAccount of the Job.",
         examples=[{"iam.gke.io/gcp-service-account": "bao@project.iam.gserviceaccount.com"}],
     )
     pod_labels: Labels | None = Field(
         default=None,
-        description="Labels of the pod of the executor.",
+        description="Labels of the pod of the Job.",
         examples=[{"azure.workload.identity/use": "true"}],
     )
 
@@ -54,8 +54,8 @@ class PvcTarget(ApiModel):
     """What only a volume has."""
 
     claim_name: SubdomainName = Field(
-        description="PersistentVolumeClaim in the namespace of the cluster; never made, never "
-        "deleted by the operator.",
+        description="PersistentVolumeClaim in the namespace of the cluster. The operator "
+        "neither creates nor deletes it.",
         examples=["bao-snapshots"],
     )
 
@@ -93,7 +93,7 @@ class BackupTarget(ApiModel):
         ),
     )
     workload_identity: WorkloadIdentity | None = Field(
-        default=None, description="Identity of the pod at the cloud, instead of credentials."
+        default=None, description="Cloud identity of the pod, instead of credentials."
     )
     part_size: int = Field(
         default=10 * 1024 * 1024,
@@ -109,7 +109,7 @@ class BackupTarget(ApiModel):
     )
     role_arn: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
         default=None,
-        description="Role of AWS that the executor assumes by its token; s3 only.",
+        description="AWS role that the Job assumes with its token; s3 only.",
         examples=["arn:aws:iam::123456789012:role/bao-backup"],
     )
     use_path_style: bool = Field(

@@ -62,7 +62,7 @@ _NOT_SERVED = "Accepted, not served by this version."
 
 
 class ClusterSpec(ApiModel):
-    """What the cluster should be."""
+    """Desired state of the cluster."""
 
     version: str = Field(
         description=(
@@ -86,13 +86,14 @@ class ClusterSpec(ApiModel):
     )
     image_verification: ImageVerification | None = Field(
         default=None,
-        description="Who must have signed the server image; pods then run exactly that content.",
+        description="Signatures that the server image must have. Pods run the digest that was "
+        "verified.",
     )
     operator_image_verification: ImageVerification | None = Field(
         default=None,
         description=(
-            "Who must have signed the operator's own image before server pods use it. Nothing "
-            "falls back to imageVerification."
+            "Signatures that the operator image must have before server pods use it. "
+            "Independent of imageVerification."
         ),
     )
     replicas: int = Field(
@@ -107,8 +108,8 @@ class ClusterSpec(ApiModel):
     profile: Profile | None = Field(
         default=None,
         description=(
-            "Security posture. Development takes whatever runs; Hardened refuses what is not fit "
-            "for production. Left out, the condition ProductionReady is False."
+            "Security profile. Development accepts every valid spec; Hardened refuses what is "
+            "unfit for production. Left out, the condition ProductionReady is False."
         ),
     )
     service_account: ServiceAccountSpec | None = Field(
@@ -125,33 +126,32 @@ class ClusterSpec(ApiModel):
     )
     security_context: PodSecurityContext | None = Field(
         default=None,
-        description="Confinement of the server pods; what is set replaces the operator's own.",
+        description="Security context of the server pods. A field that is set replaces that of"
+        " the operator.",
     )
     workload_hardening: WorkloadHardening | None = Field(
-        default=None, description="More confinement of the pods, on nodes that have it."
+        default=None, description="Further confinement of the pods, on nodes that support it."
     )
     tls: Tls = Field(default_factory=Tls, description="Certificates of the servers.")
     self_init: SelfInit | None = Field(
-        default=None, description="What the first server does to itself before anybody logs in."
+        default=None, description="Self-initialization of the first server."
     )
     unseal: Unseal = Field(
-        default_factory=Unseal, description="What opens the servers after a start."
+        default_factory=Unseal, description="Seal, which unseals the servers after a start."
     )
     storage: StorageSpec = Field(description="The data volume of each server.")
     service: ServiceSpec | None = Field(
         default=None, description="The Service <name>-public that clients use."
     )
-    network: Network = Field(
-        default_factory=Network, description="What the NetworkPolicy of the servers lets through."
-    )
+    network: Network = Field(default_factory=Network, description="NetworkPolicy of the servers.")
     configuration: Configuration = Field(
         default_factory=Configuration, description="Settings of the server."
     )
     audit: tuple[Audit, ...] = Field(
         default=(),
         description=(
-            "Audit devices: each request and answer is written to all of them before it counts. "
-            "What is removed here is switched off."
+            "Audit devices. The servers write each request and response to them. A device that"
+            " is removed from the list is disabled."
         ),
         max_length=16,
         json_schema_extra=as_map("path"),
@@ -168,24 +168,25 @@ class ClusterSpec(ApiModel):
         default=None, description="Where the servers send their metrics."
     )
     observability: Observability | None = Field(
-        default=None, description="What is offered to those who watch."
+        default=None, description="Metrics of the servers and their scrape objects."
     )
     paused: bool = Field(
         default=False,
-        description="Change nothing. Status goes on, and deletion is still carried out.",
+        description="Stop all changes. The status is still updated, and a deletion is still "
+        "carried out.",
     )
     hibernate: bool = Field(
         default=False,
         description=(
-            "Stop every server and keep volumes, keys and everything else. Set back to false, "
-            "the servers come back with their data."
+            "Stop all servers and keep volumes, keys and all other objects. With false, the "
+            "servers start again with their data."
         ),
     )
     fenced_pods: tuple[PodName, ...] = Field(
         default=(),
         description=(
-            "Server pods that must not run: their volumes stay for a look at them. Less than half "
-            "of the servers; a leader hands over first."
+            "Server pods that must not run. Their volumes are kept for an inspection. Must be "
+            "less than half of the servers; a leader steps down first."
         ),
         examples=[["first-2"]],
         max_length=15,
@@ -194,8 +195,8 @@ class ClusterSpec(ApiModel):
     deletion_policy: DeletionPolicy = Field(
         default="Retain",
         description=(
-            "What goes with the cluster when it is deleted. Retain: volumes, unseal key and root "
-            "token stay. DeletePVCs and DeleteAll: they go. Backups always stay."
+            "What is deleted with the cluster. Retain keeps volumes, unseal key and root "
+            "token. DeletePVCs and DeleteAll delete them. Backups are always kept."
         ),
     )
     runtime: Runtime | None = Field(default=None, description="Requests to the running cluster.")
@@ -216,10 +217,13 @@ class ClusterSpec(ApiModel):
     )
 
     backup: Backup | None = Field(
-        default=None, description="Scheduled snapshots; left out, none are taken by themselves."
+        default=None,
+        description="Scheduled snapshots; left out, snapshots are taken on request only.",
     )
     break_glass_ack: str | None = Field(
-        default=None, description="Answer to a safe mode: its nonce.", max_length=256
+        default=None,
+        description="Acknowledges break glass: the nonce of status.breakGlass.",
+        max_length=256,
     )
 
     # --- accepted so that manifests of other operators of this API apply; see not_served
@@ -238,12 +242,12 @@ class ClusterSpec(ApiModel):
         default=None, description=f"Repair the operator's own policies. {_NOT_SERVED}"
     )
     recovery_keys: RecoveryKeys | None = Field(
-        default=None, description="Keys of last resort, for people."
+        default=None, description="Recovery keys, for people."
     )
     restore: RestoreLogin | None = Field(
         default=None, description="Login of restore jobs; left out, the operator's own role."
     )
-    upgrade: Upgrade | None = Field(default=None, description="How versions change.")
+    upgrade: Upgrade | None = Field(default=None, description="Upgrades.")
 
     @property
     def servers(self) -> int:

@@ -37,17 +37,17 @@ _Name = Annotated[str, Field(max_length=253)]
 class OperationStatus(ApiModel):
     """What is being done to the cluster, step by step."""
 
-    kind: OperationKind = Field(description="What is done.")
-    done: int = Field(default=0, description="Steps that are behind it.", ge=0)
-    total: int = Field(default=0, description="All steps.", ge=0)
-    summary: Word = Field(default="", description="Both in short, such as Rolling 2/3.")
-    started_at: Timestamp | None = Field(default=None, description="When it began.")
+    kind: OperationKind = Field(description="Kind of the operation.")
+    done: int = Field(default=0, description="Number of completed steps.", ge=0)
+    total: int = Field(default=0, description="Number of all steps.", ge=0)
+    summary: Word = Field(default="", description="Kind and progress, such as Rolling 2/3.")
+    started_at: Timestamp | None = Field(default=None, description="Time of the start.")
 
 
 class FailedFirstBoot(ApiModel):
     """A first boot whose self-init failed; it stands for as long as its volume exists."""
 
-    pod: _Name = Field(description="Pod whose server ended.")
+    pod: _Name = Field(description="Pod of the failed server.")
     volume_uid: Word = Field(
         alias="volumeUID", description="UID of the PersistentVolumeClaim with its data."
     )
@@ -62,7 +62,7 @@ class WorkloadStatus(ApiModel):
     )
     rolling_since: Timestamp | None = Field(
         default=None,
-        description="Since when pods are being replaced one at a time; absent when none is.",
+        description="Start of the current rollout; absent without one.",
     )
     policy_revision: Word | None = Field(
         default=None, description="Revision of the operator's own policies, as last verified."
@@ -83,7 +83,7 @@ class RaftStatus(ApiModel):
         ge=0,
     )
     healthy_read_replicas: int | None = Field(
-        default=None, description="Number of those that autopilot calls healthy.", ge=0
+        default=None, description="Number of read replicas that autopilot reports healthy.", ge=0
     )
     leader: _Name = Field(default="", description="Node id of the leader.")
     cluster_id: str = Field(
@@ -97,9 +97,9 @@ class RaftStatus(ApiModel):
 class AutopilotStatus(ApiModel):
     """The settings of the autopilot of raft."""
 
-    applied: bool = Field(description="The servers have the settings that the spec asks for.")
-    reason: Word = Field(description="Why, in one word.")
-    message: Text = Field(default="", description="Why, for a person.")
+    applied: bool = Field(description="Whether the servers have the settings of the spec.")
+    reason: Word = Field(description="Reason, one word in CamelCase.")
+    message: Text = Field(default="", description="Message for people.")
 
 
 class AdminOpsStatus(ApiModel):
@@ -115,16 +115,14 @@ class AdminOpsStatus(ApiModel):
     operator_login: OperatorLoginStatus | None = Field(
         default=None, description="Login of the operator; absent if it has none of its own."
     )
-    autopilot: AutopilotStatus | None = Field(
-        default=None, description="How raft treats servers that are gone or new."
-    )
+    autopilot: AutopilotStatus | None = Field(default=None, description="Autopilot of raft.")
 
 
 class ClusterStatus(StoredStatus):
-    """What the operator observed."""
+    """Observed state of the cluster."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+        default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
     phase: Phase | None = Field(
         default=None,
@@ -133,10 +131,10 @@ class ClusterStatus(StoredStatus):
             "health."
         ),
     )
-    active_leader: _Name = Field(default="", description="Pod that leads, empty if none is known.")
+    active_leader: _Name = Field(default="", description="Active pod; empty if unknown.")
     ready: str = Field(
         default="",
-        description="Ready and wanted servers.",
+        description="Ready servers of desired servers.",
         examples=["2/3"],
         pattern=r"^([0-9]+/[0-9]+)?$",
         max_length=16,
@@ -153,44 +151,46 @@ class ClusterStatus(StoredStatus):
         default="", description="OpenBao version that runs.", max_length=64
     )
     accepted_upgrade_strategy: Strategy | None = Field(
-        default=None, description="Strategy of upgrades that was accepted while nothing was done."
+        default=None, description="Upgrade strategy that was accepted while no upgrade ran."
     )
-    initialized: bool = Field(default=False, description="OpenBao has been initialized.")
+    initialized: bool = Field(default=False, description="Whether OpenBao is initialized.")
     self_initialized: bool = Field(
-        default=False, description="It initialized itself, so there is no root token."
+        default=False,
+        description="Whether the cluster initialized itself, so that there is no root token.",
     )
     failed_first_boot: FailedFirstBoot | None = Field(
-        default=None, description="A first boot whose self-init failed; absent if none."
+        default=None, description="First boot whose self-initialization failed; absent if none."
     )
     operation: OperationStatus | None = Field(
-        default=None, description="What is being done to the cluster now; absent if nothing."
+        default=None, description="Current operation; absent if none."
     )
     unseal: UnsealStatus | None = Field(default=None, description="Keys of the static seal.")
     tls_secrets: tuple[_Name, ...] | None = Field(
         default=None,
         description=(
-            "Secrets of yours with the certificate of the servers: the one of the spec, and those "
-            "before it that pods still mount."
+            "User-provided Secrets with the server certificate: that of the spec, and former "
+            "ones that pods still mount."
         ),
         max_length=16,
         json_schema_extra=as_set(),
     )
-    workload: WorkloadStatus | None = Field(default=None, description="Pods and surroundings.")
+    workload: WorkloadStatus | None = Field(default=None, description="Pods and their objects.")
     resumed_at: Timestamp | None = Field(
-        default=None, description="When the last pause ended; deadlines count from here at least."
+        default=None,
+        description="End of the last pause. Deadlines start no earlier.",
     )
-    admin_ops: AdminOpsStatus | None = Field(default=None, description="Work inside of OpenBao.")
+    admin_ops: AdminOpsStatus | None = Field(default=None, description="State inside of OpenBao.")
     read_replicas: ReadReplicasStatus | None = Field(
         default=None, description="Servers without a vote."
     )
     release: ReleaseStatus | None = Field(
-        default=None, description="Release that the servers are brought to."
+        default=None, description="Target release of the servers."
     )
     upgrade: UpgradeStatus | None = Field(
-        default=None, description="A rolling upgrade that runs or failed; absent if none."
+        default=None, description="Running or failed rolling upgrade; absent if none."
     )
     upgrade_requests: UpgradeRequestsStatus | None = Field(
-        default=None, description="Orders to an upgrade that were carried out."
+        default=None, description="Upgrade requests that were handled."
     )
     blue_green: BlueGreenStatus | None = Field(
         default=None, description="The last blue/green upgrade."
@@ -201,20 +201,23 @@ class ClusterStatus(StoredStatus):
         description="Older spelling of backup.lastBackupTime; read and never written.",
     )
     restore: RestoreStatus | None = Field(
-        default=None, description="The last restore, and whether its servers were restarted."
+        default=None, description="Last restore, and the restart of the servers after it."
     )
     operation_lock: OperationLock | None = Field(
-        default=None, description="Who works on the data now; absent if nobody."
+        default=None,
+        description="Operation lock: the operation that may change data; absent if none.",
     )
     operation_lock_epoch: Count | None = Field(
-        default=None, description="How often the lock has changed hands; it never goes back."
+        default=None, description="Number of lock holders so far. It never decreases."
     )
     break_glass: BreakGlass | None = Field(
-        default=None, description="A safe mode that only a person can end; absent if never."
+        default=None,
+        description="Break glass: automatic changes are stopped until a person "
+        "acknowledges. Absent if it never happened.",
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Answers about the cluster; Ready sums them up.",
+        description="Conditions of the cluster. Ready is the summary.",
         max_length=64,
         json_schema_extra=as_map("type"),
     )

@@ -17,71 +17,72 @@ Operation = Literal["Upgrade", "Backup", "Restore"]
 class Snapshot(ApiModel):
     """What a snapshot is known by; copy it into a restore."""
 
-    key: Text | None = Field(default=None, description="Its object key.")
-    index: Index | None = Field(default=None, description="Index of the raft log it holds.")
+    key: Text | None = Field(default=None, description="Object key of the snapshot.")
+    index: Index | None = Field(default=None, description="Last raft log index of the snapshot.")
     term: Index | None = Field(default=None, description="Term of the raft log at that index.")
     seal: Word | None = Field(
         default=None,
-        description="What it can be opened with: type of the seal and id of the key, no secret.",
+        description="Seal of the snapshot: type of the seal and id of the key.",
     )
     digest: Digest | None = Field(default=None, description="SHA-256 of the bytes.")
     cluster_id: Word | None = Field(
         default=None, alias="clusterID", description="Id that OpenBao gave to the cluster."
     )
-    version: Word | None = Field(default=None, description="OpenBao version that took it.")
+    version: Word | None = Field(
+        default=None, description="OpenBao version that took the snapshot."
+    )
     size: Size | None = Field(default=None, description="Size in bytes, up to 8 GiB.")
 
 
 class ActiveRestoreTest(ApiModel):
-    """The test that runs."""
+    """Running test."""
 
     run: Word | None = Field(default=None, description="Id of the run.")
     namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
     key: Text | None = Field(default=None, description="Object key of the snapshot.")
     digest: Digest | None = Field(default=None, description="SHA-256 of the snapshot.")
-    started_at: Timestamp | None = Field(default=None, description="When it began.")
+    started_at: Timestamp | None = Field(default=None, description="Time of the start.")
 
 
 class FinishedRestoreTest(ApiModel):
     """The test that ran last."""
 
     run: Word | None = Field(default=None, description="Id of the run.")
-    outcome: Word | None = Field(default=None, description="How it ended.")
-    reason: Word | None = Field(default=None, description="Why, in one word.")
-    message: Text | None = Field(default=None, description="Why, for a person.")
+    outcome: Word | None = Field(default=None, description="Result of the test.")
+    reason: Word | None = Field(default=None, description="Reason, one word in CamelCase.")
+    message: Text | None = Field(default=None, description="Message for people.")
     namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
     key: Text | None = Field(default=None, description="Object key of the snapshot.")
     digest: Digest | None = Field(default=None, description="SHA-256 of the snapshot.")
-    finished_at: Timestamp | None = Field(default=None, description="When it ended.")
+    finished_at: Timestamp | None = Field(default=None, description="Time at which the test ended.")
 
 
 class RestoreTestStatus(ApiModel):
     """Test restores."""
 
-    active: ActiveRestoreTest | None = Field(default=None, description="The test that runs.")
-    last: FinishedRestoreTest | None = Field(default=None, description="The last one.")
+    active: ActiveRestoreTest | None = Field(default=None, description="Running test.")
+    last: FinishedRestoreTest | None = Field(default=None, description="Last completed test.")
     last_success_time: Timestamp | None = Field(
-        default=None, description="When a test last passed."
+        default=None, description="Time of the last passed test."
     )
     last_success_key: Text | None = Field(
-        default=None, description="Object key of the snapshot that it was about."
+        default=None, description="Object key of the tested snapshot."
     )
     next_scheduled_test: Timestamp | None = Field(
-        default=None, description="When the next one is due."
+        default=None, description="Time of the next test."
     )
-    schedule: Word | None = Field(
-        default=None, description="Schedule that nextScheduledTest was computed from."
-    )
+    schedule: Word | None = Field(default=None, description="Schedule of nextScheduledTest.")
     last_backup_count: Count | None = Field(
-        default=None, description="Value of successfulBackups when a test was last begun."
+        default=None, description="Value of successfulBackups at the start of the last test."
     )
-    passed: Count | None = Field(default=None, description="Tests that passed so far.")
+    passed: Count | None = Field(default=None, description="Number of passed tests.")
     failed: Count | None = Field(
-        default=None, description="Tests that did not, those of unknown end among them."
+        default=None,
+        description="Number of tests that did not pass, including tests with an unknown result.",
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Answers about the tests; Passed sums them up.",
+        description="Conditions of the tests. Passed is the summary.",
         max_length=8,
         json_schema_extra=as_map("type"),
     )
@@ -91,54 +92,54 @@ class BackupStatus(ApiModel):
     """Scheduled snapshots."""
 
     last_backup_time: Timestamp | None = Field(
-        default=None, description="When a snapshot was last taken."
+        default=None, description="Time of the last snapshot."
     )
     last_attempt_time: Timestamp | None = Field(
-        default=None, description="When one was last tried."
+        default=None, description="Time of the last attempt."
     )
     last_attempt_scheduled_time: Timestamp | None = Field(
-        default=None, description="Time of the schedule that the last try was for."
+        default=None, description="Scheduled time of the last attempt."
     )
     next_scheduled_backup: Timestamp | None = Field(
-        default=None, description="When the next one is due."
+        default=None, description="Time of the next backup."
     )
     last_handled_manual_trigger: Name | None = Field(
-        default=None, description="The last order by annotation that was carried out."
+        default=None,
+        description="Value of the last annotation that requested a backup and was handled.",
     )
-    schedule: Word | None = Field(
-        default=None, description="Schedule that nextScheduledBackup was computed from."
-    )
+    schedule: Word | None = Field(default=None, description="Schedule of nextScheduledBackup.")
     last_counted: Word | None = Field(
         default=None, description="UID of the OpenBaoBackup whose end was counted last."
     )
     overdue_since: Timestamp | None = Field(
         default=None,
-        description="Time of the schedule whose snapshot has still not been begun a turn later.",
+        description="Scheduled time of a snapshot that had not started when the next one was due.",
     )
     last_backup_size: Size | None = Field(
         default=None, description="Size of the last snapshot in bytes."
     )
     last_backup_duration: Word | None = Field(
-        default=None, description="Time that it took, a Go duration."
+        default=None, description="Duration of the last backup, a Go duration."
     )
-    last_backup_name: Text | None = Field(default=None, description="Its object key.")
+    last_backup_name: Text | None = Field(default=None, description="Object key of the snapshot.")
     consecutive_failures: Count | None = Field(
-        default=None, description="Failures since the last success."
+        default=None, description="Number of failures since the last success."
     )
     successful_backups: Count | None = Field(
-        default=None, description="Snapshots taken, to count up to a restore test."
+        default=None,
+        description="Number of successful backups, for restoreTest.everySuccessfulBackups.",
     )
     last_failure_reason: Text | None = Field(
-        default=None, description="Why it failed last, in one word."
+        default=None, description="Reason of the last failure, one word in CamelCase."
     )
     last_failure_message: Text | None = Field(
-        default=None, description="Why it failed last, for a person."
+        default=None, description="Message of the last failure."
     )
     last_failure_time: Timestamp | None = Field(
-        default=None, description="When the last failure was."
+        default=None, description="Time of the last failure."
     )
     latest_snapshot: Snapshot | None = Field(
-        default=None, description="What the last snapshot is known by."
+        default=None, description="Identity of the last snapshot."
     )
     restore_test: RestoreTestStatus | None = Field(default=None, description="Test restores.")
 
@@ -148,36 +149,38 @@ class RestoreStatus(ApiModel):
 
     name: Name | None = Field(default=None, description="Name of the restore.")
     uid: Word | None = Field(default=None, description="UID of the restore.")
-    restart_completed_at: Timestamp | None = Field(
-        default=None, description="When the restart was done."
-    )
+    restart_completed_at: Timestamp | None = Field(default=None, description="End of the restart.")
 
 
 class OperationLock(ApiModel):
     """Who works on the data now: one operation at a time."""
 
-    operation: Operation = Field(description="What is done.")
-    holder: Name = Field(description="Who does it.", examples=["openbaorestore/monday"])
+    operation: Operation = Field(description="Kind of the operation.")
+    holder: Name = Field(description="Holder of the lock.", examples=["openbaorestore/monday"])
     epoch: Count = Field(
         default=0,
-        description="Counts who holds it one after the other; a job of an older epoch is late.",
+        description="Number of the lock holder, counted up. A Job of an older epoch is refused.",
     )
-    message: Text | None = Field(default=None, description="What is done, for a person.")
-    acquired_at: Timestamp | None = Field(default=None, description="Since when.")
+    message: Text | None = Field(default=None, description="Message for people.")
+    acquired_at: Timestamp | None = Field(default=None, description="Time of the start.")
     renewed_at: Timestamp | None = Field(
-        default=None, description="When the holder last said that it is alive."
+        default=None, description="Time of the last renewal by the holder."
     )
 
 
 class BreakGlass(ApiModel):
     """A safe mode that only a person can end, with spec.breakGlassAck."""
 
-    active: bool = Field(default=False, description="Whether the safe mode is on.")
-    reason: Word | None = Field(default=None, description="Why, in one word.")
-    message: Text | None = Field(default=None, description="Why, for a person.")
-    nonce: Word | None = Field(default=None, description="What spec.breakGlassAck has to repeat.")
-    entered_at: Timestamp | None = Field(default=None, description="Since when.")
-    steps: tuple[Text, ...] = Field(
-        default=(), description="What to do before the answer.", max_length=16
+    active: bool = Field(default=False, description="Whether break glass is active.")
+    reason: Word | None = Field(default=None, description="Reason, one word in CamelCase.")
+    message: Text | None = Field(default=None, description="Message for people.")
+    nonce: Word | None = Field(
+        default=None, description="Value that spec.breakGlassAck must have to acknowledge."
     )
-    acknowledged_at: Timestamp | None = Field(default=None, description="When it was answered.")
+    entered_at: Timestamp | None = Field(default=None, description="Time of the start.")
+    steps: tuple[Text, ...] = Field(
+        default=(), description="Steps to take before the acknowledgement.", max_length=16
+    )
+    acknowledged_at: Timestamp | None = Field(
+        default=None, description="Time of the acknowledgement."
+    )

@@ -22,6 +22,6 @@ Size = Annotated[int, Field(ge=0, le=SNAPSHOT_MAX)]
 class LastError(ApiModel):
     """The last thing that went wrong in one part of the operator."""
 
-    reason: Word = Field(description="Why, in one word.")
-    message: Text = Field(description="Why, for a person.")
-    at: Timestamp | None = Field(default=None, description="When it was first seen.")
+    reason: Word = Field(description="Reason, one word in CamelCase.")
+    message: Text = Field(description="Message for people.")
+    at: Timestamp | None = Field(default=None, description="Time of the first failure.")

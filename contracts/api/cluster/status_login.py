@@ -14,18 +14,22 @@ class RecoveryKeysStatus(ApiModel):
     stored: bool = Field(
         default=False,
         description=(
-            "The encrypted shares are in the Secret <name>-recovery-shares. It is yours: it is "
-            "never written again, also when you delete it."
+            "Whether the encrypted shares are in the Secret <name>-recovery-shares. The "
+            "operator never writes that Secret again, also after its deletion."
         ),
     )
     nonce: str = Field(
         default="", description="Number that the server gave to these keys.", max_length=64
     )
     reason: str = Field(
-        default="", description="Why they are not stored, in one word.", max_length=128
+        default="",
+        description="Reason why the shares are not stored, one word in CamelCase.",
+        max_length=128,
     )
     message: str = Field(
-        default="", description="Why they are not stored, for a person.", max_length=1024
+        default="",
+        description="Message for people: why the shares are not stored.",
+        max_length=1024,
     )
 
 
@@ -34,14 +38,14 @@ class OperatorLoginStatus(ApiModel):
 
     keys: str = Field(
         default="",
-        description="Digest of the issuer and keys of the API server that were last looked at.",
+        description="Digest of the issuer and keys of the API server at the last check.",
         max_length=64,
     )
     reason: str = Field(
-        default="", description="Why the login is in trouble, in one word.", max_length=128
+        default="", description="Reason of a failed login, one word in CamelCase.", max_length=128
     )
     problem: str = Field(
-        default="", description="Why the login is in trouble, for a person.", max_length=1024
+        default="", description="Message for people about a failed login.", max_length=1024
     )
     root_token_secret: str = Field(
         default="",

@@ -13,26 +13,28 @@ class ReadStorageStatus(ApiModel):
     """The volumes of the read replicas."""
 
     desired_pvcs: Count | None = Field(
-        default=None, alias="desiredPVCs", description="Volume claims that should be."
+        default=None, alias="desiredPVCs", description="Desired number of PersistentVolumeClaims."
     )
     bound_pvcs: Count | None = Field(
-        default=None, alias="boundPVCs", description="Volume claims that are bound."
+        default=None, alias="boundPVCs", description="Number of bound PersistentVolumeClaims."
     )
-    storage_class_name: Name | None = Field(default=None, description="Their StorageClass.")
+    storage_class_name: Name | None = Field(
+        default=None, description="StorageClass of the volumes."
+    )
 
 
 class ReadReplicasStatus(ApiModel):
     """The servers without a vote."""
 
-    desired_replicas: Count | None = Field(default=None, description="Number that should be.")
-    ready_replicas: Count | None = Field(default=None, description="Number that is ready.")
+    desired_replicas: Count | None = Field(default=None, description="Desired number.")
+    ready_replicas: Count | None = Field(default=None, description="Number of ready servers.")
     registered_replicas: Count | None = Field(
-        default=None, description="Number that the raft cluster knows."
+        default=None, description="Number of servers in the raft configuration."
     )
     healthy_replicas: Count | None = Field(
-        default=None, description="Number that autopilot calls healthy."
+        default=None, description="Number of servers that autopilot reports healthy."
     )
-    storage: ReadStorageStatus | None = Field(default=None, description="Their volumes.")
+    storage: ReadStorageStatus | None = Field(default=None, description="Volumes of the servers.")
 
 
 class PolicyReconciliation(ApiModel):
@@ -40,12 +42,12 @@ class PolicyReconciliation(ApiModel):
 
     revisions: Options | None = Field(default=None, description="Revision of each policy.")
     attempted_revision: Word | None = Field(
-        default=None, description="Revision that was last tried."
+        default=None, description="Revision of the last attempt."
     )
     last_verified: Timestamp | None = Field(
-        default=None, description="When the policies were last seen to be right."
+        default=None, description="Time of the last check without a difference."
     )
-    retry_after: Timestamp | None = Field(default=None, description="When it is tried again.")
+    retry_after: Timestamp | None = Field(default=None, description="Time of the next attempt.")
     last_error: LastError | None = Field(
         default=None, description="The last error; absent if none."
     )

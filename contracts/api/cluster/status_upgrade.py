@@ -31,44 +31,44 @@ class ReleaseStatus(ApiModel):
     """What the servers are brought to: the last release that was accepted."""
 
     version: Word = Field(description="Version of the servers.")
-    image: Text | None = Field(default=None, description="Image, if the spec named one.")
+    image: Text | None = Field(default=None, description="Image, if the spec has one.")
 
 
 UpgradePhase = Literal["Preparing", "Snapshot", "Rolling"]
 
 
 class UpgradeStatus(ApiModel):
-    """A rolling upgrade that runs or failed; absent if none."""
+    """Running or failed rolling upgrade; absent if none."""
 
-    id: Word = Field(default="", description="Id of this attempt; names its Jobs.")
-    phase: UpgradePhase = Field(default="Preparing", description="How far it is.")
-    target_version: Word = Field(description="Version that the servers are brought to.")
-    from_version: Word = Field(description="Version that they come from.")
+    id: Word = Field(default="", description="Id of this attempt, part of the names of its Jobs.")
+    phase: UpgradePhase = Field(default="Preparing", description="Phase of the upgrade.")
+    target_version: Word = Field(description="Target version.")
+    from_version: Word = Field(description="Former version.")
     current_partition: Count = Field(
-        default=0, description="Lowest ordinal that may have the new version by now."
+        default=0, description="Lowest ordinal that may have the new version."
     )
     completed_pods: tuple[Count, ...] = Field(
-        default=(), description="Ordinals that have the new version.", max_length=64
+        default=(), description="Ordinals of pods with the new version.", max_length=64
     )
-    target_image: Text | None = Field(default=None, description="Image of the target, if named.")
-    from_image: Text | None = Field(default=None, description="Image before, if named.")
+    target_image: Text | None = Field(
+        default=None, description="Target image, if the spec has one."
+    )
+    from_image: Text | None = Field(default=None, description="Former image, if the spec had one.")
     pod: Name | None = Field(default=None, description="Pod that is being replaced.")
     step_started_at: Timestamp | None = Field(
-        default=None, description="When the present step began; deadlines count from here."
+        default=None, description="Start of the current step. Deadlines count from here."
     )
-    step_down_job: Name | None = Field(
-        default=None, description="Job that asks the leader to step down."
-    )
-    step_downs: Count | None = Field(default=None, description="Number of such Jobs so far.")
+    step_down_job: Name | None = Field(default=None, description="Step-down Job.")
+    step_downs: Count | None = Field(default=None, description="Number of step-down Jobs.")
     snapshot: Name | None = Field(
-        default=None, description="OpenBaoBackup that was made before the first pod was touched."
+        default=None, description="OpenBaoBackup that was taken before the first pod was replaced."
     )
-    snapshots: Count | None = Field(default=None, description="Number of such backups tried.")
+    snapshots: Count | None = Field(default=None, description="Number of attempts of this backup.")
     started_at: Timestamp | None = Field(default=None, description="When the upgrade began.")
     last_step_down_time: Timestamp | None = Field(
-        default=None, description="When a leader was last asked to step down."
+        default=None, description="Time of the last step-down."
     )
-    failure: LastError | None = Field(default=None, description="Why it failed; absent if not.")
+    failure: LastError | None = Field(default=None, description="Failure; absent if none.")
     last_error_reason: Word | None = Field(
         default=None, description="Older spelling of failure.reason; read and never written."
     )
@@ -92,25 +92,27 @@ class UpgradeRequestsStatus(ApiModel):
 class ValidationHookStatus(ApiModel):
     """The Job that judges green: what was decided about it, step by step."""
 
-    operation_id: Word = Field(alias="operationID", description="Upgrade that it belongs to.")
-    green_revision: Word = Field(description="Revision that it judges.")
-    spec_hash: Word = Field(description="Hash of the hook as it was when prepared.")
-    stage: Stage = Field(description="How far the Job is.")
+    operation_id: Word = Field(alias="operationID", description="Id of the upgrade.")
+    green_revision: Word = Field(description="Revision that the Job validates.")
+    spec_hash: Word = Field(description="Hash of the hook at its preparation.")
+    stage: Stage = Field(description="Stage of the Job.")
     job_name: Name = Field(description="Name of the Job.")
     job_uid: Word | None = Field(default=None, alias="jobUID", description="UID of the Job.")
-    prepared_at: Timestamp | None = Field(default=None, description="When it was prepared.")
-    committed_at: Timestamp | None = Field(default=None, description="When it was decided.")
-    created_at: Timestamp | None = Field(default=None, description="When the Job was made.")
-    terminal_result: Result | None = Field(default=None, description="How the Job ended.")
+    prepared_at: Timestamp | None = Field(default=None, description="Time of the preparation.")
+    committed_at: Timestamp | None = Field(default=None, description="Time of the decision.")
+    created_at: Timestamp | None = Field(
+        default=None, description="Time at which the Job was created."
+    )
+    terminal_result: Result | None = Field(default=None, description="Result of the Job.")
     terminal_observed_at: Timestamp | None = Field(
-        default=None, description="When its end was seen."
+        default=None, description="Time at which the end of the Job was observed."
     )
 
 
 class BlueGreenStatus(ApiModel):
     """A blue/green upgrade; absent if none was ever made."""
 
-    phase: BlueGreenPhase = Field(default="Idle", description="How far the upgrade is.")
+    phase: BlueGreenPhase = Field(default="Idle", description="Phase of the upgrade.")
     operation_id: Word | None = Field(
         default=None, alias="operationID", description="Id of this upgrade."
     )
@@ -120,8 +122,8 @@ class BlueGreenStatus(ApiModel):
         default=None,
         description="Controller revision of a blue pool without a revision.",
     )
-    blue_image: Text | None = Field(default=None, description="Image of blue, pinned.")
-    green_image: Text | None = Field(default=None, description="Image of green, pinned.")
+    blue_image: Text | None = Field(default=None, description="Image of blue with its digest.")
+    green_image: Text | None = Field(default=None, description="Image of green with its digest.")
     green_version: Word | None = Field(default=None, description="Version of green.")
     blue_replicas: int | None = Field(default=None, description="Servers of blue.", ge=1, le=64)
     green_replicas: int | None = Field(default=None, description="Servers of green.", ge=1, le=64)
@@ -131,26 +133,26 @@ class BlueGreenStatus(ApiModel):
     manual_cleanup_required: bool | None = Field(
         default=None, description="Whether blue is kept until spec.upgrade.requests.cleanup."
     )
-    start_time: Timestamp | None = Field(default=None, description="When this phase began.")
-    job_failure_count: Count | None = Field(default=None, description="Failed Jobs in this phase.")
-    last_job_failure: Text | None = Field(default=None, description="How the last Job failed.")
-    completed_job: Name | None = Field(default=None, description="Job of this phase that is done.")
+    start_time: Timestamp | None = Field(default=None, description="Start of this phase.")
+    job_failure_count: Count | None = Field(
+        default=None, description="Number of failed Jobs in this phase."
+    )
+    last_job_failure: Text | None = Field(default=None, description="Failure of the last Job.")
+    completed_job: Name | None = Field(default=None, description="Completed Job of this phase.")
     traffic_switched_time: Timestamp | None = Field(
-        default=None, description="When clients were sent to green."
+        default=None, description="Time at which the Services were switched to green."
     )
     failed_revision: Word | None = Field(
-        default=None, description="Revision that was given up; not tried again by itself."
+        default=None, description="Revision that failed. It is not retried automatically."
     )
     pre_upgrade_snapshot_job_name: Name | None = Field(
         default=None, description="Job that takes the snapshot before the upgrade."
     )
-    rollback_reason: Text | None = Field(default=None, description="Why it goes back.")
+    rollback_reason: Text | None = Field(default=None, description="Reason of the rollback.")
     rollback_start_time: Timestamp | None = Field(
-        default=None, description="When going back began."
+        default=None, description="Start of the rollback."
     )
-    rollback_attempt: Count | None = Field(
-        default=None, description="Number of attempts to go back."
-    )
+    rollback_attempt: Count | None = Field(default=None, description="Number of rollback attempts.")
     validation_hook: ValidationHookStatus | None = Field(
-        default=None, description="The Job that judges green."
+        default=None, description="Job that validates green."
     )

@@ -19,14 +19,14 @@ class UpgradeRequests(ApiModel):
     """Orders to an upgrade; each is carried out once whenever its text changes."""
 
     retry: Token | None = Field(
-        default=None, description="Try again what failed.", examples=["try-2"]
+        default=None, description="Retry a failed upgrade.", examples=["try-2"]
     )
     promote: Token | None = Field(
         default=None, description="Promote a green pool that is held.", examples=["go-1"]
     )
     rollback: Token | None = Field(
         default=None,
-        description="Give up an upgrade of strategy BlueGreen and go back.",
+        description="Roll back an upgrade of strategy BlueGreen.",
         examples=["back-1"],
     )
     cleanup: Token | None = Field(
@@ -47,7 +47,7 @@ class PrePromotionHook(ApiModel):
         default=(), description="Arguments of the Job; left out, the image's own.", max_length=64
     )
     timeout_seconds: int = Field(
-        default=300, description="Seconds that the Job may take.", ge=1, le=86400
+        default=300, description="Deadline of the Job in seconds.", ge=1, le=86400
     )
 
 
@@ -56,24 +56,29 @@ class Verification(ApiModel):
 
     min_sync_duration: Duration | None = Field(
         default=None,
-        description="How long green must have been healthy, a Go duration; left out, not at all.",
+        description="Time for which green must be healthy, a Go duration; left out, none.",
         examples=["5m"],
     )
     pre_promotion_hook: PrePromotionHook | None = Field(
-        default=None, description="A Job that judges; left out, none."
+        default=None, description="Job that validates green; left out, none."
     )
 
 
 class AutoRollback(ApiModel):
     """When an upgrade goes back by itself."""
 
-    enabled: bool = Field(default=True, description="Go back without being asked.")
+    enabled: bool = Field(default=True, description="Roll back automatically.")
     on_job_failure: bool = Field(
-        default=True, description="When Jobs of the upgrade failed maxJobFailures times."
+        default=True, description="Roll back after maxJobFailures failed Jobs."
     )
-    on_validation_failure: bool = Field(default=True, description="When the hook said no.")
+    on_validation_failure: bool = Field(
+        default=True, description="Roll back when the validation hook fails."
+    )
     stabilization_seconds: int = Field(
-        default=60, description="Seconds that blue is kept once green serves.", ge=0, le=604800
+        default=60,
+        description="Seconds for which blue is kept after green serves.",
+        ge=0,
+        le=604800,
     )
 
 
@@ -81,32 +86,32 @@ class BlueGreen(ApiModel):
     """A second pool of servers that takes over."""
 
     auto_promote: bool = Field(
-        default=True, description="Promote green by itself; false waits for requests.promote."
+        default=True, description="Promote green automatically; false waits for requests.promote."
     )
     auto_cleanup: bool = Field(
         default=True,
         description=(
-            "Remove blue by itself once stabilizationSeconds are over; false waits for "
+            "Remove blue automatically after stabilizationSeconds; false waits for "
             "requests.cleanup."
         ),
     )
     max_job_failures: int = Field(
-        default=5, description="Failures of a Job before the upgrade is given up.", ge=1, le=100
+        default=5, description="Number of failed Jobs after which the upgrade fails.", ge=1, le=100
     )
     pre_upgrade_snapshot: bool = Field(
         default=False,
         description="Take a snapshot first; preUpgradeSnapshot does the same. Needs spec.backup.",
     )
     verification: Verification | None = Field(
-        default=None, description="What green has to show; left out, that it is in sync."
+        default=None, description="Verification of green; left out, green must be in sync."
     )
     auto_rollback: AutoRollback | None = Field(
-        default=None, description="When the upgrade goes back by itself; left out, always."
+        default=None, description="Automatic rollback; left out, enabled."
     )
 
 
 class Upgrade(ApiModel):
-    """How versions change."""
+    """Upgrades."""
 
     strategy: Strategy = Field(
         default="RollingUpdate",
@@ -117,11 +122,12 @@ class Upgrade(ApiModel):
     )
     image: Image | None = Field(
         default=None,
-        description="Image of the executor; left out, the operator's own.",
+        description="Image of upgrade Jobs; left out, that of the operator.",
     )
     pre_upgrade_snapshot: bool = Field(
         default=False,
-        description="Take a snapshot first, and do not start without. Needs spec.backup.",
+        description="Take a snapshot before the upgrade, which does not start without it. "
+        "Requires spec.backup.",
     )
     jwt_auth_role: JwtRole | None = Field(
         default=None,
@@ -134,9 +140,9 @@ class Upgrade(ApiModel):
     )
     token_secret_ref: SecretReference | None = Field(
         default=None,
-        description="Older way to log in, by the key `token` of a Secret; use jwtAuthRole.",
+        description="Deprecated: Secret whose key `token` holds a token. Use jwtAuthRole.",
     )
-    requests: UpgradeRequests | None = Field(default=None, description="Orders to an upgrade.")
+    requests: UpgradeRequests | None = Field(default=None, description="Requests to an upgrade.")
     blue_green: BlueGreen | None = Field(
         default=None, description="Settings of strategy BlueGreen."
     )

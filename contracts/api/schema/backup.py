@@ -10,14 +10,14 @@ from contracts.api.rules.backup_object import SNAPSHOT_RULES
 from contracts.api.schema.crd import Column, Schema, definition, object_schema, with_rules
 
 _COLUMNS: tuple[Column, ...] = (
-    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that the snapshot is of.", 0),
-    ("Origin", "string", ".spec.origin", "Who asked for it.", 0),
-    ("Phase", "string", ".status.phase", "Where it is in its life.", 0),
+    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster of the snapshot.", 0),
+    ("Origin", "string", ".spec.origin", "Who requested the backup.", 0),
+    ("Phase", "string", ".status.phase", "State of the service.", 0),
     ("Size", "integer", ".status.snapshot.size", "Size of the snapshot in bytes.", 0),
-    ("Proof", "string", ".status.proof.outcome", "How the last test of it ended.", 0),
+    ("Proof", "string", ".status.proof.outcome", "Result of the last restore test.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
-    ("Reason", "string", ".status.reason", "Why it is in that phase.", 1),
-    ("Version", "string", ".status.snapshot.version", "OpenBao version that took it.", 1),
+    ("Reason", "string", ".status.reason", "Reason of the phase.", 1),
+    ("Version", "string", ".status.snapshot.version", "OpenBao version that took the snapshot.", 1),
     ("Key", "string", ".status.key", "Object key of the snapshot.", 1),
 )
 

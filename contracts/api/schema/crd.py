@@ -22,21 +22,21 @@ Column = tuple[str, str, str, str, int]
 """Name, type, path, description and priority of a column of kubectl."""
 
 _COLUMNS: tuple[Column, ...] = (
-    ("Ready", "string", ".status.ready", "Ready and wanted servers.", 0),
+    ("Ready", "string", ".status.ready", "Ready servers of desired servers.", 0),
     ("Version", "string", ".status.currentVersion", "OpenBao version that runs.", 0),
-    ("Leader", "string", ".status.activeLeader", "Pod that leads.", 0),
+    ("Leader", "string", ".status.activeLeader", "Active pod.", 0),
     ("Sealed", "string", ".status.sealed", "Whether a server is sealed.", 0),
-    ("Operation", "string", ".status.operation.summary", "What is being done to it.", 0),
+    ("Operation", "string", ".status.operation.summary", "Current operation.", 0),
     ("Backup-Age", "date", ".status.backup.lastBackupTime", "Time since the last backup.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
     (
         "Reason",
         "string",
         '.status.conditions[?(@.type=="Ready")].reason',
-        "Why the cluster is ready or not.",
+        "Reason of the condition Ready.",
         1,
     ),
-    ("Phase", "string", ".status.phase", "Where the cluster is in its life.", 1),
+    ("Phase", "string", ".status.phase", "Phase of the cluster.", 1),
 )
 # Keywords of JSON schema that the API server does not know or that say nothing to it.
 _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProperties"})

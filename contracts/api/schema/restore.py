@@ -10,12 +10,12 @@ from contracts.api.rules.restore import RESTORE_RULES
 from contracts.api.schema.crd import Column, Schema, definition, object_schema, with_rules
 
 _COLUMNS: tuple[Column, ...] = (
-    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that gets the data.", 0),
-    ("Phase", "string", ".status.phase", "Where it is in its life.", 0),
-    ("Stage", "string", ".status.execution.stage", "Its last receipt.", 0),
+    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that is restored.", 0),
+    ("Phase", "string", ".status.phase", "State of the service.", 0),
+    ("Stage", "string", ".status.execution.stage", "Last completed step.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
-    ("Message", "string", ".status.message", "What it does or waits for.", 0),
-    ("Backup", "string", ".spec.source.backup", "OpenBaoBackup that is put back.", 1),
+    ("Message", "string", ".status.message", "What the service waits for.", 0),
+    ("Backup", "string", ".spec.source.backup", "OpenBaoBackup to restore.", 1),
     ("Key", "string", ".status.snapshotKey", "Object key of the snapshot.", 1),
 )
 

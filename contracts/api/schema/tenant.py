@@ -18,17 +18,23 @@ SYSTEM_MESSAGE = (
 )
 
 _COLUMNS: tuple[Column, ...] = (
-    ("Target", "string", ".spec.targetNamespace", "Namespace that is opened.", 0),
-    ("Provisioned", "boolean", ".status.provisioned", "Whether clusters are served there.", 0),
+    ("Target", "string", ".spec.targetNamespace", "Namespace of the tenant.", 0),
+    (
+        "Provisioned",
+        "boolean",
+        ".status.provisioned",
+        "Whether the operator serves clusters in the namespace.",
+        0,
+    ),
     (
         "Reason",
         "string",
         '.status.conditions[?(@.type=="Provisioned")].reason',
-        "Why they are, or are not.",
+        "Reason of the condition Provisioned.",
         0,
     ),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
-    ("Error", "string", ".status.lastError", "What is wrong.", 1),
+    ("Error", "string", ".status.lastError", "Last error.", 1),
 )
 
 
