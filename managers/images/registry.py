@@ -25,6 +25,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from contracts.cloud_metadata import is_metadata
 from managers.images.credentials import RegistryLogin
 from runtime.limits.http_client import CIPHERS, bounded_session, broken_bound, read_body
 from runtime.limits.nesting import UnreadableError, read_json
@@ -44,13 +45,6 @@ _MANIFESTS = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 )
-_METADATA = tuple(
-    map(
-        ipaddress.ip_network,
-        ("100.100.100.200", "168.63.129.16", "192.0.0.0/24", "fd00:ec2::/32", "fd20:ce::/32"),
-    )
-)
-"""Metadata services that are not link-local: Alibaba, Azure, Oracle, AWS and Google over IPv6."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 # Matched at word boundaries only: else a long word costs the square of its length.
 _PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]+)="([^"]*)"')
@@ -119,7 +113,7 @@ def may_be_asked(address: str, *, loopback: bool) -> bool:
         ip = ip.ipv4_mapped or ip.sixtofour or ip
     if ip.is_loopback:
         return loopback
-    if any(ip.version == network.version and ip in network for network in _METADATA):
+    if is_metadata(ip):
         return False
     return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
 

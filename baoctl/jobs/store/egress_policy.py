@@ -1,7 +1,7 @@
 """Which addresses a store may have: decided on what a name resolves to, at each connection.
 
-Uses the standard library; pure. Called by store.egress_proxy. A user who writes the endpoint of a
-store makes a pod of ours connect to it, so the pod itself, its link, the places where clouds keep
+Uses contracts.cloud_metadata; pure. Called by store.egress_proxy. A user who writes the endpoint of
+a store makes a pod of ours connect to it, so the pod itself, its link, the places where clouds keep
 the credentials of machines, and the control plane of Kubernetes are refused, however they are
 spelled.
 """
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from contracts.cloud_metadata import Network, is_metadata
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 CONTROL_PLANE_PORTS: Final[Mapping[int, str]] = {
     2379: "etcd",
@@ -28,18 +29,6 @@ CONTROL_PLANE_PORTS: Final[Mapping[int, str]] = {
 }
 """Ports that Kubernetes has for itself (Ports and Protocols in its documentation)."""
 
-_CLOUD = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            "100.100.100.200/32",
-            "168.63.129.16/32",
-            "192.0.0.192/32",
-            "fd00:ec2::/32",
-            "fd20:ce::/32",
-        ),
-    )
-)
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
 _COMPATIBLE = ipaddress.ip_network("::/96")
@@ -101,7 +90,7 @@ def _reserved(address: Address) -> str:
         return "the pod itself"
     if address.is_link_local:
         return "on the link of the machine, where clouds keep its credentials"
-    if any(address in network for network in _CLOUD if network.version == address.version):
+    if is_metadata(address):
         return "where a cloud keeps the credentials of machines"
     if address.is_multicast:
         return "a multicast address"

@@ -1,0 +1,40 @@
+"""Where clouds serve the metadata of a machine, which hold its credentials. Pure.
+
+Called by whatever connects to an address that a user names, and by the NetworkPolicy of profile
+Hardened. Most clouds use a link-local address; METADATA has the others. Sources: the documentation
+of AWS (IMDS, EKS Pod Identity), Google (metadata server over IPv6), Azure (168.63.129.16), Alibaba,
+Akamai and Scaleway (data sources of cloud-init), and the SDK of Oracle.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Final
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def _networks(ranges: Iterable[str]) -> tuple[Network, ...]:
+    return tuple(map(ipaddress.ip_network, ranges))
+
+
+LINK_LOCAL: Final = _networks(("169.254.0.0/16", "fe80::/10"))
+METADATA: Final = _networks(
+    (
+        "100.100.100.200/32",  # Alibaba
+        "168.63.129.16/32",  # Azure
+        "192.0.0.0/24",  # Oracle, the former cloud: 192.0.0.192
+        "fd00:42::42/128",  # Scaleway
+        "fd00:100::100:200/128",  # Alibaba
+        "fd00:a9fe:a9fe::1/128",  # Akamai
+        "fd00:c1::a9fe:a9fe/128",  # Oracle
+        "fd00:ec2::/32",  # AWS
+        "fd20:ce::/32",  # Google
+    )
+)
+
+
+def is_metadata(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Return whether a cloud serves metadata at an address that is not link-local."""
+    return any(address.version == network.version and address in network for network in METADATA)
