@@ -33,12 +33,13 @@ MATCHES: Final = (
 def gated(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
     """The validation of a field of this kind that needs a verb."""
     verb = gate.verb
+    because = f", because {gate.because}" if gate.because else ""
     return Validation(
         rule_id=f"{verb.name}-{gate.field.removeprefix('spec.')}",
         field=gate.field,
         expression=gate.expression(),
         message=(
-            f"needs the verb {verb.name} on this {kind}; ask an administrator for "
+            f"needs the verb {verb.name} on this {kind}{because}; ask an administrator for "
             f"ClusterRole {PREFIX}{verb.role}, or leave the field as it was"
         ),
     )

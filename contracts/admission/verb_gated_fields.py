@@ -3,13 +3,15 @@
 Uses contracts.admission.cel. Collected by contracts.admission.clusters, and for restores by
 contracts.admission.backups_and_restores. A user who may write
 clusters may not therefore run own programs under the cluster's identity, take a cloud's identity,
-choose trusted signatures, or expose a cluster: the verbs are for the owners of these.
+choose trusted signatures, expose a cluster, or open a Hardened one to the internet: the verbs are
+for the owners of these.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from contracts.admission.cel import BEFORE, NOW, optional
+from contracts.api.cluster.network import WIDE_PREFIX, cel_of_wide
 from contracts.api.group import CLUSTERS, GROUP
 
 CLOUD_KEYS: Final = (
@@ -70,13 +72,25 @@ PUBLISH_NETWORKING = Verb(
     "publish-networking",
     "Access from outside of the Kubernetes cluster.",
 )
+WIDE_EGRESS = Verb(
+    "usewideegress",
+    "mayUseWideEgress",
+    "use-wide-egress",
+    "Let clusters of profile Hardened connect to whole ranges of the internet.",
+)
 RESTORE = Verb(
     "restore",
     "mayRestore",
     "restore",
     "Restores, which replace the whole content of a cluster.",
 )
-VERBS: Final = (CUSTOM_EXECUTABLES, IMAGE_TRUST_ROOTS, CLOUD_IDENTITIES, PUBLISH_NETWORKING)
+VERBS: Final = (
+    CUSTOM_EXECUTABLES,
+    IMAGE_TRUST_ROOTS,
+    CLOUD_IDENTITIES,
+    PUBLISH_NETWORKING,
+    WIDE_EGRESS,
+)
 """Verbs that writers of clusters are asked for."""
 
 
@@ -85,13 +99,17 @@ class VerbGate:
     """A field that needs a verb when it is brought or changed.
 
     `when` is CEL with {spec} for when the field matters at all: one that did not matter before
-    counts as brought. `keys` is a pattern for a map of which only some keys matter.
+    counts as brought. `keys` is a pattern for a map of which only some keys matter; `items` is CEL
+    of an `item` for a list of which only some items matter, each for itself. `because` is for the
+    refusal, where the field alone does not say what needs the verb.
     """
 
     field: str
     verb: Verb
     when: str = ""
     keys: str = ""
+    items: str = ""
+    because: str = ""
 
     def expression(self) -> str:
         """CEL that holds when nothing is added, or when the user may add it."""
@@ -106,6 +124,9 @@ class VerbGate:
         if not self.when:
             return f"{absent} || {now} == {before}"
         matters, mattered = self.when.format(spec=NOW), self.when.format(spec=BEFORE)
+        if self.items:
+            same = f"({mattered}) && item in {before}.orValue([])"
+            return f"!({matters}) || {now}.orValue([]).all(item, !({self.items}) || ({same}))"
         return f"!({matters}) || {absent} || (({mattered}) && {now} == {before})"
 
 
@@ -122,12 +143,17 @@ def _not(field: str, default: str) -> str:
     return f"{optional(field, '{spec}')}.orValue({default}) != {default}"
 
 
+_HARDENED = "{spec}.?profile.orValue('') == 'Hardened'"
+_WIDE_RULE = (
+    f"item.?to.orValue([]).exists(peer, has(peer.ipBlock) && {cel_of_wide('peer.ipBlock.cidr')})"
+)
+
+
 def _trust(block: str) -> tuple[VerbGate, ...]:
-    hardened = "{spec}.?profile.orValue('') == 'Hardened'"
     named = ("publicKey", "issuer", "subject", "issuerRegExp", "subjectRegExp")
-    lax = f"{hardened} && {_not(f'spec.{block}.ignoreTlog', 'false')}"
+    lax = f"{_HARDENED} && {_not(f'spec.{block}.ignoreTlog', 'false')}"
     return (
-        *(VerbGate(f"spec.{block}.{name}", IMAGE_TRUST_ROOTS, hardened) for name in named),
+        *(VerbGate(f"spec.{block}.{name}", IMAGE_TRUST_ROOTS, _HARDENED) for name in named),
         VerbGate(f"spec.{block}.ignoreTlog", IMAGE_TRUST_ROOTS, lax),
     )
 
@@ -183,6 +209,14 @@ GATES: Final[tuple[VerbGate, ...]] = (
     # As a whole: another host or path is another way in.
     VerbGate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
     VerbGate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
+    # Other rules beside a wide one change without the verb.
+    VerbGate(
+        "spec.network.egressRules",
+        WIDE_EGRESS,
+        _HARDENED,
+        items=_WIDE_RULE,
+        because=f"a destination is a range wider than /{WIDE_PREFIX} in profile Hardened",
+    ),
 )
 """What needs a verb, in the order of api.md 7.4."""
 

@@ -28,6 +28,7 @@ from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.reads.secrets import SecretStore
+from managers.networking.policy import jobs_network_policy, network_policy
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
@@ -37,6 +38,7 @@ from runtime.errors import Forbidden, Invalid
 from runtime.events import EventRecorder, Reporter
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
+from tests.contracts.api.case import hardened
 from tests.gen.worlds import with_good_secrets
 
 QUICKSTART = yaml.safe_load(
@@ -160,6 +162,24 @@ async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
     for intent, owner, before in made:
         after = await send(client, intent, owner)
         assert resource_version_of(after) == resource_version_of(before), str(intent)
+
+
+async def test_ranges_without_metadata_servers_are_accepted(
+    client: Client, restricted: str
+) -> None:
+    """The API server validates that each exception lies within its range, and is smaller."""
+    ranges = ("0.0.0.0/0", "::/0", "128.0.0.0/1", "169.0.0.0/8", "fd00::/8", "168.63.129.16/32")
+    peers = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
+    spec = hardened(network={"egressRules": [{"to": peers, "ports": [{"port": 443}]}]})
+    here = within(gen.cluster("wide-egress", **spec), restricted)
+    meant, facts = gen.resolved(here), gen.world().facts()
+    for intent in (network_policy(meant, facts), jobs_network_policy(meant, facts)):
+        made = await send(client, intent, here.owner())
+        rule = made["spec"]["egress"][-1]
+        assert [one["ipBlock"]["cidr"] for one in rule["to"]] == list(ranges)
+        assert "169.254.0.0/16" in rule["to"][0]["ipBlock"]["except"]
+        again = await send(client, intent, here.owner())
+        assert resource_version_of(again) == resource_version_of(made)
 
 
 @pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())

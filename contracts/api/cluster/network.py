@@ -13,6 +13,8 @@ from contracts.api.meta import Annotations, ApiModel, Labels, SubdomainName, as_
 
 IP_MAX = 45
 CIDR_MAX = 49
+WIDE_PREFIX = 8
+"""A range with a shorter prefix is wide: more than a 256th of all addresses, in either family."""
 
 IpAddress = Annotated[str, Field(pattern=r"^[0-9A-Fa-f.:]+$", min_length=2, max_length=IP_MAX)]
 Cidr = Annotated[
@@ -50,6 +52,16 @@ def is_cidr(text: str) -> bool:
     except ValueError:
         return False
     return "/" in text
+
+
+def is_wide(cidr: str) -> bool:
+    """Whether the text is a range of addresses that is too large to say who is in it."""
+    return is_cidr(cidr) and ipaddress.ip_interface(cidr).network.prefixlen < WIDE_PREFIX
+
+
+def cel_of_wide(cidr: str) -> str:
+    """CEL for the same; `cidr` is CEL for the text."""
+    return f"isCIDR({cidr}) && cidr({cidr}).prefixLength() < {WIDE_PREFIX}"
 
 
 class ServiceSpec(ApiModel):
@@ -175,7 +187,12 @@ class Network(ApiModel):
         json_schema_extra=as_set(),
     )
     egress_rules: tuple[EgressRule, ...] = Field(
-        default=(), description="More egress, as in a NetworkPolicy.", max_length=32
+        default=(),
+        description=(
+            "More egress, as in a NetworkPolicy. In profile Hardened a range wider than /8 needs "
+            "the verb usewideegress, and never includes metadata servers of clouds."
+        ),
+        max_length=32,
     )
     ingress_rules: tuple[IngressRule, ...] = Field(
         default=(),

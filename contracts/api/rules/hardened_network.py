@@ -6,7 +6,7 @@ Uses contracts.api.rules.combinators and the API models. Collected by contracts.
 import ipaddress
 from collections.abc import Callable, Iterator
 
-from contracts.api.cluster.network import NetworkPolicyPeer, is_cidr
+from contracts.api.cluster.network import NetworkPolicyPeer, cel_of_wide, is_cidr, is_wide
 from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.rules.checks import Predicate, all_of, any_of, either, group, has, is_set, it
@@ -43,35 +43,60 @@ def _egress_rules(spec: ClusterSpec) -> Iterator[Offence]:
             yield path, None
 
 
-def _is_too_wide(peer: NetworkPolicyPeer) -> bool:
-    if peer.ip_block:
-        return is_cidr(peer.ip_block.cidr) and _is_special(peer.ip_block.cidr)
+def _is_everybody(peer: NetworkPolicyPeer) -> bool:
     namespaces = peer.namespace_selector
     return namespaces is not None and not (namespaces.match_labels or namespaces.match_expressions)
 
 
-def _is_special(cidr: str) -> bool:
-    network = ipaddress.ip_network(cidr, strict=False)
-    first = network.network_address
-    return network.prefixlen == 0 or first.is_loopback or first.is_link_local
+def _is_of_the_node(cidr: str) -> bool:
+    if not is_cidr(cidr):
+        return False
+    first = ipaddress.ip_interface(cidr).network.network_address
+    return first.is_loopback or first.is_link_local
+
+
+def _is_refused_out(peer: NetworkPolicyPeer) -> bool:
+    return _is_of_the_node(peer.ip_block.cidr) if peer.ip_block else _is_everybody(peer)
+
+
+def _is_refused_in(peer: NetworkPolicyPeer) -> bool:
+    return _is_refused_out(peer) or bool(peer.ip_block and is_wide(peer.ip_block.cidr))
 
 
 def _peers(spec: ClusterSpec) -> Iterator[Offence]:
-    for where in ("trustedIngressPeers[]", "egressRules[].to[]"):
+    for where, is_refused in (
+        ("trustedIngressPeers[]", _is_refused_in),
+        ("egressRules[].to[]", _is_refused_out),
+    ):
         for path, peer in values_at(spec, f"network.{where}"):
-            if _is_too_wide(peer):
+            if is_refused(peer):
                 yield path, peer.ip_block.cidr if peer.ip_block else None
 
 
-_TOO_WIDE = (
-    "has(p.ipBlock) ? (isCIDR(p.ipBlock.cidr) && (p.ipBlock.cidr.endsWith('/0') || "
-    "cidr(p.ipBlock.cidr).ip().isLoopback() || "
-    "cidr(p.ipBlock.cidr).ip().isLinkLocalUnicast())) : "
+def _wide_egress(spec: ClusterSpec) -> Iterator[Offence]:
+    for path, rule in values_at(spec, "network.egressRules[]"):
+        if not any(peer.ip_block and is_wide(peer.ip_block.cidr) for peer in rule.to or ()):
+            continue
+        for place, port in enumerate(rule.ports or ()):
+            if port.port is None or port.end_port is not None:
+                yield f"{path}.ports[{place}]", None
+
+
+_CIDR = "p.ipBlock.cidr"
+_EVERYBODY = (
     "has(p.namespaceSelector) && "
     "(!has(p.namespaceSelector.matchLabels) || p.namespaceSelector.matchLabels.size() == 0) && "
     "(!has(p.namespaceSelector.matchExpressions) || "
     "p.namespaceSelector.matchExpressions.size() == 0)"
 )
+# A range lies within such a range, or contains it: the NetworkPolicy leaves it out then.
+_OF_THE_NODE = (
+    f"isCIDR({_CIDR}) && (cidr({_CIDR}).masked().ip().isLoopback() || "
+    f"cidr({_CIDR}).masked().ip().isLinkLocalUnicast())"
+)
+_WIDE = cel_of_wide(_CIDR)
+_REFUSED_OUT = f"has(p.ipBlock) ? ({_OF_THE_NODE}) : ({_EVERYBODY})"
+_REFUSED_IN = f"has(p.ipBlock) ? (({_OF_THE_NODE}) || ({_WIDE})) : ({_EVERYBODY})"
 _EGRESS, _TARGET = "network.egressRules", "backup.target"
 
 
@@ -109,14 +134,26 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "hardened-peers",
         "spec",
         "spec.network",
-        "must not let everybody in or out, nor the node itself (a /0, loopback or link-local "
-        f"range, an empty namespaceSelector) {_IN}; name the peers",
+        "must not let everybody in (a range wider than /8), nor name every namespace (an empty "
+        "namespaceSelector) or the node itself (a loopback or link-local range) "
+        f"{_IN}; name the peers",
         _in_profile(_peers),
         cel=f"{OFF} || (!has(self.network) || ("
         "(!has(self.network.trustedIngressPeers) || "
-        f"self.network.trustedIngressPeers.all(p, !({_TOO_WIDE}))) && "
+        f"self.network.trustedIngressPeers.all(p, !({_REFUSED_IN}))) && "
         "(!has(self.network.egressRules) || "
-        f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_TOO_WIDE}))))))",
+        f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_REFUSED_OUT}))))))",
+    ),
+    RuleOf(
+        "hardened-wide-egress",
+        "spec",
+        f"spec.{_EGRESS}",
+        "must name each port by itself, without endPort, where a destination is a range wider than "
+        f"/8 {_IN}; set the ports",
+        _in_profile(_wide_egress),
+        cel=f"{OFF} || (!{is_set(_EGRESS)} || self.network.egressRules.all(r, !has(r.to) || "
+        f"!has(r.ports) || !r.to.exists(p, has(p.ipBlock) && {_WIDE}) || "
+        "r.ports.all(port, has(port.port) && !has(port.endPort))))",
     ),
     hardened(
         "backup-egress",

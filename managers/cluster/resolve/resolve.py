@@ -39,6 +39,7 @@ from managers.cluster.resolve.operator_login import first_boot_login, wrong_audi
 from managers.context.installation import Installation
 from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
+from managers.networking.egress import egress_rules
 from managers.networking.exposure_spec import exposure_spec, store_ports
 from managers.operation_lock.decide import restore_holder
 from managers.recovery_keys.decide import untimely
@@ -315,7 +316,7 @@ def _network(spec: ClusterSpec, installation: Installation) -> NetworkSettings:
         api_server_endpoints=network.api_server_endpoint_ips,
         trusted_peers=_objects(network.trusted_ingress_peers),
         ingress_rules=_objects(network.ingress_rules),
-        egress_rules=_objects(network.egress_rules),
+        egress_rules=egress_rules(spec),
         metrics_port=metrics_port(spec.observability),
         store_ports=store_ports(spec),
         open_to_namespace=spec.profile != "Hardened",

@@ -29,8 +29,9 @@ def _trusted(**peer: Any) -> dict[str, Any]:
     return hardened(network={"trustedIngressPeers": [peer]})
 
 
-def _egress_to(**peer: Any) -> dict[str, Any]:
-    return hardened(network={"egressRules": [{"to": [peer], "ports": [{"port": 443}]}]})
+def _egress_to(*ports: dict[str, Any], **peer: Any) -> dict[str, Any]:
+    rule = {"to": [peer], "ports": list(ports) or [{"port": 443}]}
+    return hardened(network={"egressRules": [rule]})
 
 
 CASES: dict[str, Case] = {
@@ -54,6 +55,11 @@ CASES: dict[str, Case] = {
         "spec.network.trustedIngressPeers[0]",
         _trusted(ipBlock={"cidr": "::/0"}),
     ),
+    "Hardened with half of the internet as a peer": Case(
+        "hardened-peers",
+        "spec.network.trustedIngressPeers[0]",
+        _trusted(ipBlock={"cidr": "128.0.0.0/1"}),
+    ),
     "Hardened with the node itself as a peer": Case(
         "hardened-peers",
         "spec.network.trustedIngressPeers[0]",
@@ -63,6 +69,26 @@ CASES: dict[str, Case] = {
         "hardened-peers",
         "spec.network.egressRules[0].to[0]",
         _egress_to(ipBlock={"cidr": "169.254.169.254/32"}),
+    ),
+    "Hardened with the link of the node as a destination, with bits behind the prefix": Case(
+        "hardened-peers",
+        "spec.network.egressRules[0].to[0]",
+        _egress_to(ipBlock={"cidr": "fe80::1:2/64"}),
+    ),
+    "Hardened with every port of the whole internet": Case(
+        "hardened-wide-egress",
+        "spec.network.egressRules[0].ports[0]",
+        _egress_to({"protocol": "TCP"}, ipBlock={"cidr": "0.0.0.0/0"}),
+    ),
+    "Hardened with a range of ports of the whole other internet": Case(
+        "hardened-wide-egress",
+        "spec.network.egressRules[0].ports[1]",
+        _egress_to({"port": 443}, {"port": 1, "endPort": 65535}, ipBlock={"cidr": "::/0"}),
+    ),
+    "Hardened with every port of a range that is as good as the whole internet": Case(
+        "hardened-wide-egress",
+        "spec.network.egressRules[0].ports[0]",
+        _egress_to({}, ipBlock={"cidr": "128.0.0.0/1"}),
     ),
     "Hardened with every namespace as a destination": Case(
         "hardened-peers", "spec.network.egressRules[0].to[0]", _egress_to(namespaceSelector={})

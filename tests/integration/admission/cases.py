@@ -90,6 +90,22 @@ _INGRESS = {"enabled": True, "host": "bao.example.com"}
 _PEERS = {"trustedIngressPeers": [{"podSelector": {"matchLabels": {"app": "nginx"}}}]}
 _GATEWAY = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": "public"}}
 
+_ANYWHERE = {"ipBlock": {"cidr": "0.0.0.0/0"}}
+_EGRESS = "spec.network.egressRules"
+
+
+def egress(*peers: Spec, port: int = 443) -> Spec:
+    """A rule of spec.network.egressRules."""
+    return {"to": list(peers), "ports": [{"port": port, "protocol": "TCP"}]}
+
+
+def reaching(*rules: Spec) -> Spec:
+    """A spec of profile Hardened with these rules."""
+    return hardened(network={"egressRules": list(rules)})
+
+
+_NARROW = egress({"ipBlock": {"cidr": "10.0.0.0/8"}})
+
 GATED: tuple[Brought, ...] = (
     _into_backup("spec.backup.image", image=_IMAGE),
     Brought("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
@@ -153,7 +169,23 @@ GATED: tuple[Brought, ...] = (
         {"gateway": _GATEWAY},
         before={"gateway": {"gatewayRef": {"name": "public"}}},
     ),
+    Brought(_EGRESS, reaching(egress(_ANYWHERE))),
+    Brought(_EGRESS, reaching(_NARROW, egress(_ANYWHERE)), before=reaching(_NARROW)),
+    Brought(_EGRESS, reaching(egress({"podSelector": {}}, {"ipBlock": {"cidr": "8000::/1"}}))),
+    Brought(
+        _EGRESS, reaching(egress(_ANYWHERE, port=80)), before=reaching(egress(_ANYWHERE, port=443))
+    ),
+    Brought(
+        _EGRESS,
+        reaching(egress(_ANYWHERE)),
+        before=reaching(egress({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})),
+    ),
     # What did not count in profile Development counts from the change to Hardened on.
+    Brought(
+        _EGRESS,
+        reaching(egress(_ANYWHERE)),
+        before={**reaching(egress(_ANYWHERE)), "profile": "Development"},
+    ),
     Brought(
         "spec.imageVerification.publicKey",
         _signed("imageVerification", publicKey=_KEY),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import TRANSIT
+from tests.contracts.api.case import TRANSIT, hardened
 from tests.contracts.api.clusters import with_request
 
 FINE: dict[str, dict[str, Any]] = {
@@ -67,6 +67,19 @@ FINE: dict[str, dict[str, Any]] = {
             "target": {"endpoint": "http://192.0.2.10:9000/minio", "bucket": "b"},
         }
     },
+    "Hardened with a store at any address": hardened(
+        network={
+            "egressRules": [
+                {
+                    "to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}, {"ipBlock": {"cidr": "::/0"}}],
+                    "ports": [{"port": 443, "protocol": "TCP"}],
+                },
+                # It contains the link of the node, which the NetworkPolicy leaves out.
+                {"to": [{"ipBlock": {"cidr": "169.0.0.0/8"}}], "ports": [{"port": 443}]},
+                {"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"protocol": "TCP"}]},
+            ]
+        }
+    ),
     "Hardened, all of it": {
         "profile": "Hardened",
         "tls": {

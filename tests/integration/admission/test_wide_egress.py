@@ -1,0 +1,70 @@
+"""Who may let a cluster of profile Hardened connect to whole ranges of the internet."""
+
+from typing import Any
+
+import pytest
+
+from runtime.client.client import Client
+from runtime.errors import Forbidden
+from tests.integration.admission.cases import egress, reaching
+from tests.integration.admission.people import WRITER, People, acting, apply, body
+
+HOLDER = "use-wide-egress"
+WIDE = egress({"ipBlock": {"cidr": "0.0.0.0/0"}})
+NARROW = egress({"ipBlock": {"cidr": "198.51.100.0/24"}})
+OTHER_WIDE = egress({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})
+REFUSAL = (
+    "spec.network.egressRules: needs the verb usewideegress on this OpenBaoCluster, because a "
+    "destination is a range wider than /8 in profile Hardened; ask an administrator for "
+    "ClusterRole openbao-operator-use-wide-egress, or leave the field as it was"
+)
+RULES_MAX, PEERS_MAX = 32, 16
+
+
+def full(*, port: int) -> dict[str, Any]:
+    """As many rules and destinations as the API takes, each of them with a wide range at its end.
+
+    The rules differ, so that none of them is found early among the former ones.
+    """
+    peers = [{"ipBlock": {"cidr": f"10.{at}.0.0/16"}} for at in range(PEERS_MAX - 1)]
+    last = {"ipBlock": {"cidr": "0.0.0.0/0"}}
+    return reaching(*(egress(*peers, last, port=port + at) for at in range(RULES_MAX)))
+
+
+async def test_the_refusal_names_the_verb_and_who_gives_it(people: People) -> None:
+    async with acting(people[WRITER]) as writer:
+        with pytest.raises(Forbidden) as caught:
+            await apply(writer, body("wide", reaching(WIDE)))
+    assert REFUSAL in str(caught.value)
+
+
+async def test_only_a_wide_rule_is_asked_about(people: People) -> None:
+    elsewhere = {**reaching(WIDE), "profile": "Development"}
+    async with acting(people[WRITER]) as writer:
+        await apply(writer, body("narrow", reaching(NARROW)))
+        await apply(writer, body("private", reaching(egress({"ipBlock": {"cidr": "10.0.0.0/8"}}))))
+        await apply(writer, body("development", elsewhere))
+
+
+async def test_rules_beside_a_wide_one_change_without_the_verb(
+    people: People, client: Client
+) -> None:
+    async with acting(people[HOLDER]) as holder:
+        await apply(holder, body("beside", reaching(WIDE)), dry_run=False)
+    async with acting(people[WRITER]) as writer:
+        await apply(writer, body("beside", reaching(NARROW, WIDE)), dry_run=False)
+        await apply(writer, body("beside", {**reaching(WIDE, NARROW), "paused": True}))
+        await apply(writer, body("beside", reaching(NARROW)))
+        with pytest.raises(Forbidden, match="needs the verb usewideegress"):
+            await apply(writer, body("beside", reaching(NARROW, WIDE, OTHER_WIDE)))
+
+
+async def test_the_policy_can_pay_for_the_largest_spec(people: People, client: Client) -> None:
+    """A policy that runs out of its budget refuses everybody, with other words."""
+    await apply(client, body("large", full(port=1000)), dry_run=False)
+    async with acting(people[HOLDER]) as holder:
+        await apply(holder, body("large", full(port=2000)))
+    async with acting(people[WRITER]) as writer:
+        await apply(writer, body("large", {**full(port=1000), "paused": True}))
+        with pytest.raises(Forbidden, match="needs the verb usewideegress"):
+            await apply(writer, body("large", full(port=2000)))
