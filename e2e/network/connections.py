@@ -163,6 +163,17 @@ ROWS: Mapping[Key, Lines] = {
     ("jobs", "out", flows.ENDPOINTS, flows.ENDPOINT_PORTS): _endpoints("job"),
 }
 
+# What a Hardened cluster may reach by a rule of the user for 0.0.0.0/0 and one port.
+WIDE_EGRESS = Lines(
+    (Line("wide-server", "other", HTTPS), Line("wide-job", "other", HTTPS)),
+    (
+        Line("wide-server", "metadata", HTTPS),
+        Line("wide-job", "metadata", HTTPS),
+        Line("wide-server", "other", OTHER),
+        Line("wide-job", "other", OTHER),
+    ),
+)
+
 # Jobs have no row for ingress: they accept nothing.
 JOBS_ACCEPT_NOTHING = (
     Line("app", "job", OTHER),

@@ -35,6 +35,7 @@ from e2e.network.connections import (
     NAMES,
     OTHER,
     ROWS,
+    WIDE_EGRESS,
     Line,
     Lines,
     keys,
@@ -43,7 +44,7 @@ from e2e.rig import Rig
 from managers.networking.flows import OPERATOR_POD_LABELS, PERMISSIONS
 from runtime.builtin_kinds import POD, SERVICE
 
-NAME, LOCKED = "bao", "locked"
+NAME, LOCKED, WIDE = "bao", "locked", "wide"
 DNS_NAMESPACE = "kube-system"
 EDGE = {"app": "edge"}
 METADATA = "169.254.169.254"
@@ -93,6 +94,8 @@ def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
         "locked-job-of-another": (homes.locked, labels.component("another", "backup")),
         "locked-server-0": (homes.locked, labels.server_pod(LOCKED)),
         "locked-server-1": (homes.locked, labels.server_pod(LOCKED)),
+        "wide-server": (homes.locked, labels.server_pod(WIDE)),
+        "wide-job": (homes.locked, labels.component(WIDE, "backup")),
     }
     made = {place: (namespace, f"seat-{place}") for place, (namespace, _) in wanted.items()}
     for place, (namespace, carried) in wanted.items():
@@ -116,7 +119,7 @@ def launcher(
 def cluster(
     rig: Rig, api: Api, homes: Homes, reloading_operator: Operator, store: Store
 ) -> Cluster:
-    """Three servers with a metrics port and a store, and a Hardened cluster of policies alone."""
+    """Three servers with a metrics port and a store; two Hardened clusters of policies alone."""
     of_edge = {"kubernetes.io/metadata.name": homes.edge}
     trusted = {
         "namespaceSelector": {"matchLabels": of_edge},
@@ -127,6 +130,9 @@ def cluster(
         "trustedIngressPeers": [trusted],
     }
     policies.apply_hardened(rig, homes.locked, LOCKED, network)
+    anywhere = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": [{"port": HTTPS}]}
+    wide = {**network, "egressRules": [anywhere]}
+    policies.apply_hardened(rig, homes.locked, WIDE, wide)
     make_credentials(api, homes.cluster, store)
     body = manifest(
         homes.cluster,
@@ -208,7 +214,7 @@ def tried(
 
 def expected() -> dict[Line, bool]:
     found = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
-    for lines in ROWS.values():
+    for lines in (*ROWS.values(), WIDE_EGRESS):
         found |= dict.fromkeys(lines.passed, True) | dict.fromkeys(lines.refused, False)
     return found
 
@@ -261,6 +267,7 @@ def as_table(found: Mapping[Line, bool]) -> str:
 
     for (pods, direction, peer, _), lines in ROWS.items():
         add(f"{pods} {direction}, {re.split('[,;]', peer.label)[0]}", lines)
+    add("both out, 0.0.0.0/0 by the user", WIDE_EGRESS)
     add("jobs in, nobody", Lines((), JOBS_ACCEPT_NOTHING))
     return table.plain(headers, rows)
 
