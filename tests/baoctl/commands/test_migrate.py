@@ -95,6 +95,20 @@ def test_what_only_a_person_can_decide_is_left_and_named() -> None:
     assert any("spec.network.trustedIngressPeers" in one for one in done.left)
 
 
+@pytest.mark.parametrize(
+    ("ports", "left"),
+    [([{"port": 443}], False), ([{"protocol": "TCP"}], True)],
+    ids=["a port", "all ports"],
+)
+def test_hardened_egress_to_every_address_stays_where_it_names_ports(
+    ports: list[dict[str, Any]], left: bool
+) -> None:
+    rule = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": ports}
+    done = migrate(cluster(profile="Hardened", network={"egressRules": [rule]}))
+    assert done.document["spec"]["network"] == {"egressRules": [rule]}
+    assert any("spec.network.egressRules" in one for one in done.left) is left
+
+
 def test_what_the_api_server_wrote_goes() -> None:
     live = cluster()
     live["metadata"] |= {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}
