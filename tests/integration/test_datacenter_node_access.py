@@ -47,7 +47,7 @@ def place(installed: Rig) -> Iterator[Place]:
         own = datacenter_object(namespace=NAMESPACE, name="canary")
         locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
         loose = _daemon_set(made.namespace(), lambda pod: pod.update(hostNetwork=True))
-        locked.await_refusal(made.ask(OPERATOR), kinds.DAEMON_SET, loose, "shares no network")
+        locked.await_refusal(made.ask(OPERATOR), kinds.DAEMON_SET, loose, "must not share network")
         yield made
     finally:
         # Whoever comes next on this control plane must not be judged by them.
@@ -177,7 +177,7 @@ def test_a_namespace_that_is_opened_takes_an_agent(place: Place) -> None:
 
 _CLOSED = "in a DaemonSet of a datacenter, if an administrator labelled the namespace"
 BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
-    "a folder of the node": (
+    "a directory of the node": (
         {},
         lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1),
         _CLOSED,
@@ -191,17 +191,17 @@ BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
     "a folder for writing": (
         OPENED,
         lambda pod: pod["containers"][0]["volumeMounts"][0].update(readOnly=False),
-        "is mounted read-only",
+        "must be mounted read-only",
     ),
     "a privilege": (
         OPENED,
         lambda pod: pod["containers"][0]["securityContext"].update(allowPrivilegeEscalation=True),
-        "gains no privileges",
+        "must not gain privileges",
     ),
     "the processes of the node": (
         OPENED,
         lambda pod: pod.update(hostPID=True),
-        "shares no network",
+        "must not share network",
     ),
 }
 

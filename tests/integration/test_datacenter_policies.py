@@ -72,12 +72,12 @@ def _await_policies(made: Place) -> None:
     own = datacenter_object(namespace=NAMESPACE, name="canary")
     locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
     cluster = {**stray, "spec": vault()["openbao"]}
-    locked.await_refusal(operator, CLUSTERS, cluster, "restore or of a datacenter")
+    locked.await_refusal(operator, CLUSTERS, cluster, "clusters of restores and datacenters")
     ours = {"metadata": {**stray["metadata"], "labels": {labels.MANAGED_BY: labels.OPERATOR}}}
     locked.await_refusal(tenant, kinds.CONFIG_MAP, ours, "only the operator makes")
     loose = _first(where, service("shipper"), kinds.DEPLOYMENT)
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
-    locked.await_refusal(operator, kinds.DEPLOYMENT, loose, "shares no network")
+    locked.await_refusal(operator, kinds.DEPLOYMENT, loose, "must not share network")
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
     "without our labels": (_without("labels"), "of a datacenter only, with their labels"),
     "of no row": (_without("ownerReferences"), "controlled by its BootstrapWorkload"),
     "of a cluster": (_owned_by_another, "controlled by its BootstrapWorkload"),
-    "on the network of a node": (_with_pod(hostNetwork=True), "shares no network"),
+    "on the network of a node": (_with_pod(hostNetwork=True), "must not share network"),
     "with a folder of a node": (
         _with_pod(volumes=[{"name": "a", "hostPath": {"path": "/"}}]),
         "only volumes of these kinds",
@@ -313,7 +313,7 @@ def test_a_vault_is_made_and_deleted_for_a_row_alone(place: Place) -> None:
     ask.delete(CLUSTERS, where, body["metadata"]["name"])
     bare = {"name": "bare", "namespace": where}
     stray = {**body, "metadata": bare}
-    words = "no cluster but that of a restore or of a datacenter"
+    words = "only clusters of restores and datacenters"
     assert words in _refused(lambda: ask.create(CLUSTERS, stray))
     place.ask().create(CLUSTERS, stray)
     assert words in _refused(lambda: ask.delete(CLUSTERS, where, "bare"))

@@ -102,7 +102,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
     locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
     loose = _job(where, "backup")
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
-    locked.await_refusal(operator, kinds.JOB, loose, "shares no network")
+    locked.await_refusal(operator, kinds.JOB, loose, "must not share network")
     stray = {"metadata": locked.meta(where, "stray"), "rules": [_rule("secrets", "")]}
     locked.await_refusal(operator, kinds.ROLE, stray, "and nothing else")
     yield made
@@ -203,29 +203,29 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "with a root token": (
         "backup",
         _mounts(names.root_token_secret(CLUSTER)),
-        "reads no root token",
+        "must not read a root token",
     ),
     "with recovery shares": (
         "restore",
         _projects(names.recovery_shares_secret(CLUSTER)),
-        "reads no root token",
+        "must not read a root token",
     ),
     "with the key of the authority": (
         "backup",
         _mounts(names.tls_ca_secret(CLUSTER)),
-        "reads no root token",
+        "must not read a root token",
     ),
     "with the key of a server": (
         "backup",
         _mounts(names.tls_server_secret(CLUSTER), items=[{"key": "tls.key", "path": "k"}]),
-        "reads no root token",
+        "must not read a root token",
     ),
     "with the unseal key": (
         "backup",
         _mounts(names.unseal_key_secret(CLUSTER)),
-        "reads no root token",
+        "must not read a root token",
     ),
-    "with a folder of the node": (
+    "with a directory of the node": (
         "test",
         _pod(lambda pod: pod["volumes"].append({"name": "h", "hostPath": {"path": "/"}})),
         "volumes",
@@ -243,7 +243,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "with a loose server beside it": (
         "test",
         _pod(lambda pod: pod["initContainers"][0].pop("securityContext")),
-        "drops all capabilities",
+        "must drop all capabilities",
     ),
 }
 
@@ -355,6 +355,6 @@ BINDINGS_REFUSED: dict[str, Change] = {
 def test_nobody_else_is_given_it(place: Place, home: str, what: str) -> None:
     _, binding = _rights(home, BACKUP)
     BINDINGS_REFUSED[what](binding)
-    with pytest.raises(ApiError, match="binds one ServiceAccount") as caught:
+    with pytest.raises(ApiError, match="must bind one ServiceAccount") as caught:
         place.ask(OPERATOR).create(kinds.ROLE_BINDING, binding)
     assert "resulted in error" not in str(caught.value)

@@ -35,7 +35,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
         locked.await_refusal(operator, kind, stray, words)
     locked.await_refusal(operator, kinds.ROLE, {**stray, "rules": []}, "of a cluster only")
     loose = locked.stateful_set(where, pod_spec(hostNetwork=True))
-    locked.await_refusal(operator, kinds.STATEFUL_SET, loose, "shares no network")
+    locked.await_refusal(operator, kinds.STATEFUL_SET, loose, "must not share network")
     yield made
     locked.remove(control_plane, POLICIES)
 
@@ -62,26 +62,26 @@ def _volume(**source: object) -> Object:
 
 
 ABOVE: dict[str, tuple[Object, str]] = {
-    "the network of the node": ({"hostNetwork": True}, "shares no network"),
-    "the processes of the node": ({"hostPID": True}, "shares no network"),
-    "the memory of the node": ({"hostIPC": True}, "shares no network"),
-    "a folder of the node": (_volume(hostPath={"path": "/"}), "volumes"),
+    "the network of the node": ({"hostNetwork": True}, "must not share network"),
+    "the processes of the node": ({"hostPID": True}, "must not share network"),
+    "the memory of the node": ({"hostIPC": True}, "must not share network"),
+    "a directory of the node": (_volume(hostPath={"path": "/"}), "volumes"),
     "a volume of a driver": (_volume(csi={"driver": "a"}), "volumes"),
     "a token everywhere": ({"automountServiceAccountToken": True}, "automount"),
     "a token by default": ({"automountServiceAccountToken": None}, "automount"),
     "privileged": (
         _container(privileged=True, allowPrivilegeEscalation=True),
-        "drops all capabilities",
+        "must drop all capabilities",
     ),
-    "escalation": (_container(allowPrivilegeEscalation=True), "drops all capabilities"),
+    "escalation": (_container(allowPrivilegeEscalation=True), "must drop all capabilities"),
     "a capability": (
         _container(capabilities={"drop": ["ALL"], "add": ["NET_RAW"]}),
-        "drops all capabilities",
+        "must drop all capabilities",
     ),
-    "not all dropped": (_container(capabilities={"drop": ["KILL"]}), "drops all capabilities"),
+    "not all dropped": (_container(capabilities={"drop": ["KILL"]}), "must drop all capabilities"),
     "an init container": (
         {"initContainers": [{"name": "a", "image": "a"}]},
-        "drops all capabilities",
+        "must drop all capabilities",
     ),
     "root": (_security(runAsUser=0), "must not run as root"),
     "perhaps root": (_security(runAsNonRoot=False), "must not run as root"),
@@ -126,7 +126,7 @@ def test_who_opens_a_namespace_opens_it_for_servers_too(place: Place, what: str)
     where = place.namespace(labels={LEVEL: level})
     body = locked.stateful_set(where, pod_spec(**more))
     place.ask(OPERATOR).create(kinds.STATEFUL_SET, body)
-    with pytest.raises(ApiError, match="shares no network"):
+    with pytest.raises(ApiError, match="must not share network"):
         place.ask(OPERATOR).patch(
             kinds.STATEFUL_SET,
             where,
@@ -188,7 +188,7 @@ def test_only_what_the_operator_adds_to_a_pod_is_bound(place: Place, home: str) 
     operator.patch(kinds.POD, home, "c-0", change, subresource="ephemeralcontainers")
     loose = _ephemeral("reload-2", {"privileged": True})
     change = {"spec": {"ephemeralContainers": [debug, mine, loose]}}
-    with pytest.raises(ApiError, match="drops all capabilities"):
+    with pytest.raises(ApiError, match="must drop all capabilities"):
         operator.patch(kinds.POD, home, "c-0", change, subresource="ephemeralcontainers")
 
 

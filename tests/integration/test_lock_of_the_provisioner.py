@@ -30,7 +30,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
     locked.await_refusal(provisioner, kinds.ROLE, {**stray, "rules": []}, "of a tenant only")
     locked.await_refusal(provisioner, QUOTA, {**stray, "spec": {}}, "of a tenant only")
     space = {"metadata": {"name": f"{where}-x"}}
-    locked.await_refusal(provisioner, kinds.NAMESPACE, space, "no namespaces")
+    locked.await_refusal(provisioner, kinds.NAMESPACE, space, "delete namespaces")
     yield made
     locked.remove(control_plane, PROVISIONER_POLICIES)
 

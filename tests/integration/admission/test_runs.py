@@ -261,11 +261,11 @@ class TestStatus:
         """Not the jobs of another cluster, whatever their rights, nor a person with all rights."""
         async with _ran(BACKUPS, "others", people) as run:
             if name == "people":
-                with pytest.raises(Forbidden, match="only the operator and the job"):
+                with pytest.raises(Forbidden, match="only the operator and the Job"):
                     await _say(client, BACKUPS, run, report=_report())
                 return
             async with acting(accounts[name]) as other:
-                with pytest.raises(Forbidden, match="only the operator and the job"):
+                with pytest.raises(Forbidden, match="only the operator and the Job"):
                     await _say(other, BACKUPS, run, report=_report())
 
     async def test_a_claim_is_given_once(self, people: People, accounts: Accounts) -> None:
@@ -285,7 +285,7 @@ class TestStatus:
         self, people: People, accounts: Accounts
     ) -> None:
         async with _ran(RESTORES, "mixed", people) as run, acting(accounts[EXECUTOR]) as job:
-            with pytest.raises(Forbidden, match="only the operator and the job"):
+            with pytest.raises(Forbidden, match="only the operator and the Job"):
                 await _say(job, RESTORES, run, submissionClaim=_claim())
 
 
@@ -298,10 +298,10 @@ class TestTheOperator:
         async with acting(people[CONTROLLER]) as operator:
             made = await _apply(operator, CLUSTERS, fresh, dry_run=False)
             await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
-            with pytest.raises(Forbidden, match="no cluster but that of a restore"):
+            with pytest.raises(Forbidden, match="only clusters of restores"):
                 await _apply(operator, CLUSTERS, plain)
             made = await _apply(client, CLUSTERS, plain, dry_run=False)
-            with pytest.raises(Forbidden, match="no cluster but that of a restore"):
+            with pytest.raises(Forbidden, match="only clusters of restores"):
                 await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
 
     async def test_it_deletes_backups_of_its_own_only(self, people: People) -> None:
@@ -311,5 +311,5 @@ class TestTheOperator:
             made = await _apply(operator, BACKUPS, own, dry_run=False)
             await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))
             made = await _apply(writer, BACKUPS, foreign, dry_run=False)
-            with pytest.raises(Forbidden, match="no OpenBaoBackup but those that it made"):
+            with pytest.raises(Forbidden, match="only OpenBaoBackups that it created"):
                 await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))
