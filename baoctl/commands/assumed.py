@@ -17,7 +17,7 @@ from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed, PoolFacts, StatefulSetFacts, TokenIssuer
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, CredentialFacts, SecretFacts
-from managers.cluster.observe.observer import secret_names
+from managers.cluster.observe.secret_names import secret_names
 from managers.context.installation import Installation
 from runtime.cache.optional_kind import KindAvailability, OptionalKind
 

@@ -24,8 +24,8 @@ from contracts.api.violation import InvalidClusterError, shown
 from contracts.naming import names
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
+from managers.cluster.owner import owner_of
 from managers.cluster.plan.steps import WORKLOAD, merge_plans
-from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve.resolve import resolve
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner

@@ -17,7 +17,7 @@ from datetime import datetime
 
 from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.group import CLUSTERS
 from contracts.api.violation import InvalidClusterError
 from contracts.naming import names
 from contracts.pause import pause_acknowledged
@@ -29,6 +29,7 @@ from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.observer import ClusterObserver
 from managers.cluster.observe.status_evidence import correction_events, with_corrected_status
+from managers.cluster.owner import owner_of
 from managers.cluster.plan.adoption import adoption_of, with_served_names
 from managers.cluster.plan.green_pool import with_green_pool
 from managers.cluster.plan.steps import merge_plans
@@ -50,7 +51,7 @@ from runtime.controller.finalizer import Finalizer
 from runtime.errors import ApiError, Transient
 from runtime.limits.object_size import DEFAULT, oversize_of
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
-from runtime.types import Object, ObjectKey, Request, key_of, uid_of
+from runtime.types import Object, ObjectKey, Request, key_of
 
 # Consecutive failures before the status reports them.
 REPORT_AFTER_FAILURES = 3
@@ -203,9 +204,3 @@ def _is_pause_acknowledged(live: Object) -> bool:
         return pause_acknowledged(read_cluster(live))
     except InvalidClusterError:
         return False
-
-
-def owner_of(live: Object) -> Owner:
-    """Read the identity under which children are owned."""
-    metadata = live["metadata"]
-    return Owner(API_VERSION, CLUSTER_KIND, metadata["namespace"], metadata["name"], uid_of(live))

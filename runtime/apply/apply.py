@@ -16,7 +16,14 @@ from runtime.apply.apply_cache import ApplyCache, Forgetting
 from runtime.apply.apply_result import Applied, Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.managed_fields import upgrade
-from runtime.apply.ownership import Owner, Ownership, OwnershipKeys, describe_owner, ownership_of
+from runtime.apply.ownership import (
+    OWNER_INDEX,
+    Owner,
+    Ownership,
+    OwnershipKeys,
+    describe_owner,
+    ownership_of,
+)
 from runtime.cache.cache import Cache
 from runtime.client.client import ApplyResult, Client
 from runtime.errors import (
@@ -41,8 +48,6 @@ from runtime.types import (
     uid_of,
 )
 from runtime.verdict import Verdict
-
-OWNER_INDEX = "owner-uid"
 
 CREATE_ONLY = "1"
 """The resourceVersion of an apply that may create and never merge.

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from runtime.types import Object, ObjectKey, annotations_of, controller_of
+
+OWNER_INDEX: Final = "owner-uid"
+"""Name of the index of a cache by the UID of the controller owner."""
 
 
 @dataclass(frozen=True, slots=True)

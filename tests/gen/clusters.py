@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from managers.cluster.reconcile import owner_of
+from managers.cluster.owner import owner_of
 from runtime.apply.ownership import Owner
 from runtime.types import Object
 

@@ -26,7 +26,7 @@ from managers.cluster.observe.from_objects import (
     pvc_facts,
     stateful_set_facts,
 )
-from managers.cluster.reconcile import owner_of
+from managers.cluster.owner import owner_of
 from managers.cluster.resolve.resolve import is_initialized
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET

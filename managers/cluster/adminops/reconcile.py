@@ -25,7 +25,7 @@ from managers.cluster.adminops.keys import KeyDuties
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
-from managers.cluster.reconcile import owner_of
+from managers.cluster.owner import owner_of
 from managers.context.context import Context
 from managers.membership.decide import ExpectedMembers, as_object, judge
 from managers.membership.find_leader import known_leader

@@ -8,17 +8,19 @@ field manager, and sets neither. Called by `managers.cluster.observe`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contracts.naming import labels, names
 from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefulSet, Pairs
 from contracts.records.observed import StatefulSetFacts
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER
-from runtime.apply.apply import OWNER_INDEX
-from runtime.apply.ownership import Owner, Ownership, ownership_of
-from runtime.cache.cache import Cache
+from runtime.apply.ownership import OWNER_INDEX, Owner, Ownership, ownership_of
 from runtime.types import Object, Resource, annotations_of, key_of, labels_of
+
+if TYPE_CHECKING:
+    # A command line reads objects, and has no caches.
+    from runtime.cache.cache import Cache
 
 POOL_LABELS = (*labels.base(""), labels.COMPONENT, labels.WORKLOAD_POOL, labels.REVISION)
 

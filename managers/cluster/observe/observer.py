@@ -48,6 +48,7 @@ from managers.cluster.observe.from_objects import (
     server_facts,
 )
 from managers.cluster.observe.pools import pools_of
+from managers.cluster.observe.secret_names import secret_names
 from managers.cluster.observe.status_evidence import with_corrected_status
 from managers.context.attempt_log import AttemptLog
 from managers.context.installation import Installation
@@ -367,16 +368,3 @@ def rolling_since(status: ClusterStatus) -> datetime | None:
 def ring_of(status: ClusterStatus) -> str:
     """Read from the last status which keys of the static seal the servers know; "" if unknown."""
     return status.unseal.keys if status.unseal else ""
-
-
-def secret_names(cluster: OpenBaoCluster, ring: str = "") -> tuple[tuple[str, bool], ...]:
-    """Name the Secrets that a cluster uses, and whether their content is read.
-
-    `ring`: the keys of the static seal that the pod template names.
-    """
-    name = cluster.metadata.name
-    supplied = cluster.spec.unseal.secret_name is not None
-    secrets = [(secret, supplied) for secret in unseal_secrets(name, cluster.spec.unseal, ring)]
-    if not cluster.spec.self_initializes:
-        secrets.append((names.root_token_secret(name), False))
-    return tuple(secrets)

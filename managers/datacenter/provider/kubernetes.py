@@ -35,11 +35,11 @@ from managers.datacenter.provider.objects import (
     unmarking,
 )
 from managers.datacenter.provider.readiness import applied_digest, observed, reference
-from runtime.apply.apply import OWNER_INDEX, OwnedApply, controller_uid
+from runtime.apply.apply import OwnedApply, controller_uid
 from runtime.apply.apply_cache import fingerprint
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, contains
-from runtime.apply.ownership import Owner, Ownership, ownership_of
+from runtime.apply.ownership import OWNER_INDEX, Owner, Ownership, ownership_of
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.cache.cache import Cache
 from runtime.client.client import Client

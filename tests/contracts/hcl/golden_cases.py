@@ -9,7 +9,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.cluster import violations
 from contracts.hcl.render import ConfigInput, Join
 from contracts.records.observed import TokenIssuer
-from managers.cluster.reconcile import owner_of
+from managers.cluster.owner import owner_of
 from managers.cluster.resolve.operator_login import first_boot_login
 from managers.context.installation import Installation
 

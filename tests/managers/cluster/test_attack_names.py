@@ -15,8 +15,8 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.schema.crd import Schema, open_api_schema, walk
 from contracts.api.violation import InvalidClusterError
 from contracts.naming import names
+from managers.cluster.owner import owner_of
 from managers.cluster.plan.steps import WORKLOAD, merge_plans
-from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve.resolve import resolve
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import STATEFUL_SET

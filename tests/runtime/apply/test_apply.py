@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, controller_uid
+from runtime.apply.apply import CREATE_ONLY, controller_uid
 from runtime.apply.apply_cache import LONGEST_LIFE
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, digest
+from runtime.apply.ownership import OWNER_INDEX
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import ApplyResult
 from runtime.clock import yield_to_loop

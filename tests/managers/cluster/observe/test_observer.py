@@ -14,8 +14,8 @@ from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.observer import (
     CLUSTER_INDEX,
     by_cluster,
-    secret_names,
 )
+from managers.cluster.observe.secret_names import secret_names
 from managers.context.reads.api_server import DISCOVERY, KEYS
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
