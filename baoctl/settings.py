@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from baoctl import variables
 from baoctl.variables import SettingError
 from contracts import image_reference
-from contracts.rbac.rules import Reads
 from managers.context.installation import Installation, Mode, Platform
 from managers.images.trust import Trust
 from runtime.leader.shard import SHARDS_MAX, Shard
+
+if TYPE_CHECKING:
+    from contracts.rbac.rules import Reads
 
 DEFAULT_NAMESPACE = "openbao-operator-system"
 DEFAULT_ACCOUNT = "openbao-operator-controller"

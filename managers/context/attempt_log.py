@@ -6,8 +6,10 @@ Lost with the process; nothing depends on it: a new process tries again.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
-from contracts.records.observed import EffectAttempt
+if TYPE_CHECKING:
+    from contracts.records.observed import EffectAttempt
 
 KEPT = 4096
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from contracts.naming import labels
 from managers.context.attempt_log import AttemptLog
-from managers.context.reads.secrets import SecretSink
 from runtime.apply.ownership import OwnershipKeys
-from runtime.client.client import Client
-from runtime.clock import Clock
-from runtime.events import EventRecorder
+
+if TYPE_CHECKING:
+    # A command line that logs in needs the names above alone.
+    from managers.context.reads.secrets import SecretSink
+    from runtime.client.client import Client
+    from runtime.clock import Clock
+    from runtime.events import EventRecorder
 
 FIELD_MANAGER = "openbao-operator"
 MARKS = OwnershipKeys(

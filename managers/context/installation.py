@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from contracts.rbac.rules import Reads
 from runtime.types import ObjectKey
+
+if TYPE_CHECKING:
+    # A command line imports this, and has no use for the tables of rights.
+    from contracts.rbac.rules import Reads
 
 Platform = Literal["kubernetes", "openshift"]
 Mode = Literal["cluster", "namespaces", "tenants"]

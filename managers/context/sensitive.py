@@ -5,9 +5,10 @@ For tokens that are kept in memory. What carries a secret for one call only is a
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
-from runtime.process.logs import REDACTED
+REDACTED: Final = "[redacted]"
+"""As runtime.process.logs has it, which a command line does not import."""
 
 
 class SensitiveString:

@@ -8,10 +8,12 @@ and writes raise LeaseLost when the guard refuses them. With dry_run a write is 
 and answered as if, and nothing is stored.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from runtime.builtin_kinds import POD
 from runtime.client.codec import (
@@ -30,8 +32,10 @@ from runtime.client.wire import HttpWire
 from runtime.client.write_guard import Guard, unguarded
 from runtime.clock import Clock
 from runtime.errors import Gone, Invalid, PatchFailed
-from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, Resource, key_of
+
+if TYPE_CHECKING:
+    from runtime.metrics.metrics import Metrics
 
 EVICTION = "eviction"
 

@@ -7,6 +7,7 @@ import alone costs half a second and 70 MiB.
 """
 
 import asyncio
+import logging
 import math
 import os
 import re
@@ -17,8 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-import structlog
-
 from runtime.clock import Clock, Deadline
 from runtime.errors import TransportError
 
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
-log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+# Of the standard library, for the start of a command line; runtime.process.logs passes it on.
+log = logging.getLogger(__name__)
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -115,7 +115,7 @@ class TlsFiles:
             if self._context is None:
                 raise
             if not self._failing:
-                log.warning("certificates cannot be read anew", error=str(error))
+                log.warning("certificates cannot be read anew: %s", error)
             self._failing = True
         else:
             self._failing = False
@@ -172,7 +172,7 @@ class ServiceAccountCredentials:
                 if not self._headers:
                     raise TransportError(f"no token: {error}") from error
                 if not self._failing:
-                    log.warning("token cannot be read anew", error=str(error))
+                    log.warning("token cannot be read anew: %s", error)
                 self._failing = True
         return self._headers
 

@@ -5,10 +5,12 @@ runtime.client.wire.HttpWire in production and a server in memory in simulations
 runtime.client.client only.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from runtime.client.codec import JSON
@@ -22,7 +24,9 @@ from runtime.errors import (
     TransportError,
     Unauthorized,
 )
-from runtime.metrics.metrics import Metrics
+
+if TYPE_CHECKING:
+    from runtime.metrics.metrics import Metrics
 
 TRIES = 4
 LONGEST_RETRY_AFTER = 5.0

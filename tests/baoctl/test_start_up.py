@@ -1,12 +1,47 @@
-"""e2e.start_up: each verb is called with arguments that it takes."""
+"""How a verb starts: e2e.start_up calls each with arguments that it takes, and none imports a
+library that it does not use.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 import click
 import pytest
 
 from baoctl.cli import main
-from e2e.start_up.__main__ import arguments, verbs
+from e2e.rig.paths import REPOSITORY
+from e2e.start_up.__main__ import arguments, nowhere, verbs
 
 SHOWN = [(words, verb) for words, verb in verbs(main) if not verb.hidden]
+OPERATOR_ONLY: Final = ("prometheus_client", "structlog", "contracts.rbac")
+"""Logs and metrics of a process, and the tables of its rights."""
+CLIENT_ONLY: Final = ("aiohttp", "asyncio", "kubernetes_asyncio")
+"""What asks the API server."""
+OFFLINE: Final = (
+    "completion",
+    "explain reasons",
+    "explain conditions",
+    "explain steps",
+    "migrate",
+    "render",
+)
+"""Verbs that ask nobody."""
+PROGRAM: Final = """
+import contextlib, io, sys
+from baoctl.cli import main
+refused = {refused!r}
+for argv in {calls!r}:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            main(argv)
+        except SystemExit:
+            pass
+    print(argv, sorted(set(refused) & set(sys.modules)))
+"""
 
 
 @pytest.mark.parametrize(("words", "verb"), SHOWN, ids=[words for words, _ in SHOWN])
@@ -15,3 +50,38 @@ def test_every_verb_takes_the_arguments_that_it_is_measured_with(
 ) -> None:
     with verb.make_context(words, arguments(words, verb)) as context:
         assert context.command is verb
+
+
+def imported(chosen: Sequence[tuple[str, click.Command]], refused: Sequence[str]) -> list[str]:
+    """Call verbs one after the other in a process of their own; name those with such imports."""
+    calls = [[*words.split(), *arguments(words, verb)] for words, verb in chosen]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(refused=refused, calls=calls)],
+        cwd=REPOSITORY,
+        env=dict(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(calls), done.stderr
+    return [line for line in lines if not line.endswith(" []")]
+
+
+def test_no_verb_imports_what_the_operator_alone_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(nowhere(tmp_path)))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert imported(SHOWN, OPERATOR_ONLY) == []
+    # What asks comes this far: the request itself is made, and its libraries are there.
+    asking = [one for one in SHOWN if one[0] == "status"]
+    assert imported(asking, CLIENT_ONLY) != []
+
+
+def test_a_verb_that_asks_nobody_imports_no_client() -> None:
+    chosen = [one for one in SHOWN if one[0] in OFFLINE]
+    assert len(chosen) == len(OFFLINE)
+    assert imported(chosen, (*OPERATOR_ONLY, *CLIENT_ONLY)) == []
