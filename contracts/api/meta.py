@@ -5,9 +5,8 @@ for Condition. The field descriptions are what `kubectl explain` prints; default
 added to them by contracts.api.schema.crd.
 """
 
-import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -44,10 +43,7 @@ class ApiModel(BaseModel):
 
 # --- scalars ------------------------------------------------------------------------------------
 
-_DURATION_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_DURATION_MAX_SECONDS = 2**63 / 1e9
-_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|us|ns)")
-_DURATION_MAX = 256
+
 """Characters that are read: of a long text the pattern above looks at the square of its length."""
 
 Duration = Annotated[
@@ -103,27 +99,6 @@ DataKey = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9._-]+$", min_length=1, max_length=253, examples=["token"])
 ]
 """A key of a Secret or ConfigMap."""
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read a Go duration; raises ValueError when it is none, or longer than Go can count."""
-    if text == "0":
-        return timedelta(0)
-    parts = list(_DURATION_PART.finditer(text)) if len(text) <= _DURATION_MAX else []
-    if not parts or "".join(part.group() for part in parts) != text:
-        raise ValueError(f"not a duration: {text[:40]!r}")
-    seconds = sum(float(part[1]) * _DURATION_UNITS[part[2]] for part in parts)
-    if seconds > _DURATION_MAX_SECONDS:
-        raise ValueError(f"a duration of more than 292 years: {text[:40]!r}")
-    return timedelta(seconds=seconds)
-
-
-def counted_duration(text: str) -> timedelta | None:
-    """The duration; None for one too long to count, which the pattern of the schema lets pass."""
-    try:
-        return parse_duration(text)
-    except ValueError:
-        return None
 
 
 Timestamp = Annotated[

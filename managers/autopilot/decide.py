@@ -13,7 +13,7 @@ from typing import Any
 from contracts.api.cluster.configuration import Autopilot
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import AutopilotStatus
-from contracts.api.meta import counted_duration
+from contracts.api.values.duration import counted_duration
 from contracts.conditions.message import clean_message
 from contracts.records.observed import EffectAttempt
 

@@ -11,7 +11,7 @@ from typing import Final
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.backup import Backup
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.meta import parse_duration
+from contracts.api.values.duration import parse_duration
 from contracts.builders.job import backup_job
 from contracts.builders.job_store import store_env
 from contracts.hcl.seal_identity import seal_identity

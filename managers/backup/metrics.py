@@ -12,7 +12,7 @@ from typing import Final
 
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.status_backup import BackupStatus
-from contracts.api.meta import parse_duration
+from contracts.api.values.duration import parse_duration
 from managers.backup.cluster_status import stored
 from runtime.cache.cache import Lister
 from runtime.metrics.families import Reading

@@ -11,7 +11,7 @@ from typing import Any
 from contracts import tls_names
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.tls import CacheVolume
-from contracts.api.meta import parse_duration
+from contracts.api.values.duration import parse_duration
 from contracts.builders.pod_part import PodPart
 from contracts.naming import mount_paths, names
 from contracts.records.resolved import AcmeVolume, TlsSettings

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from baoctl.commands.cluster.order import ClusterOrder, carry_out
 from baoctl.options import Access
-from contracts.api.meta import parse_duration
+from contracts.api.values.duration import parse_duration
 from runtime.clock import Clock, SystemClock
 
 

@@ -20,7 +20,7 @@ from baoctl.commands.datacenter.status import View, as_json, fetch
 from baoctl.commands.datacenter.tree import as_text, coloured, plain
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.api.meta import parse_duration
+from contracts.api.values.duration import parse_duration
 from contracts.conditions.message import clean_message
 from contracts.rfc3339 import rfc3339
 from runtime.client.client import Client

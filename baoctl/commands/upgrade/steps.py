@@ -12,7 +12,7 @@ from typing import Final
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.api.cluster.upgrade import AutoRollback, BlueGreen
-from contracts.api.meta import counted_duration
+from contracts.api.values.duration import counted_duration
 from contracts.pools.voter_pool import ServerPool, serving_pool
 from contracts.records.bluegreen import next_revision
 from contracts.records.observed import Observed

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.cluster.network import is_cidr, is_ip
-from contracts.api.meta import counted_duration
 from contracts.api.values import url
+from contracts.api.values.duration import counted_duration
 from contracts.api.values.field_path import joined, value_at
 from contracts.api.values.pattern import Pattern
 from runtime import quantity

@@ -9,9 +9,10 @@ from typing import Any
 
 from contracts.api.cluster.network import is_ip
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
-from contracts.api.meta import ApiModel, parse_duration
+from contracts.api.meta import ApiModel
 from contracts.api.rules.cluster import violations
 from contracts.api.rules.unsupported_fields import essential_unserved_fields
+from contracts.api.values.duration import parse_duration
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port

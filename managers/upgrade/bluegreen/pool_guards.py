@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from contracts.api.meta import counted_duration
+from contracts.api.values.duration import counted_duration
 from contracts.records.bluegreen import BlueGreenFacts
 from managers.upgrade.bluegreen.guards import job_done, tried_enough
 

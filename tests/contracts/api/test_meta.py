@@ -11,11 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.api.meta import (
     Quantity,
     StorageSize,
-    counted_duration,
     freeze,
-    parse_duration,
     thaw,
 )
+from contracts.api.values.duration import counted_duration, parse_duration
 from contracts.rfc3339 import rfc3339
 
 
