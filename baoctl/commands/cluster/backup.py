@@ -14,7 +14,6 @@ from baoctl.commands.cluster.observed import number, part, text
 from baoctl.commands.cluster.run import ended, run_name
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from contracts.api.backup import TERMINAL
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
 from contracts.conditions.message import clean_message
 from runtime.types import Object
@@ -28,7 +27,7 @@ def backup(cluster: str, access: Access, *, wait: bool, seconds: float) -> ExitC
         sys.stdout.write(f"OpenBaoBackup {api.namespace}/{name} created\n")
         if not wait:
             return ExitCode.GOOD
-        return _end(await ended(api, BACKUPS, name, TERMINAL, seconds))
+        return _end(await ended(api, BACKUPS, name, seconds))
 
     return ask("backup", question, access)
 

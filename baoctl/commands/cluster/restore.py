@@ -18,16 +18,15 @@ from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
 from baoctl.commands.cluster.observed import age, moment, number, part, text
 from baoctl.commands.cluster.run import ended, run_name
+from baoctl.commands.cluster.run_steps import UNKNOWN
 from baoctl.commands.cluster.terminal import console, emit, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
-from contracts.api.restore import ENDED
 from contracts.conditions.message import clean_message
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
 from runtime.types import Object, key_of
 
-UNKNOWN: Final = "Unknown"
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 SHOWN_MAX: Final = 20
 """Backups that are listed, the newest first."""
@@ -104,7 +103,7 @@ async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) ->
     sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {did}\n")
     if order.dry_run or not order.wait:
         return ExitCode.GOOD
-    return _end(await ended(api, RESTORES, restore_name, {*ENDED, UNKNOWN}, order.seconds))
+    return _end(await ended(api, RESTORES, restore_name, order.seconds))
 
 
 def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, ...]:

@@ -1,19 +1,18 @@
-"""Waits for the end of an OpenBaoBackup or OpenBaoRestore, and prints what becomes of it.
+"""Waits for the end of an OpenBaoBackup or OpenBaoRestore, and shows how far it is.
 
-Uses runtime.client.client. Called by baoctl.commands.cluster.backup and restore.
+Uses runtime.client.client and baoctl.commands.cluster.run_view. Called by
+baoctl.commands.cluster.backup and restore.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection
 from datetime import UTC
 from typing import Final
 
 from baoctl.commands.api_client import AskError, Session
-from baoctl.commands.cluster.observed import text
+from baoctl.commands.cluster.run_steps import ENDS, progress_of
+from baoctl.commands.cluster.run_view import run_view
 from baoctl.exit_codes import ExitCode
-from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
 from runtime.types import Object, ObjectKey, Resource
 
@@ -26,24 +25,21 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
     return f"{cluster}-{purpose}-{api.clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
 
 
-async def ended(
-    api: Session, kind: Resource, name: str, terminal: Collection[str], seconds: float
-) -> Object:
-    """Print each phase, and return the object in a terminal one. Raises AskError."""
-    last = ""
+async def ended(api: Session, kind: Resource, name: str, seconds: float) -> Object:
+    """Show how far it is, and return the object in a phase that it does not leave.
+
+    Raises AskError.
+    """
     try:
         async with Deadline(api.clock, seconds):
-            while True:
-                live = await api.client.get(kind, ObjectKey(api.namespace, name))
-                phase = text(live, "status", "phase") or "Pending"
-                line = f"{phase}: {text(live, 'status', 'message')}".rstrip(": ")
-                if line != last:
-                    sys.stdout.write(f"{clean_message(line)}\n")
-                    sys.stdout.flush()
-                    last = line
-                if phase in terminal:
-                    return live
-                await api.clock.sleep(PERIOD)
+            with run_view(api.clock) as show:
+                while True:
+                    live = await api.client.get(kind, ObjectKey(api.namespace, name))
+                    progress = progress_of(kind, live)
+                    show(progress)
+                    if progress.phase in ENDS:
+                        return live
+                    await api.clock.sleep(PERIOD)
     except TimeoutError:
         late = (
             f"{kind.kind} {name} has not ended in {seconds:g} s; it goes on: "

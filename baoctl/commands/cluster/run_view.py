@@ -1,0 +1,112 @@
+"""How a verb shows the run that it waits for: lines, or at a terminal a bar of its steps.
+
+Uses rich. Called by baoctl.commands.cluster.run. The bar is on standard error and vanishes at the
+end; what it ended with is a line of standard output, as everything is without a terminal, with
+NO_COLOR and with TERM=dumb.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from baoctl.commands.cluster.run_steps import RunProgress
+from baoctl.commands.cluster.terminal import console, safe
+from runtime.clock import Clock
+
+FRAMES_PER_SECOND: Final = 8
+
+
+Show = Callable[[RunProgress], None]
+
+
+@contextmanager
+def run_view(clock: Clock) -> Iterator[Show]:
+    """Show a run on the standard streams of this process; the value takes each state of it."""
+    out = console(sys.stderr)
+    if not _is_drawn(out):
+        yield LineView().show
+        return
+    view = StepView(out, clock)
+    try:
+        with Live(
+            console=out,
+            transient=True,
+            refresh_per_second=FRAMES_PER_SECOND,
+            get_renderable=view.screen,
+        ):
+            yield view.show
+    finally:
+        # Also at the end of the time to wait: what it waits for would vanish with the bar.
+        _print(view.line)
+
+
+def _is_drawn(out: Console) -> bool:
+    terminal = sys.stdout.isatty() and sys.stderr.isatty()
+    return terminal and out.is_interactive and not out.no_color
+
+
+def _print(line: str) -> None:
+    if line:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+class LineView:
+    """A line for each phase and message."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def show(self, progress: RunProgress) -> None:
+        """Print a line if it is another one."""
+        if progress.line != self._last:
+            _print(progress.line)
+            self._last = progress.line
+
+
+class StepView:
+    """The step, a bar of all steps, the time since the start, and what the run waits for."""
+
+    def __init__(self, out: Console, clock: Clock) -> None:
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=out,
+            get_time=clock.monotonic,
+        )
+        # Without a total the bar only pulses.
+        self._task = self._bar.add_task("Request", total=None)
+        self.line = ""
+        """Phase and message that were shown last."""
+
+    def show(self, progress: RunProgress) -> None:
+        """Draw it with the next frame."""
+        self.line = progress.line
+        self._bar.update(
+            self._task,
+            description=progress.step,
+            completed=progress.done,
+            total=len(progress.steps),
+        )
+
+    def screen(self) -> RenderableType:
+        """Return the next frame."""
+        return Group(self._bar.get_renderable(), Padding(safe(self.line), (0, 0, 0, 2)))

@@ -1,0 +1,230 @@
+"""`baoctl backup` and `restore` while they wait: the steps of a status, and how they are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pty
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from baoctl.commands.cluster.run_steps import BACKUP_STEPS, ENDS, RESTORE_STEPS, progress_of
+from baoctl.commands.cluster.run_view import LineView, StepView
+from contracts.api.backup import TERMINAL
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.api.restore import ENDED
+from e2e.rig.paths import REPOSITORY
+from runtime.testing.clock import ManualClock
+from runtime.testing.wait import eventually
+from runtime.types import Resource
+from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.commands.cluster.looks import healthy, wanting
+
+WIDTH = 60
+JOB = {"phase": "Running", "key": "k", "jobUID": "u1", "message": "Job backup-x takes the snapshot"}
+CREATED = {"phase": "Running", "execution": {"stage": "Created"}}
+
+# sentence: (kind, status, step, steps that are over)
+STEPS: dict[str, tuple[Resource, Mapping[str, Any], str, int]] = {
+    "no operator has seen it": (BACKUPS, {}, "Preconditions", 0),
+    "it waits for a lock": (BACKUPS, {"phase": "Pending"}, "Preconditions", 0),
+    "a key is reserved": (BACKUPS, {"phase": "Pending", "key": "k"}, "Reservation", 1),
+    "the Job runs": (BACKUPS, JOB, "Job", 2),
+    "its Job has reported": (BACKUPS, {**JOB, "report": {"jobUID": "u1"}}, "Cleanup", 3),
+    "another Job has reported": (BACKUPS, {**JOB, "report": {"jobUID": "u0"}}, "Job", 2),
+    "the snapshot is stored": (BACKUPS, {**JOB, "phase": "Completed"}, "Completed", 4),
+    "the Job has failed": (BACKUPS, {**JOB, "phase": "Failed"}, "Job", 2),
+    "nothing is decided": (RESTORES, {}, "Validation", 0),
+    "it is checked": (RESTORES, {"phase": "Validating"}, "Validation", 0),
+    "the lock is taken": (
+        RESTORES,
+        {"phase": "Running", "execution": {"stage": "Committed"}},
+        "Reservation",
+        1,
+    ),
+    "its Job runs": (RESTORES, CREATED, "Job", 2),
+    "its Job sends": (RESTORES, {**CREATED, "submissionClaim": {"size": 1}}, "Submission", 3),
+    "the servers restart": (
+        RESTORES,
+        {"phase": "Running", "execution": {"stage": "Recovering"}, "submissionClaim": {"size": 1}},
+        "Recovery",
+        4,
+    ),
+    "nobody knows": (
+        RESTORES,
+        {"phase": "Unknown", "execution": {"stage": "Unknown"}, "submissionClaim": {"size": 1}},
+        "Submission",
+        3,
+    ),
+    "a newer operator has more stages": (
+        RESTORES,
+        {"phase": "Running", "execution": {"stage": "Polishing"}},
+        "Validation",
+        0,
+    ),
+    "the data are back": (RESTORES, {"phase": "Completed"}, "Completed", 5),
+    "what is no status": (BACKUPS, {"phase": 1, "key": [], "report": "x"}, "Preconditions", 0),
+}
+
+
+@pytest.mark.parametrize(("kind", "status", "step", "done"), STEPS.values(), ids=STEPS.keys())
+def test_a_status_is_at_a_step(
+    kind: Resource, status: Mapping[str, Any], step: str, done: int
+) -> None:
+    progress = progress_of(kind, {"status": status})
+    assert (progress.step, progress.done) == (step, done)
+    assert progress.steps == (BACKUP_STEPS if kind is BACKUPS else RESTORE_STEPS)
+
+
+def test_the_phases_that_end_are_those_of_the_api() -> None:
+    assert ENDS == TERMINAL == {*ENDED, "Unknown"}
+
+
+# sentence: (status, seconds, screen)
+SCREENS: dict[str, tuple[Mapping[str, Any] | None, float, tuple[str, ...]]] = {
+    "nothing is read yet": (
+        None,
+        0,
+        ("⠋ Request ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 0/? 0:00:00", ""),
+    ),
+    "it waits": (
+        {"phase": "Pending", "message": "Restore r1 is first"},
+        65,
+        (
+            "⠹ Preconditions                                  0/4 0:01:05",
+            "  Pending: Restore r1 is first",
+        ),
+    ),
+    "the Job runs": (
+        JOB,
+        7.5,
+        (
+            "⠸ Job ━━━━━━━━━━━━━━━━━━━━                     2/4 0:00:07",
+            "  Running: Job backup-x takes the snapshot",
+        ),
+    ),
+    "hostile text stays text": (
+        {"phase": "Running", "message": "[bold]x\x1b[2J" + "y" * 60},
+        0,
+        (
+            "⠋ Preconditions                                  0/4 0:00:00",
+            "  Running:",
+            "  [bold]x\\x1b[2J" + "y" * 44,
+            "  " + "y" * 16,
+        ),
+    ),
+    "it is over": (
+        {"phase": "Completed", "message": "stored as k"},
+        3600,
+        (
+            "  Completed ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 4/4 1:00:00",
+            "  Completed: stored as k",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "seconds", "screen"), SCREENS.values(), ids=SCREENS.keys())
+async def test_a_terminal_shows_a_bar_of_steps(
+    status: Mapping[str, Any] | None, seconds: float, screen: tuple[str, ...]
+) -> None:
+    clock, file = ManualClock(), io.StringIO()
+    environ = {"TERM": "xterm"}
+    out = Console(file=file, force_terminal=True, color_system=None, width=WIDTH, _environ=environ)
+    view = StepView(out, clock)
+    with out.capture():
+        # From its first frame on, the spinner turns.
+        out.print(view.screen())
+    await clock.advance(seconds)
+    if status is not None:
+        view.show(progress_of(BACKUPS, {"status": status}))
+    out.print(view.screen())
+    assert tuple(line.rstrip() for line in file.getvalue().splitlines()) == screen
+
+
+def test_without_a_terminal_each_change_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    view = LineView()
+    for status in ({}, JOB, JOB, {**JOB, "phase": "Completed", "message": "stored as k"}):
+        view.show(progress_of(BACKUPS, {"status": status}))
+    assert capsys.readouterr().out.splitlines() == [
+        "Pending",
+        "Running: Job backup-x takes the snapshot",
+        "Completed: stored as k",
+    ]
+
+
+class Terminal:
+    """A pseudo-terminal, and what came out of it."""
+
+    def __init__(self) -> None:
+        self._ours, self.theirs = pty.openpty()
+        os.set_blocking(self._ours, False)
+        self._seen = b""
+
+    @property
+    def text(self) -> str:
+        with suppress(BlockingIOError, OSError):
+            while part := os.read(self._ours, 4096):
+                self._seen += part
+        return self._seen.decode()
+
+    def close(self) -> None:
+        os.close(self.theirs)
+        os.close(self._ours)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    yield made
+    made.close()
+
+
+# sentence: (environment, whether it draws)
+TERMINALS: dict[str, tuple[Mapping[str, str], bool]] = {
+    "a terminal": ({"TERM": "xterm"}, True),
+    "a terminal whose user wants no colours": ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    "a terminal that can do nothing": ({"TERM": "dumb"}, False),
+}
+
+
+@pytest.mark.parametrize(("environ", "draws"), TERMINALS.values(), ids=TERMINALS.keys())
+async def test_the_verb_draws_where_a_terminal_can(
+    tmp_path: Path, terminal: Terminal, environ: Mapping[str, str], draws: bool
+) -> None:
+    server = world()
+    live = wanting(healthy(), backup={"schedule": "0 3 * * *"}).cluster
+    server.put(CLUSTERS, {**live, "metadata": {"name": "first", "namespace": "default"}})
+    async with command_line(server, tmp_path) as baoctl:
+        kept = {"PATH": os.environ["PATH"], "KUBECONFIG": str(baoctl.kubeconfig), **environ}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "baoctl", "backup", "first",
+            cwd=REPOSITORY, env=kept, stdin=asyncio.subprocess.DEVNULL,
+            stdout=terminal.theirs, stderr=terminal.theirs,
+        )  # fmt: skip
+        try:
+            await eventually(lambda: server.objects(BACKUPS), seconds=60)
+            (ordered,) = server.objects(BACKUPS)
+            keep(server, {**ordered, "status": JOB})
+            await eventually(lambda: "Job backup-x takes the snapshot" in terminal.text, seconds=60)
+            done = {**JOB, "phase": "Completed", "snapshot": {"key": "k", "size": 5}}
+            keep(server, {**ordered, "status": {**done, "message": "stored as k"}})
+            assert await process.wait() == 0, terminal.text
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    text = terminal.text
+    assert ("\x1b[" in text, "2/4" in text) == (draws, draws)
+    lines = text.splitlines()
+    assert [line.rpartition("\x1b[2K")[2] for line in lines[-2:]] == [
+        "Completed: stored as k",
+        "k 5 bytes",
+    ]
