@@ -79,7 +79,8 @@ def session(client: Client, namespace: str) -> Session:
 
 
 async def test_a_secret_gives_its_name_and_nothing_else(client: Client, surroundings: str) -> None:
-    collected, version = await collect(session(client, surroundings), NAME, "operators", 10)
+    read = await collect(session(client, surroundings), NAME, "operators", 10)
+    collected, version = read.collected, read.server_version
     made = bundle_of(collected)
     assert json.loads(version)["gitVersion"].startswith("v")
     assert made.files["configmaps/config/config.hcl"] == "ui = true\n"
@@ -90,7 +91,7 @@ async def test_a_secret_gives_its_name_and_nothing_else(client: Client, surround
 
 
 async def test_a_missing_right_is_named_for_each_kind(reader: Client, surroundings: str) -> None:
-    collected, _ = await collect(session(reader, surroundings), NAME, "operators", 10)
+    collected = (await collect(session(reader, surroundings), NAME, "operators", 10)).collected
     unread = {one.what: one.why for one in bundle_of(collected).unread}
     kinds = {"pods", "secrets", "configmaps", "jobs.batch", "openbaobackups.openbao.org"}
     assert kinds <= set(unread)

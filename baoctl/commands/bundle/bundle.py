@@ -31,7 +31,7 @@ from baoctl.commands.bundle.contents import (
 )
 from baoctl.commands.cluster.doctor import report_of
 from baoctl.commands.cluster.doctor import screen as doctor_screen
-from baoctl.commands.cluster.fetch import examine
+from baoctl.commands.cluster.fetch import with_surroundings
 from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.terminal import console, emit, structured
 from baoctl.commands.cluster.tree import node_of
@@ -121,11 +121,9 @@ def _exists(target: Path) -> AskError:
 
 
 async def _read(api: Session, order: BundleOrder) -> Collected:
-    collected, server_version = await collect(
-        api, order.cluster, order.operator_namespace, order.log_lines
-    )
-    seen = await examine(api, order.cluster, order.operator_namespace)
-    return replace(collected, reports=reports_of(seen, collected, server_version))
+    read = await collect(api, order.cluster, order.operator_namespace, order.log_lines)
+    seen = await with_surroundings(api, read.seen, order.operator_namespace)
+    return replace(read.collected, reports=reports_of(seen, read.collected, read.server_version))
 
 
 def reports_of(

@@ -7,21 +7,22 @@ be readable; everything else that is not is named in Collected.unread, with the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, Unread
 from baoctl.commands.cluster import tree
 from baoctl.commands.cluster.fetch import is_about, read_cluster
-from baoctl.commands.cluster.observed import number, parts, text
+from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
-from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, SECRET
-from runtime.client.listing import ListOptions
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, PVC, SECRET, STATEFUL_SET
+from runtime.client.listing import LIST_ALL, ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
-from runtime.types import Object, ObjectKey, Resource, key_of
+from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 RUNS: Final[tuple[Resource, ...]] = (BACKUPS, RESTORES)
 """Listed whole: those of the past carry no label."""
@@ -37,7 +38,12 @@ LOG_BYTES: Final = 256 << 10
 """Of one container."""
 _RESTARTED: Final = {True: "&previous=true", False: ""}
 
+LOOKED_AT: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
+"""Kinds of a diagnosis."""
+
 T = TypeVar("T")
+Lists = Mapping[Resource, Sequence[Object] | None]
+"""What is there of each kind; None where it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class _Reads:
             return None
 
     async def listed(
-        self, kind: Resource, namespace: str, options: ListOptions, most: int = OBJECTS_MAX
-    ) -> tuple[Object, ...]:
+        self, kind: Resource, namespace: str, options: ListOptions = LIST_ALL
+    ) -> tuple[Object, ...] | None:
+        """Return all objects, sorted by name; None where they cannot be read."""
         try:
             found = (await self.api.client.list(kind, namespace, options=options)).items
         except NotFound:
@@ -72,52 +79,92 @@ class _Reads:
             return ()
         except (ApiError, TransportError) as error:
             self.unread.append(Unread(str(kind), str(error)))
-            return ()
-        objects = sorted(found, key=key_of)
-        if len(objects) > most:
-            why = f"only the first {most} of {len(objects)} are in the archive"
-            self.unread.append(Unread(str(kind), why))
-        return tuple({**one, "kind": kind.kind} for one in objects[:most])
+            return None
+        return tuple({**one, "kind": kind.kind} for one in sorted(found, key=key_of))
+
+    def kept(
+        self, kind: Resource, objects: Sequence[Object] | None, most: int = OBJECTS_MAX
+    ) -> Sequence[Object]:
+        """Return the objects that the archive has room for."""
+        if objects is None or len(objects) <= most:
+            return objects or ()
+        why = f"only the first {most} of {len(objects)} are in the archive"
+        self.unread.append(Unread(str(kind), why))
+        return objects[:most]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReading:
+    """What one pass over the API server gave: each object once."""
+
+    collected: Collected
+    seen: ClusterObservation
+    """The same objects, as a diagnosis takes them; without logs and the operator."""
+    server_version: bytes
+    """Of the API server; empty if unread."""
 
 
 async def collect(
     api: Session, name: str, operator_namespace: str, log_lines: int
-) -> tuple[Collected, bytes]:
-    """Read the cluster and its surroundings; also the version of the API server, "" if unread.
-
-    Raises AskError without the cluster.
-    """
+) -> BundleReading:
+    """Read the cluster and its surroundings. Raises AskError without the cluster."""
     live = await read_cluster(api, name)
     reads, mine = _Reads(api), f"{labels.CLUSTER}={name}"
-    kinds, runs, maps, version = await asyncio.gather(
+    lists, runs, maps, version = await asyncio.gather(
         asyncio.gather(
             *(reads.listed(one, api.namespace, ListOptions(label_selector=mine)) for one in KINDS)
         ),
-        asyncio.gather(*(reads.listed(one, api.namespace, ListOptions()) for one in RUNS)),
+        asyncio.gather(*(reads.listed(one, api.namespace) for one in RUNS)),
         _config_maps(reads, mine),
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
     secrets, events, operators = await asyncio.gather(
-        reads.listed(SECRET, api.namespace, ListOptions(label_selector=mine, metadata_only=True)),
-        reads.listed(EVENT, api.namespace, ListOptions(), EVENTS_MAX),
+        # All of the namespace: a Secret of a user, which carries no label, may be missing.
+        reads.listed(SECRET, api.namespace, ListOptions(metadata_only=True)),
+        reads.listed(EVENT, api.namespace),
         reads.listed(
             POD, operator_namespace, ListOptions(label_selector=f"{labels.NAME}={labels.OPERATOR}")
         ),
     )
-    objects = [one for listed in kinds for one in listed]
-    of_cluster = [one for listed in runs for one in listed if text(one, "spec", "cluster") == name]
+    by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, EVENT: events}
+    objects = [one for kind in KINDS for one in reads.kept(kind, by_kind[kind])]
+    of_cluster = [
+        one
+        for kind, listed in zip(RUNS, runs, strict=True)
+        for one in reads.kept(kind, listed)
+        if text(one, "spec", "cluster") == name
+    ]
     pods = [one for one in objects if one["kind"] == POD.kind]
-    requests = (*log_requests(pods), *log_requests(operators, "operator-"))
+    running = reads.kept(POD, operators)
+    requests = (*log_requests(pods), *log_requests(running, "operator-"))
     logs = await asyncio.gather(*(_log(reads, one, log_lines) for one in requests))
+    own_secrets = [one for one in secrets or () if labels_of(one).get(labels.CLUSTER) == name]
     collected = Collected(
         cluster={**live, "kind": CLUSTER_KIND},
         objects=(*objects, *of_cluster, *maps),
-        secrets=secrets,
-        events=tuple(one for one in events if is_about(name, one)),
+        secrets=tuple(reads.kept(SECRET, own_secrets)),
+        events=tuple(one for one in reads.kept(EVENT, events, EVENTS_MAX) if is_about(name, one)),
         logs={one.file: log for one, log in zip(requests, logs, strict=True) if log is not None},
         unread=tuple(reads.unread),
     )
-    return collected, version or b""
+    return BundleReading(collected, observation_of(live, by_kind, api.clock.now()), version or b"")
+
+
+def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
+    """Return what a diagnosis looks at, from the lists of a namespace."""
+    name = key_of(live).name
+    selector = labels.servers(name).items()
+    secrets = lists[SECRET]
+    return ClusterObservation(
+        now=now,
+        cluster=live,
+        pods=tuple(one for one in lists[POD] or () if selector <= labels_of(one).items()),
+        claims=tuple(lists[PVC] or ()),
+        stateful_sets=tuple(lists[STATEFUL_SET] or ()),
+        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
+        events=tuple(one for one in lists[EVENT] or () if is_about(name, one)),
+        denied=tuple(kind.plural for kind in LOOKED_AT if lists[kind] is None),
+    )
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:
@@ -141,9 +188,9 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
 async def _config_maps(reads: _Reads, mine: str) -> tuple[Object, ...]:
     # One after the other: the list of a namespace may have hundreds of MiB.
     only = ListOptions(label_selector=mine, metadata_only=True)
-    found = await reads.listed(CONFIG_MAP, reads.api.namespace, only, CONFIG_MAPS_MAX)
+    found = await reads.listed(CONFIG_MAP, reads.api.namespace, only)
     kept = []
-    for one in found:
+    for one in reads.kept(CONFIG_MAP, found, CONFIG_MAPS_MAX):
         key = key_of(one)
         live = await reads.attempt(f"configmaps {key.name}", reads.api.client.get(CONFIG_MAP, key))
         if live is not None:

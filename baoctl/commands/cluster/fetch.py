@@ -132,17 +132,31 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
     seen = await observe(api, name)
     reads = _Reads(api)
     names_only = ListOptions(metadata_only=True)
-    secrets, events, operator, logs, holder = await asyncio.gather(
+    secrets, events, surroundings = await asyncio.gather(
         reads.listed(SECRET, api.namespace, names_only),
         reads.listed(EVENT, api.namespace, ListOptions(limit=EVENTS_MAX)),
-        _operator(reads, operator_namespace, ObjectKey(api.namespace, name)),
+        with_surroundings(api, seen, operator_namespace),
+    )
+    return replace(
+        surroundings,
+        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
+        events=tuple(one for one in events or () if is_about(name, one)),
+        denied=tuple(dict.fromkeys((*surroundings.denied, *reads.denied))),
+    )
+
+
+async def with_surroundings(
+    api: Session, seen: ClusterObservation, operator_namespace: str
+) -> ClusterObservation:
+    """Read what is not in the namespace as a list: logs, the operator, the holder of the lock."""
+    reads = _Reads(api)
+    operator, logs, holder = await asyncio.gather(
+        _operator(reads, operator_namespace, ObjectKey(seen.namespace, seen.name)),
         _logs(reads, seen),
         _holder(reads, seen),
     )
     return replace(
         seen,
-        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
-        events=tuple(one for one in events or () if is_about(name, one)),
         logs=logs,
         lock_holder_exists=holder,
         operator=operator,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tarfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from baoctl.commands.bundle.collect import log_requests
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
+from contracts.naming import labels
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import Object
-from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.commands.cluster.bench import command_line, keep, world
 from tests.baoctl.commands.cluster.looks import healthy
 
 LABELS = {"openbao.org/cluster": "first"}
@@ -70,6 +73,48 @@ async def test_an_archive_has_what_support_needs(tmp_path: Path) -> None:
     assert "first-root-token" in files["first/secrets.json"]
     assert "aHZzLnRoZS1zZWNyZXQ=" not in "".join(files.values())
     assert {call.method for call in server.requests} == {"GET"}
+
+
+async def test_no_object_is_read_twice(tmp_path: Path) -> None:
+    server = surroundings()
+    async with command_line(server, tmp_path) as baoctl:
+        done = await baoctl("bundle", "first", "-f", str(tmp_path / "x.tar.gz"))
+    assert done.exit_code == 0, done.output
+    reads = Counter(
+        # The log of a server is asked for twice: its last lines, and the last two minutes.
+        call.target if call.path.endswith("/log") else call.path
+        for call in server.requests
+    )
+    assert {path: count for path, count in reads.items() if count > 1} == {}
+    assert any(path.endswith("/secrets") for path in reads)
+
+
+async def test_its_diagnosis_is_that_of_doctor(tmp_path: Path) -> None:
+    """doctor reads for itself, and the archive has read everything already."""
+    server, target = surroundings(), tmp_path / "x.tar.gz"
+    pod = copy.deepcopy(healthy().pods[0])
+    pod["metadata"]["name"] = "backup-of-first"
+    pod["metadata"]["labels"] |= {labels.COMPONENT: "backup"}
+    waiting = {"reason": "CrashLoopBackOff", "message": "of no server"}
+    pod["status"] = {
+        "phase": "Running",
+        "containerStatuses": [
+            {"name": "openbao", "restartCount": 9, "state": {"waiting": waiting}}
+        ],
+    }
+    keep(server, pod)
+    faults = ScriptedFaults(*(Fault(FaultKind.INTERNAL) for _ in range(9)), where="/statefulsets")
+    async with command_line(server, tmp_path, faults) as baoctl:
+        doctor = await baoctl("doctor", "first", "-o", "json")
+        await baoctl("bundle", "first", "-f", str(target))
+    (printed,) = json.loads(doctor.stdout)
+    kept = json.loads(files_of(target)["first/doctor.json"])
+    assert kept.keys() == printed.keys()
+    assert [one["cause"] for one in kept["findings"]] == [
+        one["cause"] for one in printed["findings"]
+    ]
+    assert sorted(kept["denied"]) == sorted(printed["denied"])
+    assert "statefulsets" in kept["denied"]
 
 
 async def test_a_token_in_a_config_map_is_refused_and_redacted(tmp_path: Path) -> None:
