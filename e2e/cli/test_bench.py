@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import orjson
 import pytest
 
+from baoctl.commands.bench.connections import SPARE_SECONDS
 from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace
 from e2e.harness.bao import MOUNT, BaoError, Server
@@ -49,6 +50,8 @@ POLICIES = {
         'path "sys/mounts" { capabilities = ["read"] }\n'
         'path "auth/token/accessors*" { capabilities = ["list", "sudo"] }\n'
         'path "auth/token/lookup-accessor" { capabilities = ["update"] }\n'
+        'path "auth/token/revoke-accessor" { capabilities = ["update"] }\n'
+        'path "sys/mounts/bao_bench_*" { capabilities = ["delete"] }\n'
         'path "sys/leases/lookup/*" { capabilities = ["list", "sudo"] }\n'
         f'path "{SECRETS}/*" {{ capabilities = ["list", "read", "create", "update"] }}'
     ),
@@ -106,6 +109,15 @@ class Auditor:
             if found["path"] == LOGIN:
                 roles.append(str(found["meta"]["role"]))
         return sorted(roles), len(self.keys(f"sys/leases/lookup/{LOGIN}"))
+
+    def token_of_a_run(self) -> Object:
+        """Look up the token that a run has left."""
+        for accessor in self.keys("auth/token/accessors"):
+            body = {"accessor": accessor}
+            found: Object = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
+            if found["path"] == LOGIN and found["meta"]["role"] == MOUNTER:
+                return found
+        raise AssertionError("there is no token of a run")
 
     def await_nothing(self, before: dict[str, str]) -> None:
         """Wait until there is no token of a run; the operator logs in and out by itself."""
@@ -188,6 +200,26 @@ def test_a_signal_in_the_middle_leaves_nothing(
         process.send_signal(number)
         output, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + number, output
+    auditor.await_nothing(before)
+
+
+def test_what_a_killed_run_leaves_is_bounded_and_named(cluster: Cluster, auditor: Auditor) -> None:
+    before = auditor.mounts()
+    with running(cluster, MOUNTER, "--only", "writes", "--duration", "2m") as process:
+        await_line(process, "Measures writes")
+        process.kill()
+        process.communicate(timeout=SECONDS)
+    (path,) = set(auditor.mounts()) - set(before)
+    mount = path.removesuffix("/")
+    left = auditor.token_of_a_run()
+    # The load, and what is spare; a role of this cluster gives a token more.
+    assert left["ttl"] <= 120 + SPARE_SECONDS < left["creation_ttl"]
+    done = bench(cluster, MOUNTER, "--duration", "1s", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    notes = orjson.loads(done.stdout)["notes"]
+    assert [one for one in notes if one.endswith(f"bao secrets disable {mount}")]
+    auditor.server.delete(f"sys/mounts/{mount}", auditor.token)
+    auditor.server.post("auth/token/revoke-accessor", auditor.token, {"accessor": left["accessor"]})
     auditor.await_nothing(before)
 
 

@@ -5,6 +5,7 @@ Called by baoctl.commands.bench.workload and baoctl.commands.bench.run. API: Ope
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,10 @@ from typing import Any, Final
 NAME: Final = "bao_bench_"
 """How the engine of a run is called, or the prefix of its keys in another engine."""
 ROOT: Final = "root"
+DESCRIPTION: Final = "made by kubectl bao bench, which removes it at its end"
+NAMED: Final = 5
+"""Engines of other runs that are named."""
+_OWN: Final = re.compile(rf"{NAME}[0-9a-f]{{16}}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,27 @@ class Engine:
         return {
             "type": "kv",
             "options": {"version": str(self.version)},
-            "description": "made by kubectl bao bench, which removes it at its end",
+            "description": DESCRIPTION,
         }
 
 
 def own_engine(run: str) -> Engine:
     """Return the engine of a run's own: the newer version, which most applications use."""
     return Engine(f"{NAME}{run}", 2, "")
+
+
+def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the mounts of other runs, from what a token may see; the first ones by name."""
+    engines = mounts.get("secret")
+    found = engines.items() if isinstance(engines, Mapping) else ()
+    names = sorted(
+        path.removesuffix("/")
+        for path, settings in found
+        if _OWN.fullmatch(path)
+        and isinstance(settings, Mapping)
+        and settings.get("description") == DESCRIPTION
+    )
+    return tuple(names[:NAMED])
 
 
 def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine | None:

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from baoctl.commands.api_client import AskError
-from baoctl.commands.bench.engine import Engine, existing_engine, missing, own_engine
+from baoctl.commands.bench.engine import (
+    Engine,
+    engines_of_other_runs,
+    existing_engine,
+    missing,
+    own_engine,
+)
 from baoctl.commands.bench.workload import Worker
 from baoctl.commands.login.connection import stay_cancelled, to_its_end, unanswered
 from baoctl.exit_codes import ExitCode
@@ -25,6 +31,7 @@ REMOVAL_SECONDS: Final = 90.0
 _POLL_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 1.0
 _UNREADY: Final = 400
+_MOUNTS: Final = "sys/internal/ui/mounts"
 
 
 async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
@@ -51,7 +58,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
 
 
 async def _existing(worker: Worker, mount: str, run: str) -> Engine:
-    path = f"sys/internal/ui/mounts/{mount}"
+    path = f"{_MOUNTS}/{mount}"
     try:
         settings = await worker.bao.read(worker.address, worker.token, path)
     except Denied as error:
@@ -67,6 +74,15 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
             f"{mount} is no key-value engine; name another one with --mount", ExitCode.REFUSED
         )
     return engine
+
+
+async def other_runs(worker: Worker) -> tuple[str, ...]:
+    """Return the engines of other runs that the token sees: some go on, some were killed."""
+    try:
+        return engines_of_other_runs(await worker.bao.read(worker.address, worker.token, _MOUNTS))
+    except (BaoError, Denied):
+        # It only saves a user a look.
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,14 @@ STANDBY_NOTE = "A standby forwards requests to the leader."
 QUORUM_NOTE = "A write is answered once a majority of the voters has it in its log."
 
 
+def left_note(mount: str) -> str:
+    """Return what to do about the engine of another run."""
+    return (
+        f"{mount} is the engine of another run, which goes on or was killed; if none goes on: "
+        f"bao secrets disable {mount}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BenchReport:
     """The figures of one run, and what they were measured on."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.bench import report
 from baoctl.commands.bench.connections import given_token
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.figures import OperationFigures, keys_per_worker, operation_figures
-from baoctl.commands.bench.keys import Keys, engine_of
+from baoctl.commands.bench.keys import Keys, engine_of, other_runs
 from baoctl.commands.bench.order import LOGINS, READS, WRITES, BenchOrder
 from baoctl.commands.bench.workload import Attempt, Login, Worker, measure
 from baoctl.commands.login import processes
@@ -55,6 +56,7 @@ async def _measure_keys(
     keys = Keys(engine, count, api.clock)
     value = (TEXT * (order.size // len(TEXT) + 1))[: order.size]
     found.engine = engine
+    found.notes += [report.left_note(one) for one in await other_runs(workers[0])]
     await keys.mount(workers[0])
     try:
         stay_cancelled()

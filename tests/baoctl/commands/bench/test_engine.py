@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from baoctl.commands.bench.engine import Engine, existing_engine, missing, own_engine
+from baoctl.commands.bench.engine import (
+    DESCRIPTION,
+    NAMED,
+    Engine,
+    engines_of_other_runs,
+    existing_engine,
+    missing,
+    own_engine,
+)
 
 OWN = own_engine("0123")
 FIRST = Engine("secret", 1, "bao_bench_0123")
@@ -47,6 +55,33 @@ def test_an_engine_that_exists(settings: dict[str, Any], version: int | None) ->
     found = existing_engine("secret", "0123", settings)
     assert (found and found.version) == version
     assert found is None or not found.is_own
+
+
+def mounted(*paths: str, description: object = DESCRIPTION) -> dict[str, Any]:
+    return {"secret": {path: {"type": "kv", "description": description} for path in paths}}
+
+
+RUN = "bao_bench_0123456789abcdef"
+# sentence: (what the token sees, the engines of other runs)
+MOUNTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "one was killed": (mounted("secret/", f"{RUN}/", "cubbyhole/"), (RUN,)),
+    "none was": (mounted("secret/"), ()),
+    "an engine of a user with such a name": (mounted(f"{RUN}/", description="ours"), ()),
+    "a name that no run has": (mounted("bao_bench_prod/", f"team/{RUN}/", f"{RUN}x/"), ()),
+    "a name that is an order": (mounted("bao_bench_; rm -rf ~ #/"), ()),
+    "too many": (
+        mounted(*(f"bao_bench_{number:016x}/" for number in range(9))),
+        tuple(f"bao_bench_{number:016x}" for number in range(NAMED)),
+    ),
+    "no answer": ({}, ()),
+    "an answer that is none": ({"secret": [RUN]}, ()),
+    "settings that are none": ({"secret": {f"{RUN}/": "kv"}}, ()),
+}
+
+
+@pytest.mark.parametrize(("mounts", "engines"), MOUNTS.values(), ids=MOUNTS.keys())
+def test_engines_of_other_runs(mounts: dict[str, Any], engines: tuple[str, ...]) -> None:
+    assert engines_of_other_runs(mounts) == engines
 
 
 def granted(engine: Engine, **changed: list[str]) -> dict[str, Any]:

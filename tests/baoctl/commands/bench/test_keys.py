@@ -9,7 +9,7 @@ import pytest
 
 from baoctl.commands.api_client import AskError
 from baoctl.commands.bench.engine import Engine, own_engine
-from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of
+from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of, other_runs
 from baoctl.commands.bench.workload import Worker
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import Bao
@@ -115,3 +115,13 @@ async def test_why_there_is_no_engine(
             await engine_of(worker(bao, ManualClock()), mount, "0123")
     assert error.value.exit_code == code
     assert mount is None or "--mount" in str(error.value) or code == ExitCode.ERROR
+
+
+@pytest.mark.parametrize("answer", [DENIED, (502, {}), (200, {"data": {"secret": {}}})])
+async def test_what_other_runs_left_is_not_known_everywhere(
+    tmp_path: Path, answer: tuple[int, object]
+) -> None:
+    answers = {"sys/internal/ui/mounts": answer}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        assert await other_runs(worker(bao, ManualClock())) == ()
+    assert len(server.asked) == 1
