@@ -180,7 +180,7 @@ RULES: Final[tuple[MigrationRule, ...]] = (
     ),
     MigrationRule(
         "spec.network.ingressRules",
-        "profile Hardened names peers, and the operator the ports",
+        "peers of the API port need no verb, and rules of a user in profile Hardened do",
         _ingress_rules,
     ),
 )

@@ -209,6 +209,13 @@ GATES: Final[tuple[VerbGate, ...]] = (
     # As a whole: another host or path is another way in.
     VerbGate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
     VerbGate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
+    VerbGate(
+        "spec.network.ingressRules",
+        PUBLISH_NETWORKING,
+        _HARDENED,
+        items="true",
+        because="it opens ports in profile Hardened",
+    ),
     # Other rules beside a wide one change without the verb.
     VerbGate(
         "spec.network.egressRules",

@@ -196,7 +196,10 @@ class Network(ApiModel):
     )
     ingress_rules: tuple[IngressRule, ...] = Field(
         default=(),
-        description="More ingress, as in a NetworkPolicy. Refused in profile Hardened.",
+        description=(
+            "More ingress, as in a NetworkPolicy. In profile Hardened each rule must name sources "
+            "and ports, and needs the verb publishnetworking."
+        ),
         max_length=32,
     )
     trusted_ingress_peers: tuple[NetworkPolicyPeer, ...] = Field(

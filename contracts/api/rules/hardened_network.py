@@ -43,6 +43,12 @@ def _egress_rules(spec: ClusterSpec) -> Iterator[Offence]:
             yield path, None
 
 
+def _ingress_rules(spec: ClusterSpec) -> Iterator[Offence]:
+    for path, rule in values_at(spec, "network.ingressRules[]"):
+        if not rule.from_ or not rule.ports:
+            yield path, None
+
+
 def _is_everybody(peer: NetworkPolicyPeer) -> bool:
     namespaces = peer.namespace_selector
     return namespaces is not None and not (namespaces.match_labels or namespaces.match_expressions)
@@ -66,6 +72,7 @@ def _is_refused_in(peer: NetworkPolicyPeer) -> bool:
 def _peers(spec: ClusterSpec) -> Iterator[Offence]:
     for where, is_refused in (
         ("trustedIngressPeers[]", _is_refused_in),
+        ("ingressRules[].from[]", _is_refused_in),
         ("egressRules[].to[]", _is_refused_out),
     ):
         for path, peer in values_at(spec, f"network.{where}"):
@@ -97,7 +104,7 @@ _OF_THE_NODE = (
 _WIDE = cel_of_wide(_CIDR)
 _REFUSED_OUT = f"has(p.ipBlock) ? ({_OF_THE_NODE}) : ({_EVERYBODY})"
 _REFUSED_IN = f"has(p.ipBlock) ? (({_OF_THE_NODE}) || ({_WIDE})) : ({_EVERYBODY})"
-_EGRESS, _TARGET = "network.egressRules", "backup.target"
+_INGRESS, _EGRESS, _TARGET = "network.ingressRules", "network.egressRules", "backup.target"
 
 
 def _scheme(endpoint: str) -> Predicate:
@@ -113,13 +120,14 @@ def _is_checked(field: str) -> Predicate:
 
 
 NETWORK_RULES: tuple[Rule, ...] = (
-    hardened(
-        "ingress-rules",
-        "network.ingressRules",
-        f"must be empty {_IN}; use trustedIngressPeers",
-        ~is_set("network.ingressRules") | it("network.ingressRules").size().equals(0),
-        shows=None,
-        reason=FORBIDDEN,
+    RuleOf(
+        "hardened-ingress-rules",
+        "spec",
+        f"spec.{_INGRESS}",
+        f"must each name sources and ports {_IN}; add them",
+        _in_profile(_ingress_rules),
+        cel=f"{OFF} || (!{is_set(_INGRESS)} || self.network.ingressRules.all(r, has(r.from) && "
+        "r.from.size() > 0 && has(r.ports) && r.ports.size() > 0))",
     ),
     RuleOf(
         "hardened-egress-rules",
@@ -141,6 +149,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
         cel=f"{OFF} || (!has(self.network) || ("
         "(!has(self.network.trustedIngressPeers) || "
         f"self.network.trustedIngressPeers.all(p, !({_REFUSED_IN}))) && "
+        "(!has(self.network.ingressRules) || "
+        f"self.network.ingressRules.all(r, !has(r.from) || r.from.all(p, !({_REFUSED_IN})))) && "
         "(!has(self.network.egressRules) || "
         f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_REFUSED_OUT}))))))",
     ),

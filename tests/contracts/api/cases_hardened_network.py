@@ -29,16 +29,36 @@ def _trusted(**peer: Any) -> dict[str, Any]:
     return hardened(network={"trustedIngressPeers": [peer]})
 
 
+def _ingress_from(**peer: Any) -> dict[str, Any]:
+    rule = {"from": [peer], "ports": [{"port": 8201}]}
+    return hardened(network={"ingressRules": [rule]})
+
+
 def _egress_to(*ports: dict[str, Any], **peer: Any) -> dict[str, Any]:
     rule = {"to": [peer], "ports": list(ports) or [{"port": 443}]}
     return hardened(network={"egressRules": [rule]})
 
 
 CASES: dict[str, Case] = {
-    "Hardened with ingress rules of the user's own": Case(
+    "Hardened with ingress from everywhere": Case(
         "hardened-ingress-rules",
-        "spec.network.ingressRules",
-        hardened(network={"ingressRules": [{}]}),
+        "spec.network.ingressRules[0]",
+        hardened(network={"ingressRules": [{"ports": [{"port": 8201}]}]}),
+    ),
+    "Hardened with ingress to every port": Case(
+        "hardened-ingress-rules",
+        "spec.network.ingressRules[0]",
+        hardened(network={"ingressRules": [{"from": [{"podSelector": {}}]}]}),
+    ),
+    "Hardened with ingress from half of the internet": Case(
+        "hardened-peers",
+        "spec.network.ingressRules[0].from[0]",
+        _ingress_from(ipBlock={"cidr": "128.0.0.0/1"}),
+    ),
+    "Hardened with ingress from every namespace": Case(
+        "hardened-peers",
+        "spec.network.ingressRules[0].from[0]",
+        _ingress_from(namespaceSelector={}),
     ),
     "Hardened with egress to every port": Case(
         "hardened-egress-rules",

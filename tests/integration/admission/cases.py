@@ -104,6 +104,12 @@ def reaching(*rules: Spec) -> Spec:
     return hardened(network={"egressRules": list(rules)})
 
 
+def _ingress(*ports: int) -> Spec:
+    sources = [{"namespaceSelector": {"matchLabels": {"team": "edge"}}}]
+    rules = [{"from": sources, "ports": [{"port": port}]} for port in ports]
+    return hardened(network={"ingressRules": rules})
+
+
 _NARROW = egress({"ipBlock": {"cidr": "10.0.0.0/8"}})
 
 GATED: tuple[Brought, ...] = (
@@ -169,6 +175,8 @@ GATED: tuple[Brought, ...] = (
         {"gateway": _GATEWAY},
         before={"gateway": {"gatewayRef": {"name": "public"}}},
     ),
+    Brought("spec.network.ingressRules", _ingress(8201)),
+    Brought("spec.network.ingressRules", _ingress(8201, 9000), before=_ingress(8201)),
     Brought(_EGRESS, reaching(egress(_ANYWHERE))),
     Brought(_EGRESS, reaching(_NARROW, egress(_ANYWHERE)), before=reaching(_NARROW)),
     Brought(_EGRESS, reaching(egress({"podSelector": {}}, {"ipBlock": {"cidr": "8000::/1"}}))),

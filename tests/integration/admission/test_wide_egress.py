@@ -68,3 +68,20 @@ async def test_the_policy_can_pay_for_the_largest_spec(people: People, client: C
         await apply(writer, body("large", {**full(port=1000), "paused": True}))
         with pytest.raises(Forbidden, match="needs the verb usewideegress"):
             await apply(writer, body("large", full(port=2000)))
+
+
+async def test_the_policy_can_pay_for_both_lists(people: People, client: Client) -> None:
+    spec = full(port=1000)
+    rules = [{"from": one["to"][:-1], "ports": one["ports"]} for one in _rules(spec)]
+    spec["network"]["ingressRules"] = rules
+    await apply(client, body("both", spec), dry_run=False)
+    async with acting(people[WRITER]) as writer:
+        await apply(writer, body("both", {**spec, "paused": True}))
+        spec["network"]["ingressRules"] = [*rules[:-1], {**rules[-1], "ports": [{"port": 9}]}]
+        with pytest.raises(Forbidden, match="ingressRules: needs the verb publishnetworking"):
+            await apply(writer, body("both", spec))
+
+
+def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = spec["network"]["egressRules"]
+    return rules
