@@ -19,7 +19,7 @@ DATACENTERS: Final[tuple[Right, ...]] = (
     ),
     Right("The finalizer of a datacenter.", GROUP, ("datacenters",), ("patch",)),
     Right(
-        "The rows: one for each service of each datacenter.",
+        "One for each service of each datacenter.",
         GROUP,
         ("bootstrapworkloads",),
         OWNED_VERBS,
