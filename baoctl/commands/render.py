@@ -18,7 +18,7 @@ from contracts.records.resolved import Resolved
 from runtime.outcome import Blocked
 from runtime.types import Object
 
-HEADER = "# What the operator makes of {kind} {namespace}/{name}, {phase}.\n"
+HEADER = "# Objects of {kind} {namespace}/{name}, {phase}.\n"
 _LEADING = ("apiVersion", "kind", "metadata")
 
 
@@ -62,12 +62,12 @@ def _documents(made: Rendering, phase: Phase) -> Iterator[str]:
 
 
 def _remarks(made: Rendering) -> Iterator[str]:
-    yield "# Not printed, because it is never made up:\n"
+    yield "# Not printed, because the operator generates the content:\n"
     for name in made.secrets:
         yield f"#   Secret {name}: {_maker(made.resolved, name)}\n"
     yield (
         "# openbao.org/reload-hash follows the server certificate, and the addresses of the API\n"
-        "# server are those of --api-server-host; both are others in a cluster.\n"
+        "# server are those of --api-server-host; both differ in a cluster.\n"
     )
     for outcome in made.outcomes:
         if isinstance(outcome, Blocked):

@@ -38,7 +38,7 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
         return ConditionUpdate(HEALTHY, "False", "BackupOverdue", message)
     if status.last_backup_time is None:
         next_time = status.next_scheduled_backup
-        message = f"The first one is due at {rfc3339(next_time)}" if next_time else ""
+        message = f"The first backup is due at {rfc3339(next_time)}" if next_time else ""
         return ConditionUpdate(HEALTHY, "Unknown", "NoBackupYet", message)
     message = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
     return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", message)

@@ -30,9 +30,7 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
             key = test_status.active.key or "A snapshot"
             message = f"{key} is being restored to see, for the first time"
             return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", message)
-        return ConditionUpdate(
-            PROVEN, "Unknown", "NeverTested", "No snapshot was ever restored to see"
-        )
+        return ConditionUpdate(PROVEN, "Unknown", "NeverTested", "No restore test has run yet")
     message = _summary(test_status.last)
     if test_status.last.outcome == "Failed":
         return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", message)

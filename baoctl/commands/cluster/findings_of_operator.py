@@ -82,7 +82,7 @@ def paused(seen: ClusterObservation) -> Iterator[Finding]:
         if since
         else "The cluster is paused",
         "spec.paused is true: the operator changes and repairs nothing",
-        "Resume it when nobody works on it by hand any more.",
+        "Resume the cluster once manual work on it has ended.",
         f"kubectl bao resume {seen.name} -n {seen.namespace}",
     )
 

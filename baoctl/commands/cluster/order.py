@@ -54,15 +54,15 @@ async def written(api: Session, order: ClusterOrder) -> str:
         ops = operations(live, edit)
         home = f"{api.namespace}/{name}"
         if not ops:
-            return clean_message(f"{home}: the spec says so already; nothing was changed")
+            return clean_message(f"{home} unchanged: the spec already has this value")
         try:
             await api.client.json_patch(
                 CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=order.dry_run
             )
         except (Conflict, PatchFailed):
             continue
-        did = "would be written" if order.dry_run else "written"
-        return f"{clean_message(f'{home}: {did}: {edit.done}')}\n{as_kubectl(live, edit)}"
+        did = "would be patched" if order.dry_run else "patched"
+        return f"{clean_message(f'{home} {did}: {edit.done}')}\n{as_kubectl(live, edit)}"
     raise AskError(f"{name}: others wrote it {TRIES} times at the same time; try again")
 
 

@@ -146,7 +146,7 @@ def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ..
     """Return what the user has to know before it is done."""
     return (
         f"{cluster} gets the data of {row.backup}, which is {_age(row, now)}.",
-        "Everything written since then is lost; a snapshot of now (kubectl bao backup) keeps it.",
+        "Everything written since then is lost. To keep it, run kubectl bao backup first.",
         "All servers restart at once at the end: no client is served for some seconds.",
     )
 

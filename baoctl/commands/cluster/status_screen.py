@@ -34,7 +34,7 @@ def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
     yield Text()
     yield _servers(view, wide=wide)
     if view.waits:
-        yield Text("\nWhat waits, and why", BOLD)
+        yield Text("\nConditions not met", BOLD)
         yield from map(_concern, _by_reason(view.waits))
     if view.advice and wide:
         yield Text("\nAdvice", BOLD)
@@ -53,7 +53,7 @@ def _facts(view: StatusView) -> Table:
     facts.add_row("Version", safe(f"{view.version or 'none runs yet'}{goes_on}"))
     count = view.voters
     voters = "" if count is None else f", {count} voter{'' if count == 1 else 's'}"
-    facts.add_row("Leader", safe(f"{view.leader or 'none is known'}{voters}"))
+    facts.add_row("Leader", safe(f"{view.leader or 'unknown'}{voters}"))
     sealed = {"true": ("sealed", BAD), "false": ("unsealed", GOOD)}
     word, style = sealed.get(view.sealed, ("unknown", WARN))
     facts.add_row("Seal", Text.assemble(f"{view.seal}, ", (word, style)))

@@ -73,7 +73,7 @@ class Line:
     """One check and its result."""
 
     check: str
-    asks: str
+    requirement: str
     state: Literal["ok", "warn", "wait", "stop", "unknown"]
     reason: str
     messages: tuple[str, ...]
@@ -205,14 +205,14 @@ def _answer(
         case Blocked(reason, message):
             return "refused", reason, message
         case Wait() if begins:
-            return "begins", "", "it would begin at once"
+            return "begins", "", "the upgrade would start at once"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
     if decision.upgrade is None and not begins:
-        return "nothing", "", f"the servers were told to run {decision.release} already"
+        return "nothing", "", f"the servers already run or roll to {decision.release}"
     if cluster.status.upgrade is not None:
-        return "goes-on", "", "an upgrade is under way; it would go on with this"
-    return "begins", "", "it would begin at once"
+        return "goes-on", "", "an upgrade is in progress and would continue with this"
+    return "begins", "", "the upgrade would start at once"
 
 
 def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
@@ -221,7 +221,11 @@ def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
     if not cluster.status.initialized:
         release = Release.requested(cluster)
-        return "nothing", "", f"there are no data yet: the first boot would run {release} at once"
+        return (
+            "nothing",
+            "",
+            f"the cluster is not initialized: the first boot would run {release} at once",
+        )
     return None
 
 
@@ -244,22 +248,22 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
         and status is not None
         and status.phase in _EARLY
     ):
-        return "goes-on", "", f"an upgrade is under way: {progress}; it would be taken back"
+        return "goes-on", "", f"an upgrade is in progress: {progress}; it would be rolled back"
     if has_target and requested != target:
-        return "goes-on", "", f"an upgrade is under way: {progress}; it ends first"
-    return "goes-on", "", f"an upgrade is under way: {progress}; it would go on with this"
+        return "goes-on", "", f"an upgrade is in progress: {progress}; it completes first"
+    return "goes-on", "", f"an upgrade is in progress: {progress}; it would continue with this"
 
 
 def _line(result: Result, dump: ClusterDump) -> Line:
     unknown = {
-        "quorum": "only the operator can ask the leader; it does so before it begins"
+        "quorum": "not checked: the operator asks the leader before the upgrade starts"
         if dump.observed.quorum is None
         else "",
         "volumes": "" if PVC.kind in dump.kinds else "the dump holds no PersistentVolumeClaim",
     }.get(result.check, "")
     if unknown and result.state == "ok":
-        return Line(result.check, result.asks, "unknown", "", (unknown,))
-    return Line(result.check, result.asks, result.state, result.reason, result.messages)
+        return Line(result.check, result.requirement, "unknown", "", (unknown,))
+    return Line(result.check, result.requirement, result.state, result.reason, result.messages)
 
 
 def as_json(report: Forecast) -> str:
@@ -274,11 +278,12 @@ def as_text(report: Forecast) -> str:
 
 def _limits(report: Forecast) -> str:
     if report.strategy == "RollingUpdate":
-        return f"A server that is not back within {report.deadline_seconds} s stops it."
+        return f"It stops if a server is not ready within {report.deadline_seconds} s."
     step = int(STEP_DEADLINE.total_seconds())
     return (
-        f"It goes back by itself if the new servers are not ready within {report.deadline_seconds} "
-        f"s, or a later step takes more than {step} s, unless autoRollback says otherwise."
+        "It rolls back automatically if the new servers are not ready within "
+        f"{report.deadline_seconds} s, or a later step takes more than {step} s, unless "
+        "autoRollback says otherwise."
     )
 
 
@@ -286,16 +291,16 @@ def _lines(report: Forecast) -> Iterator[str]:
     yield f"{report.cluster}: {report.from_version} to {report.to_version}, {report.strategy}"
     yield "Nothing was changed. This is what the operator would do."
     yield ""
-    yield "What could stop it:"
+    yield "Preflight checks:"
     for line in report.checks:
-        yield f"  {_SIGNS[line.state]:<5} {line.check:<14} {line.asks}"
+        yield f"  {_SIGNS[line.state]:<5} {line.check:<14} {line.requirement}"
         yield from (f"{'':<23}{text}" for text in line.messages)
     yield ""
     if report.steps:
-        yield "In this order:"
+        yield "Steps:"
         yield from (f"  {number}. {step}" for number, step in enumerate(report.steps, start=1))
         yield ""
         first, last = report.seconds
-        yield f"It takes about {first} to {last} s. {_limits(report)}"
+        yield f"The upgrade takes about {first} to {last} s. {_limits(report)}"
     reason = f" ({report.reason})" if report.reason else ""
-    yield f"Answer: {report.answer}{reason}: {report.message}"
+    yield f"Result: {report.answer}{reason}: {report.message}"

@@ -61,7 +61,7 @@ def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
 
 def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
     release = Release.requested(cluster)
-    yield "take the operation lock, so that no backup or restore begins meanwhile"
+    yield "take the operation lock, so that no backup or restore starts meanwhile"
     if _takes_snapshot(cluster):
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
     yield f"render the servers with {release}; no pod changes by that alone"
@@ -70,7 +70,8 @@ def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
         yield _replacement_text(
             replacement.pod, leads=replacement.leads, votes=replacement.votes, job=job
         )
-    yield f"once all servers run {release.version} and the leader finds them well: free the lock"
+    ready = f"all servers run {release.version} and the leader reports them healthy"
+    yield f"once {ready}: free the lock"
 
 
 def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
@@ -196,7 +197,7 @@ def _seconds(upgrade: _BlueGreenUpgrade, phase: BlueGreenPhase) -> Range:
 
 
 def _begin(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "take the operation lock, so that no backup or restore begins meanwhile"
+    yield "take the operation lock, so that no backup or restore starts meanwhile"
     if upgrade.takes_snapshot:
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
 

@@ -222,7 +222,7 @@ def _unserved(facts: ConditionFacts) -> ConditionUpdate | None:
 def _security_risk(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.spec.profile != "Development":
         return None
-    message = "spec.profile is Development: nothing is refused that production must not have"
+    message = "spec.profile is Development, which accepts settings that are unfit for production"
     return ConditionUpdate("SecurityRisk", "True", "DevelopmentProfile", message)
 
 

@@ -26,10 +26,10 @@ State = Literal["ok", "warn", "wait", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One entry of the table; `asks` is the question as text."""
+    """One entry of the table; `requirement` is what must hold, as text."""
 
     name: str
-    asks: str
+    requirement: str
     judge: Callable[[PreflightInput], Answer]
 
 
@@ -38,7 +38,7 @@ class Result:
     """The result of one check."""
 
     check: str
-    asks: str
+    requirement: str
     state: State
     reason: str = ""
     messages: tuple[str, ...] = ()
@@ -114,34 +114,38 @@ def _has_led(cluster: OpenBaoCluster, observed: Observed) -> bool:
 def _result(entry: Check, answer: Answer) -> Result:
     match answer:
         case None:
-            return Result(entry.name, entry.asks, "ok")
+            return Result(entry.name, entry.requirement, "ok")
         case Warnings(messages):
-            return Result(entry.name, entry.asks, "warn", messages=messages)
+            return Result(entry.name, entry.requirement, "warn", messages=messages)
         case Wait(reason, message):
-            return Result(entry.name, entry.asks, "wait", reason, (message,))
+            return Result(entry.name, entry.requirement, "wait", reason, (message,))
         case Blocked(reason, message):
-            return Result(entry.name, entry.asks, "stop", reason, (message,))
+            return Result(entry.name, entry.requirement, "stop", reason, (message,))
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("version", "is spec.version a version", spec_checks.is_version),
-    Check("downgrade", "is it no older one", spec_checks.is_newer),
-    Check("image", "does the tag of the image agree with it", spec_checks.tag_agrees),
-    Check("pair", "may it follow what runs", spec_checks.pair_is_allowed),
-    Check("spec", "does the spec fit that version", spec_checks.spec_fits),
-    Check("initialized", "are there data", spec_checks.is_initialized),
-    Check("hibernation", "do the servers run", spec_checks.is_awake),
-    Check("fences", "is no server fenced", spec_checks.none_fenced),
-    Check("maintenance", "is nobody at work on the cluster", spec_checks.no_maintenance),
-    Check("restore", "are no data being put back", spec_checks.no_restore),
-    Check("lock", "is the operation lock free", spec_checks.lock_is_free),
-    Check("pods", "are all servers ready", server_checks.are_ready),
-    Check("leader", "does exactly one lead", server_checks.has_one_leader),
-    Check("quorum", "does the leader find all voters well", server_checks.quorum_is_well),
-    Check("login", "can the operator and its Jobs log in", login_checks.can_log_in),
-    Check("templates", "is no server to be replaced", bluegreen_checks.are_newest),
-    Check("volumes", "are all volumes bound, and none grows", server_checks.volumes_are_bound),
-    Check("read-replicas", "are all read replicas ready", server_checks.read_replicas_are_ready),
-    Check("outage", "do enough servers stay", spec_checks.is_no_outage),
-    Check("snapshot", "is a snapshot taken first", spec_checks.has_snapshot),
+    Check("version", "spec.version is a valid version", spec_checks.is_version),
+    Check("downgrade", "the target is not older than the running version", spec_checks.is_newer),
+    Check("image", "the image tag matches spec.version", spec_checks.tag_agrees),
+    Check("pair", "the upgrade path is supported", spec_checks.pair_is_allowed),
+    Check("spec", "the spec is valid for the target version", spec_checks.spec_fits),
+    Check("initialized", "the cluster is initialized", spec_checks.is_initialized),
+    Check("hibernation", "the cluster is not hibernated", spec_checks.is_awake),
+    Check("fences", "no server is fenced", spec_checks.none_fenced),
+    Check("maintenance", "the cluster is not in maintenance", spec_checks.no_maintenance),
+    Check("restore", "no restore is in progress", spec_checks.no_restore),
+    Check("lock", "the operation lock is free", spec_checks.lock_is_free),
+    Check("pods", "all servers are ready", server_checks.are_ready),
+    Check("leader", "exactly one server is the leader", server_checks.has_one_leader),
+    Check("quorum", "the leader reports all voters as healthy", server_checks.quorum_is_well),
+    Check("login", "the operator and its Jobs can log in", login_checks.can_log_in),
+    Check("templates", "no server waits to be replaced", bluegreen_checks.are_newest),
+    Check(
+        "volumes",
+        "all volumes are bound, and none is being resized",
+        server_checks.volumes_are_bound,
+    ),
+    Check("read-replicas", "all read replicas are ready", server_checks.read_replicas_are_ready),
+    Check("outage", "enough servers stay available", spec_checks.is_no_outage),
+    Check("snapshot", "a snapshot is taken first", spec_checks.has_snapshot),
 )

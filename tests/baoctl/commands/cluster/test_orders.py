@@ -143,11 +143,11 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
         asked = await baoctl("hibernate", "first")
         refused = await baoctl("backup", "first")
         missing = await baoctl("restart", "other")
-    assert "would be written" in dry.stdout
+    assert "would be patched" in dry.stdout
     assert unchanged is not None
     assert unchanged["spec"]["paused"] is False
     assert paused.stdout.splitlines()[1].startswith("kubectl -n default patch openbaocluster first")
-    assert "nothing was changed" in again.stdout
+    assert "unchanged" in again.stdout
     live = server.get(CLUSTERS, KEY)
     assert live is not None
     assert (live["spec"]["paused"], live["spec"]["fencedPods"]) == (True, ["first-2"])

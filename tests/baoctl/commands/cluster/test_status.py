@@ -84,7 +84,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     "a condition with reason and next step": (
         stating(healthy(), "StorageConfigured", "False", "StorageClassPending", "data-first-1"),
         (
-            "What waits, and why", "StorageConfigured  StorageClassPending", "data-first-1",
+            "Conditions not met", "StorageConfigured  StorageClassPending", "data-first-1",
             "Next: Wait; then check that the StorageClass exists",
         ),
     ),
@@ -108,7 +108,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     ),
     "no status at all": (
         replace(healthy(), cluster={**healthy().cluster, "status": {}}),
-        ("Not ready", "NoStatus", "none runs yet", "none is known"),
+        ("Not ready", "NoStatus", "none runs yet", "unknown"),
     ),
     "a message that would drive the terminal": (
         stating(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"), ("a\\x1b[2Jb\\nc",),

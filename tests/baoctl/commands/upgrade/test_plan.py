@@ -48,7 +48,7 @@ def test_the_order_and_the_checks_are_printed() -> None:
     assert text.index("replace x-2") < text.index("replace x-0") < text.index("x-1 leads now")
     assert [one.name for one in CHECKS if f" {one.name} " not in text] == []
     assert "Nothing was changed" in text
-    assert text.rstrip().endswith("Answer: begins: it would begin at once")
+    assert text.rstrip().endswith("Result: begins: the upgrade would start at once")
 
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:

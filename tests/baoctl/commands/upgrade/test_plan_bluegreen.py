@@ -153,9 +153,9 @@ def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> N
 @pytest.mark.parametrize(
     ("phase", "version", "named"),
     [
-        ("Syncing", OLD, "it would be taken back"),
-        ("Promoting", OLD, "it ends first"),
-        ("Syncing", "2.5.6", "it ends first"),
+        ("Syncing", OLD, "it would be rolled back"),
+        ("Promoting", OLD, "it completes first"),
+        ("Syncing", "2.5.6", "it completes first"),
     ],
 )
 def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:

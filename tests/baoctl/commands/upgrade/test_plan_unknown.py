@@ -43,7 +43,9 @@ def test_a_cluster_without_data_is_not_said_to_run_anything() -> None:
     result = call(dump(YOUNG, pods=()).replace("StatefulSet", "Set"), "--to", NEW, "-o", "json")
     read = json.loads(result.stdout)
     assert (result.exit_code, read["answer"], read["steps"]) == (0, "nothing", [])
-    assert read["message"] == f"there are no data yet: the first boot would run {NEW} at once"
+    assert (
+        read["message"] == f"the cluster is not initialized: the first boot would run {NEW} at once"
+    )
 
 
 @pytest.mark.parametrize(
