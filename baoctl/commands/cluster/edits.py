@@ -63,7 +63,7 @@ def _request(kind: str, done: str) -> Callable[[Object, str], Edit]:
 
 def _rotate_ca(live: Object, now: str) -> Edit:
     _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA where it is managed")
-    done = "a second CA is made, and takes over after two overlaps (spec.tls.caOverlap)"
+    done = "a second CA is created, and takes over after two overlaps (spec.tls.caOverlap)"
     return Edit(("tls", "rotateCAAt"), now, done)
 
 
@@ -76,7 +76,7 @@ def _rotate_unseal_key(live: Object, now: str) -> Edit:
             "it, and set spec.unseal.static.currentKey and currentKeyID"
         )
         raise VerbError(text, ExitCode.REFUSED)
-    done = "the operator draws a new key, and restarts the servers three times, one at a time"
+    done = "the operator generates a new key, and restarts the servers three times, one at a time"
     return Edit(("unseal", "static", "currentKeyID"), _KEY_ID.sub("", now), done)
 
 
@@ -95,18 +95,18 @@ def _expect(live: Object, path: tuple[str, str], usual: str, step: str) -> None:
 
 EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "restart": _restart,
-    "pause": _set_to("paused", True, "the operator changes and repairs nothing until resume"),
-    "resume": _set_to("paused", False, "the operator goes on"),
+    "pause": _set_to("paused", True, "the operator makes no changes until it is resumed"),
+    "resume": _set_to("paused", False, "the operator resumes"),
     "fence": _fence,
     "unfence": _unfence,
     "hibernate": _set_to("hibernate", True, "every server stops; volumes and keys stay"),
     "wake": _set_to("hibernate", False, "the servers come back with their data"),
     "ca": _rotate_ca,
     "unseal-key": _rotate_unseal_key,
-    "retry": _request("retry", "the upgrade tries again what failed"),
-    "promote": _request("promote", "the green servers that are held take over"),
-    "rollback": _request("rollback", "the upgrade goes back"),
-    "cleanup": _request("cleanup", "the blue servers are removed; there is no way back"),
+    "retry": _request("retry", "the upgrade retries the failed step"),
+    "promote": _request("promote", "the held green servers are promoted"),
+    "rollback": _request("rollback", "the upgrade rolls back"),
+    "cleanup": _request("cleanup", "the blue servers are deleted; this cannot be undone"),
 }
 """By verb; called with the live cluster, and with the argument of the verb or the time."""
 
