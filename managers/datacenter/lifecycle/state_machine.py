@@ -7,7 +7,7 @@
 | Running | all objects match the spec, and the workload is healthy |
 | Failed | the last attempt at this spec failed; a later one is scheduled |
 | Retiring | it is being removed, and some of its objects may still exist |
-| Retired | no object is left; the row is removed at once |
+| Retired | no object is left; the BootstrapWorkload is removed at once |
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
 managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure
@@ -203,7 +203,7 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
     state_machine.Transition(RETIRING, _failed_lately, "the next attempt is later"),
     state_machine.Transition(RETIRING, _DELETE, "nobody depends on it", action=DEPROVISION),
     #
-    state_machine.Transition(RETIRED, always, "the row goes"),
+    state_machine.Transition(RETIRED, always, "the BootstrapWorkload is removed"),
 )
 
 

@@ -45,7 +45,7 @@ WORDS = re.sub(r"\s+", " ", PAGE)
 CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 EDGE = DatacenterInfo(name="fra1", uid="1", namespace="dc-fra1", labels={"tier": "edge"})
 CORE = DatacenterInfo(name="ams1", uid="2", namespace="dc-ams1")
-WHO: Final = {"shipper": "row", FRA.name: "Datacenter"}
+WHO: Final = {"shipper": "BootstrapWorkload", FRA.name: "Datacenter"}
 YES_NO: Final = {True: "yes", False: "no"}
 
 
