@@ -37,18 +37,6 @@ def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
     return broken
 
 
-def _egress_rules(spec: ClusterSpec) -> Iterator[Offence]:
-    for path, rule in values_at(spec, "network.egressRules[]"):
-        if not rule.to or not rule.ports:
-            yield path, None
-
-
-def _ingress_rules(spec: ClusterSpec) -> Iterator[Offence]:
-    for path, rule in values_at(spec, "network.ingressRules[]"):
-        if not rule.from_ or not rule.ports:
-            yield path, None
-
-
 def _is_everybody(peer: NetworkPolicyPeer) -> bool:
     namespaces = peer.namespace_selector
     return namespaces is not None and not (namespaces.match_labels or namespaces.match_expressions)
@@ -104,7 +92,7 @@ _OF_THE_NODE = (
 _WIDE = cel_of_wide(_CIDR)
 _REFUSED_OUT = f"has(p.ipBlock) ? ({_OF_THE_NODE}) : ({_EVERYBODY})"
 _REFUSED_IN = f"has(p.ipBlock) ? (({_OF_THE_NODE}) || ({_WIDE})) : ({_EVERYBODY})"
-_INGRESS, _EGRESS, _TARGET = "network.ingressRules", "network.egressRules", "backup.target"
+_EGRESS, _TARGET = "network.egressRules", "backup.target"
 
 
 def _scheme(endpoint: str) -> Predicate:
@@ -119,25 +107,30 @@ def _is_checked(field: str) -> Predicate:
     return ~either(field, False).is_true()
 
 
+def _bounded(direction: str, peers: str, words: str) -> Rule:
+    """Each rule of the user for this direction has to name peers and ports."""
+    rules = f"network.{direction}Rules"
+
+    def find(spec: ClusterSpec) -> Iterator[Offence]:
+        for path, rule in values_at(spec, f"{rules}[]"):
+            body = rule.to_object()
+            if not body.get(peers) or not body.get("ports"):
+                yield path, None
+
+    return RuleOf(
+        f"hardened-{direction}-rules",
+        "spec",
+        f"spec.{rules}",
+        f"must each name {words} and ports {_IN}; add them",
+        _in_profile(find),
+        cel=f"{OFF} || (!{is_set(rules)} || self.{rules}.all(r, has(r.{peers}) && "
+        f"r.{peers}.size() > 0 && has(r.ports) && r.ports.size() > 0))",
+    )
+
+
 NETWORK_RULES: tuple[Rule, ...] = (
-    RuleOf(
-        "hardened-ingress-rules",
-        "spec",
-        f"spec.{_INGRESS}",
-        f"must each name sources and ports {_IN}; add them",
-        _in_profile(_ingress_rules),
-        cel=f"{OFF} || (!{is_set(_INGRESS)} || self.network.ingressRules.all(r, has(r.from) && "
-        "r.from.size() > 0 && has(r.ports) && r.ports.size() > 0))",
-    ),
-    RuleOf(
-        "hardened-egress-rules",
-        "spec",
-        f"spec.{_EGRESS}",
-        f"must each name destinations and ports {_IN}; add them",
-        _in_profile(_egress_rules),
-        cel=f"{OFF} || (!{is_set(_EGRESS)} || self.network.egressRules.all(r, has(r.to) && "
-        "r.to.size() > 0 && has(r.ports) && r.ports.size() > 0))",
-    ),
+    _bounded("ingress", "from", "sources"),
+    _bounded("egress", "to", "destinations"),
     RuleOf(
         "hardened-peers",
         "spec",
