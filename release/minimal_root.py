@@ -80,7 +80,8 @@ class Root:
         A symbolic link, also on the way to the file, stays one, and what it names is copied too.
         """
         here = Path(path)
-        link = next((one for one in (*reversed(here.parents), here) if self._is_link(one)), None)
+        way = (*reversed(here.parents), here)
+        link = next((one for one in way if self._at(one).is_symlink()), None)
         if link is not None:
             self._link(link)
             self.copy(str(self._resolve(link) / here.relative_to(link)))
@@ -92,9 +93,6 @@ class Root:
         elif self._at(here).exists() and not self._into(here).exists():
             self._into(here).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self._at(here), self._into(here))
-
-    def _is_link(self, path: Path) -> bool:
-        return self._at(path).is_symlink()
 
     def _at(self, path: Path) -> Path:
         return self.source / path.relative_to("/")
@@ -150,7 +148,8 @@ def _owners(paths: Iterable[str]) -> set[str]:
     """Return the packages that own these files; a file of none is left out."""
     argv = ["/usr/bin/dpkg-query", "--search", *sorted(paths)]
     listing = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
-    return {name.split(":")[0] for line in listing.splitlines() for name in line.split(", ")[:1]}
+    # "libc6:amd64: /lib/libc.so.6"; of several packages the first one.
+    return {re.split("[:,]", line, maxsplit=1)[0] for line in listing.splitlines()}
 
 
 def main(target: Path, site: Path) -> None:
