@@ -5,10 +5,9 @@ For tokens that are kept in memory. What carries a secret for one call only is a
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import NoReturn
 
-REDACTED: Final = "[redacted]"
-"""As runtime.process.logs has it, which a command line does not import."""
+from runtime.redaction import REDACTED
 
 
 class SensitiveString:

@@ -20,6 +20,7 @@ import orjson
 import structlog
 
 from runtime.clock import Clock
+from runtime.redaction import REDACTED
 
 MESSAGE_LIMIT: Final = 1024
 """Characters of any one text in a line."""
@@ -29,8 +30,6 @@ TRACE_LIMIT: Final = 16_384
 
 DEPTH_LIMIT: Final = 6
 ITEMS_LIMIT: Final = 100
-
-REDACTED: Final = "[redacted]"
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 

@@ -1,6 +1,6 @@
 """What looks like a secret in a text, where it is, and the text without it.
 
-Pure; uses the standard library. Called by baoctl.commands.bundle.contents. A text is a log, a file
+Pure. Called by baoctl.commands.bundle.contents. A text is a log, a file
 of a ConfigMap, or objects as JSON with sorted keys. Two signs give a secret away: its own shape,
 and the name in front of it. Every repetition is bounded, because a tenant may choose the text.
 """
@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-REDACTED: Final = "[redacted]"
+from runtime.redaction import REDACTED
+
 ROUNDS_MAX: Final = 8
 """How often a text is redacted; what is left then is a finding again."""
 

@@ -10,7 +10,8 @@ import orjson
 import pytest
 import structlog
 
-from runtime.process.logs import MESSAGE_LIMIT, REDACTED, TRACE_LIMIT, configure
+from runtime.process.logs import MESSAGE_LIMIT, TRACE_LIMIT, configure
+from runtime.redaction import REDACTED
 from runtime.testing.clock import ManualClock
 
 Lines = Callable[[], list[dict[str, Any]]]

@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from baoctl.commands.bundle.contents import as_json
-from baoctl.commands.bundle.secret_patterns import REDACTED, find_secrets, redact
+from baoctl.commands.bundle.secret_patterns import find_secrets, redact
+from runtime.redaction import REDACTED
 
 RECORDED = Path(__file__).parents[1] / "cluster" / "recorded" / "healthy.json"
 _BASE64 = string.ascii_letters + string.digits
