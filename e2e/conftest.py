@@ -19,6 +19,7 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness import budgets
 from e2e.harness.audit import AuditLog
 from e2e.harness.fault_proxy import FaultProxy, fault_proxy
+from e2e.harness.forked_process import ForkedProcesses
 from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
@@ -28,6 +29,7 @@ from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
 from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import NAMESPACE
 
@@ -121,12 +123,23 @@ def requests(audit: AuditLog, controller: Identity) -> Requests:
     return Requests(audit, controller.user)
 
 
+@pytest.fixture(scope="session")
+def forks(rig: Rig) -> Iterator[ForkedProcesses]:
+    """Operators whose code is loaded once for all scenarios."""
+    made = ForkedProcesses(rig.inside, REPOSITORY)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="module")
 def launcher(
-    rig: Rig, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    rig: Rig,
+    forks: ForkedProcesses,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Launcher]:
     """Starts operators; none of them outlives the scenario, and each must have run soundly."""
-    made = Launcher(rig, tmp_path_factory.mktemp(Path(str(request.path)).stem))
+    made = Launcher(rig, tmp_path_factory.mktemp(Path(str(request.path)).stem), forks)
     yield made
     made.stop_all()
 

@@ -83,7 +83,6 @@ def test_is_silent_afterwards_and_the_first_server_forgets(
     print(
         f"\nin {QUIET_SECONDS:.0f} quiet seconds: {tally(work(audit.since(mark, controller.user)))}"
     )
-    print(f"memory of the operator: {boot.operator.resident_megabytes():.0f} MB")
     uid = boot.cluster.pods()[0]["metadata"]["uid"]
     folder = rig.paths.kubelet / "pods" / uid / "volumes" / "kubernetes.io~configmap" / "init"
     assert folder.is_dir()

@@ -10,7 +10,6 @@ crash is `os._exit`: no handlers, no flush, no responses, and the kernel closes 
 import argparse
 import asyncio
 import dataclasses
-import importlib
 import os
 import signal
 import sys
@@ -146,8 +145,6 @@ def main() -> None:
     parser.add_argument("plans", type=Path)
     parser.add_argument("results", type=Path)
     arguments = parser.parse_args()
-    # Half a second, once instead of in each child.
-    importlib.import_module("kubernetes_asyncio.config")
     waiting = read_plans(arguments.plans)
     running: dict[int, tuple[Plan, float]] = {}
     with arguments.results.open("ab", buffering=0) as results:

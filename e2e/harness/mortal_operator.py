@@ -10,7 +10,6 @@ flush, no responses, and the kernel closes the sockets.
 import argparse
 import asyncio
 import dataclasses
-import importlib
 import os
 import signal
 import sys
@@ -66,8 +65,6 @@ def main() -> None:
     parser.add_argument("--no-leader-elect", action="store_true")
     parser.add_argument("writes", type=Path)
     arguments = parser.parse_args()
-    # Half a second, once instead of in each life.
-    importlib.import_module("kubernetes_asyncio.config")
     life = 0
 
     def end(*_: object) -> None:

@@ -1,6 +1,7 @@
 """Operator processes, started from the checkout in the network namespace of the rig.
 
-They end with the test session: the kernel kills them with their parent (PR_SET_PDEATHSIG).
+They end with the test session: the kernel kills them with their parent (PR_SET_PDEATHSIG). Most are
+forks of one process that has loaded their code (e2e.harness.fork_server).
 """
 
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import orjson
 
 from e2e.harness.audit import AuditLog, refused
+from e2e.harness.forked_process import ForkedProcesses, Process
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Object
 from e2e.harness.waiting import until
@@ -35,7 +37,7 @@ class Operator:
     name: str
     identity: Identity
     log: Path
-    process: "subprocess.Popen[bytes]"
+    process: Process
     faults_expected: bool = field(default=False)
     """Errors in the log are expected, because the scenario injects faults."""
 
@@ -143,6 +145,8 @@ class Launcher:
 
     rig: Rig
     folder: Path
+    forks: ForkedProcesses | None = None
+    """Where `start` gets its processes; None for an interpreter of its own for each."""
     inside: Callable[..., list[str]] | None = None
     """Makes a command run somewhere else than on the node, such as in the network of a pod."""
     started: "list[Operator]" = field(default_factory=list)
@@ -155,28 +159,34 @@ class Launcher:
         environment: Mapping[str, str] | None = None,
     ) -> Operator:
         """Start `python -m baoctl run` (or another module) with a new log file."""
-        argv = [
-            sys.executable, "-m", *module,
-            "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments,
-        ]  # fmt: skip
-        return self.launch(identity, argv, environment)
+        argv = [*module, "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments]
+        if self.forks is None:
+            return self.launch(identity, [sys.executable, "-m", *argv], environment)
+        log = self._log()
+        process = self.forks.start(argv, _variables(environment), log)
+        return self._keep(identity, log, process)
 
     def launch(
         self, identity: Identity, argv: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Operator:
         """Start a command that is, or executes, an operator with the credentials of `identity`."""
-        name = f"operator-{len(self.started)}"
-        log = self.folder / f"{name}-{time.monotonic_ns()}.log"
+        log = self._log()
         with log.open("wb") as output:
             process = subprocess.Popen(
                 (self.inside or self.rig.inside)("setpriv", "--pdeathsig", "KILL", "--", *argv),
                 cwd=REPOSITORY,
-                env={**os.environ, **operator_environment(), **(environment or {})},
+                env=_variables(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        operator = Operator(name, identity, log, process)
+        return self._keep(identity, log, process)
+
+    def _log(self) -> Path:
+        return self.folder / f"operator-{len(self.started)}-{time.monotonic_ns()}.log"
+
+    def _keep(self, identity: Identity, log: Path, process: Process) -> Operator:
+        operator = Operator(f"operator-{len(self.started)}", identity, log, process)
         self.started.append(operator)
         return operator
 
@@ -193,6 +203,10 @@ class Launcher:
             complaints += operator.complaints()
         self.started.clear()
         assert not complaints, "\n".join(complaints)
+
+
+def _variables(environment: Mapping[str, str] | None) -> dict[str, str]:
+    return {**os.environ, **operator_environment(), **(environment or {})}
 
 
 def operator_environment() -> dict[str, str]:

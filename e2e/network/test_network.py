@@ -110,7 +110,7 @@ def launcher(
     rig: Rig, seats: dict[str, Seat], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Launcher]:
     """Starts operators in the network of a pod that has the labels of the operator."""
-    made = Launcher(rig, tmp_path_factory.mktemp("network"), seats["operator"].inside)
+    made = Launcher(rig, tmp_path_factory.mktemp("network"), inside=seats["operator"].inside)
     yield made
     made.stop_all()
 
