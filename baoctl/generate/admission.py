@@ -61,7 +61,7 @@ _NAMESPACE_NOTE = (
 
 
 def parameters(namespace: str = NAMESPACE) -> dict[str, Any]:
-    """The object that the policies take the names of this installation from."""
+    """The object with the parameters of the policies: the names of this installation."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -116,7 +116,7 @@ def _yaml(body: dict[str, Any]) -> str:
 
 
 def markdown() -> str:
-    """The tables of docs/admission.md: what needs which right of the user."""
+    """The tables of docs/admission.md: the fields, and the verbs that they require."""
     return "\n".join(_lines())
 
 

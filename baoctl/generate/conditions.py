@@ -11,7 +11,7 @@ from contracts.conditions.catalogue import REASONS, TYPES
 
 
 def shown() -> str:
-    """Every type and every reason of it, a line each: what no later version may take away."""
+    """One line per type and per reason: entries that no later version may remove."""
     lines = []
     for kind in TYPES:
         lines.append(f"{kind.name} {kind.polarity}")

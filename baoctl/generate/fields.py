@@ -1,4 +1,4 @@
-"""The fields of each kind as pages of docs, made from the CRDs.
+"""The fields of each kind as pages of docs, generated from the CRDs.
 
 Uses the standard library. Called by baoctl.generate.main. Pure.
 """
@@ -16,12 +16,12 @@ _COLUMNS = "| field | type | description |\n|---|---|---|\n"
 
 
 def field_page_path(crd: Schema) -> Path:
-    """Where the page of a kind is."""
+    """The path of the page of a kind."""
     return Path("docs") / f"fields-{crd['spec']['names']['singular']}.md"
 
 
 def field_page(crd: Schema) -> str:
-    """Markdown with every field of a kind: one chapter for each field of spec that is an object."""
+    """Markdown with every field of a kind: one section for each field of spec that is an object."""
     names, version = crd["spec"]["names"], crd["spec"]["versions"][0]
     parts = version["schema"]["openAPIV3Schema"]["properties"]
     group = f"{crd['spec']['group']}/{version['name']}"

@@ -1,4 +1,4 @@
-"""`python -m baoctl.generate`: writes the files of the repository that are made from code.
+"""`python -m baoctl.generate`: writes the files of the repository that are generated from code.
 
 Uses contracts.api.schema.crd and the catalogue of conditions. Run manually after a change of
 contracts/api or of the catalogue, and by CI with --check. Not part of the installed command.
@@ -99,7 +99,7 @@ def _crd_text(crd: dict[str, object]) -> str:
 
 @click.group()
 def main() -> None:
-    """Write the files that are made from code."""
+    """Write the files that are generated from code."""
 
 
 @main.command()
@@ -239,7 +239,7 @@ def pages(check: bool, root: Path) -> None:
 def _write(
     root: Path, files: dict[Path, str], folders: tuple[Path, ...], command: str, *, check: bool
 ) -> None:
-    """Make the files what is wanted and the folders hold nothing else, or fail where they do."""
+    """Write the files and delete all others in the folders; with `check`, fail if they differ."""
     present = {
         path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.yaml")
     }
@@ -274,6 +274,6 @@ def _between(page: str, begin: str, end: str, text: str) -> str:
 
 
 def with_shown(before: str) -> str:
-    """The list with what is new. Nothing is ever taken off: reasons are API."""
+    """The list with the new entries. No entry is ever removed: reasons are API."""
     lines = {*before.splitlines(), *shown().splitlines()} - {""}
     return "\n".join(sorted(lines)) + "\n"

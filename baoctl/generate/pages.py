@@ -1,4 +1,4 @@
-"""The pages of docs that are made whole: the command line, and the list of decisions.
+"""The pages of docs that are generated as a whole: the command line, and the list of decisions.
 
 Uses click. Called by baoctl.generate.main. Pure.
 """

@@ -1,4 +1,4 @@
-"""What the site of the docs shows in another way than the Markdown does (`hooks` of mkdocs.yml).
+"""Changes of the Markdown for the site of the docs (`hooks` of mkdocs.yml).
 
 A state diagram is Mermaid, which code hosts draw. In a browser that would need a script of several
 megabytes, so the site shows the same arrows as a table. A text of the product that names a page
